@@ -1,0 +1,47 @@
+/** Owns what an output format is called, its rates, its MIME type, its ending and its first bytes; knows no codec. */
+
+export const OUTPUT_FORMATS = ["mp3", "wav", "pcm", "ogg_opus"] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+export const SAMPLE_RATES = [8000, 16000, 24000, 32000, 44100, 48000] as const;
+export type SampleRate = (typeof SAMPLE_RATES)[number];
+
+export const MIME_TYPES: Readonly<Record<OutputFormat, string>> = {
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  pcm: "application/octet-stream",
+  ogg_opus: "audio/ogg",
+};
+
+export const FILE_EXTENSIONS: Readonly<Record<OutputFormat, string>> = {
+  mp3: ".mp3",
+  wav: ".wav",
+  pcm: ".pcm",
+  ogg_opus: ".ogg",
+};
+
+/** How many leading bytes {@link looksLikeFormat} wants to see. */
+export const MAGIC_BYTES = 12;
+
+const ascii = (bytes: Uint8Array, start: number, end: number): string =>
+  String.fromCharCode(...bytes.subarray(start, end));
+
+/**
+ * Whether audio begins like the format it is said to be. Raw pcm has no signature, so anything passes.
+ *
+ * @param head the first bytes of the audio, {@link MAGIC_BYTES} of them or the whole of a shorter one
+ */
+export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean {
+  switch (format) {
+    case "mp3": {
+      const [first = 0, second = 0] = head;
+      return ascii(head, 0, 3) === "ID3" || (first === 0xff && (second & 0xe0) === 0xe0);
+    }
+    case "wav":
+      return ascii(head, 0, 4) === "RIFF" && ascii(head, 8, 12) === "WAVE";
+    case "ogg_opus":
+      return ascii(head, 0, 4) === "OggS";
+    case "pcm":
+      return true;
+  }
+}

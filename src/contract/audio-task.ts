@@ -1,0 +1,64 @@
+/** Owns the AudioTask that create and query answer (contract 2.2); knows nothing of transport or storage. */
+import { z } from "zod";
+import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
+import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
+import { MODEL } from "./limits.ts";
+import { TASK_ID_PATTERN } from "./wire.ts";
+
+export const TASK_STATUSES = ["queued", "processing", "succeeded", "failed"] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
+
+export const billingSchema = z.object({
+  reserved_credits: z.literal(RESERVED_CREDITS),
+  charged_credits: credits.nullable(),
+  refunded_credits: credits.nullable(),
+});
+export type Billing = z.infer<typeof billingSchema>;
+
+const taskFields = z.object({
+  id: z.string().regex(TASK_ID_PATTERN),
+  object: z.literal("audio.generation"),
+  model: z.literal(MODEL),
+  status: z.enum(TASK_STATUSES),
+  billing: billingSchema,
+  output: z
+    .object({
+      url: z.string().min(1).max(4096),
+      format: z.enum(OUTPUT_FORMATS),
+      sample_rate: z.literal(SAMPLE_RATES),
+      duration: z.number().positive(),
+    })
+    .nullable(),
+  usage: z.object({ audio_seconds: z.number().positive() }).nullable(),
+  error: z.object({ code: z.string().max(4096), message: z.string().max(65_536) }).nullable(),
+});
+
+/**
+ * A task as the contract states it: all fields present, and the shape of a succeeded task (output, usage,
+ * charge and refund that add up to the reservation, no error). What the other states hold in those fields is
+ * not shown by the contract, so it is not checked. Fields that the contract does not know are dropped: a
+ * service that learns a new one must not cost anybody their audio.
+ */
+export const audioTaskSchema = taskFields.superRefine((task, context) => {
+  if (task.status !== "succeeded") return;
+  const { charged_credits: charged, refunded_credits: refunded, reserved_credits: reserved } = task.billing;
+  if (charged === null || refunded === null || charged + refunded !== reserved) {
+    context.addIssue({
+      code: "custom",
+      path: ["billing"],
+      message: "charge and refund do not add up to the reservation",
+    });
+  }
+  if (task.output === null) {
+    context.addIssue({ code: "custom", path: ["output"], message: "a succeeded task has an output" });
+  }
+  if (task.usage === null) {
+    context.addIssue({ code: "custom", path: ["usage"], message: "a succeeded task has its usage" });
+  }
+  if (task.error !== null) {
+    context.addIssue({ code: "custom", path: ["error"], message: "a succeeded task has no error" });
+  }
+});
+export type AudioTask = z.infer<typeof audioTaskSchema>;

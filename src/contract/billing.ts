@@ -1,0 +1,16 @@
+/** Owns the credit arithmetic of contract section 3; knows nothing of accounts or balances. */
+
+export const RESERVED_CREDITS = 150;
+export const MINIMUM_CHARGE_CREDITS = 10;
+export const MAXIMUM_CHARGE_CREDITS = 150;
+const CREDITS_PER_SECOND = 75 / 60;
+
+/**
+ * Credits charged for a finished audio: 75 a minute, rounded up by the second, 10 at least, 150 at most.
+ *
+ * @param audioSeconds exact length in seconds, greater than 0
+ */
+export function chargeForSeconds(audioSeconds: number): number {
+  const exact = CREDITS_PER_SECOND * Math.ceil(audioSeconds);
+  return Math.min(MAXIMUM_CHARGE_CREDITS, Math.max(MINIMUM_CHARGE_CREDITS, Math.ceil(exact)));
+}

@@ -1,0 +1,27 @@
+/** Owns the service's error codes and the body they come in (contract sections 2.3 and 7); decides no retry. */
+import { z } from "zod";
+
+/** Every code that the contract names, with the HTTP status it travels under. */
+export const SERVICE_ERROR_STATUS = {
+  invalid_request: 400,
+  invalid_api_key: 401,
+  insufficient_credits: 402,
+  purchase_required: 403,
+  not_found: 404,
+  idempotency_conflict: 409,
+  not_ready: 409,
+  request_too_large: 413,
+  rate_limit: 429,
+  concurrency_limit: 429,
+  api_unavailable: 503,
+  temporarily_unavailable: 503,
+} as const;
+
+export type ServiceErrorCode = keyof typeof SERVICE_ERROR_STATUS;
+
+export function isServiceErrorCode(code: string): code is ServiceErrorCode {
+  return Object.hasOwn(SERVICE_ERROR_STATUS, code);
+}
+
+/** Body of every rejected request: `{ error: { code, message } }`. Unknown fields are tolerated, never used. */
+export const serviceErrorBody = z.object({ error: z.object({ code: z.string(), message: z.string() }) });

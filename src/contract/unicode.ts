@@ -1,0 +1,20 @@
+/** Owns how the contract measures text: in Unicode code points; knows no field. */
+
+/** Length in Unicode code points: an emoji outside the basic plane counts once, as the contract counts it. */
+export function codePointLength(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+/** The first `limit` code points of a text, never half of a surrogate pair. */
+export function firstCodePoints(text: string, limit: number): string {
+  let taken = "";
+  let count = 0;
+  for (const character of text) {
+    if (count === limit) break;
+    taken += character;
+    count += 1;
+  }
+  return taken;
+}

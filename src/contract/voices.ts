@@ -1,0 +1,53 @@
+/** Owns the 21 voice presets of contract section 2.1; knows nothing of how a voice sounds. */
+
+export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+export const VOICE_IDS = [
+  "stokie_en",
+  "vivi_mixed_en_zh_ja_es_id",
+  "mindy_en_es_id_pt_zh",
+  "kian_en_zh",
+  "cedric_en_zh",
+  "sophie_en_zh",
+  "jean_en_zh",
+  "magnus_en_zh",
+  "mabel_en_zh",
+  "nadia_en_zh",
+  "opal_en_zh",
+  "pearl_en_zh",
+  "quentin_en_zh",
+  "corinne_mixed_en_zh",
+  "esther_mixed_en_zh",
+  "lyla_mixed_en_zh",
+  "tracy_es_zh",
+  "sandy_es_mixed_en_zh",
+  "felix_zh",
+  "celeste_zh",
+  "monkey_king_zh",
+] as const;
+export type VoiceId = (typeof VOICE_IDS)[number];
+
+/** One preset: `mixed` voices switch language inside one prompt. */
+export interface Voice {
+  readonly id: VoiceId;
+  readonly name: string;
+  readonly languages: readonly Language[];
+  readonly mixed: boolean;
+}
+
+const isLanguage = (part: string): part is Language => (LANGUAGES as readonly string[]).includes(part);
+
+/** The id says it all: name words, then language codes, with `mixed` among them where the voice mixes. */
+function describeVoice(id: VoiceId): Voice {
+  const parts = id.split("_");
+  const nameWords = parts.filter((part) => !isLanguage(part) && part !== "mixed");
+  return {
+    id,
+    name: nameWords.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" "),
+    languages: parts.filter(isLanguage),
+    mixed: parts.includes("mixed"),
+  };
+}
+
+export const VOICES: readonly Voice[] = VOICE_IDS.map(describeVoice);
