@@ -1,0 +1,38 @@
+/** Owns time: the wall, the steady clock and sleeping, so that tests can put their own in its place. */
+
+export interface Clock {
+  /** Wall-clock milliseconds since 1970; may jump when somebody sets the clock. */
+  wallMs(): number;
+  /** Steady milliseconds since the machine's boot: never jumps, comparable between processes of one machine. */
+  steadyMs(): number;
+  /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. Never keeps the process alive. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** Node's longest timer; a longer sleep is cut to it, and every caller loops anyway. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  steadyMs: () => Number(process.hrtime.bigint() / 1000n) / 1000,
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(
+        () => {
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        },
+        Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
+      );
+      timer.unref();
+      signal?.addEventListener("abort", onAbort, { once: true });
+    }),
+};

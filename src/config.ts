@@ -1,0 +1,233 @@
+/** Owns the environment: reads, parses and judges every variable of design section 4; starts nothing and throws nothing. */
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
+import { POLL_INTERVAL_SECONDS } from "./contract/limits.ts";
+import { VOICE_IDS, type VoiceId } from "./contract/voices.ts";
+import { LOG_LEVELS, type LogLevel } from "./log.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One thing wrong with the configuration, and what mends it. */
+export interface ConfigFault {
+  readonly variable: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** Where the service is and how to get in; `baseUrl` has no trailing slash. */
+export interface ServiceAddress {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly isLoopback: boolean;
+}
+
+export interface ProxySettings {
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: string | undefined;
+}
+
+export interface Config {
+  /** `null` while address or key are missing or faulty; then `faults` says so. */
+  readonly service: ServiceAddress | null;
+  readonly outputDir: string;
+  readonly stateDir: string;
+  readonly storeUrl: string | null;
+  readonly defaultVoice: VoiceId | null;
+  readonly waitSeconds: number;
+  readonly pollIntervalSeconds: number;
+  readonly creditBudget: number | null;
+  readonly logLevel: LogLevel;
+  readonly timeScale: number;
+  readonly proxy: ProxySettings;
+  readonly faults: readonly ConfigFault[];
+}
+
+/** Whether a host, as `URL` spells it, is this machine: the only place plain http may go to. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** A variable's value; empty ones and placeholders that a client failed to substitute count as unset. */
+function readValue(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim();
+  if (value === undefined || value === "" || /^\$\{[^}]*\}$/.test(value)) return undefined;
+  return value;
+}
+
+function defaultStateDir(env: Environment, platform: NodeJS.Platform, home: string): string {
+  const name = "audio-generation-mcp";
+  if (platform === "darwin") return join(home, "Library", "Application Support", name);
+  if (platform === "win32") return join(env["LOCALAPPDATA"] ?? join(home, "AppData", "Local"), name);
+  const xdg = env["XDG_STATE_HOME"];
+  return join(xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, ".local", "state"), name);
+}
+
+/** Collects faults while it reads, so that a person sees all of them at once. */
+class Reader {
+  readonly faults: ConfigFault[] = [];
+  readonly #env: Environment;
+  readonly #home: string;
+
+  constructor(env: Environment, home: string) {
+    this.#env = env;
+    this.#home = home;
+  }
+
+  fault(variable: string, message: string, fix: string): undefined {
+    this.faults.push({ variable, message, fix });
+    return undefined;
+  }
+
+  text(name: string): string | undefined {
+    return readValue(this.#env, name);
+  }
+
+  number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+    if (accepts(value)) return value;
+    this.fault(
+      name,
+      `${name} is ${JSON.stringify(text)}, but it must be ${rule}.`,
+      `Set ${name} to ${rule}.`,
+    );
+    return fallback;
+  }
+
+  choice<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = values.find((candidate) => candidate === text);
+    const known = values.join(", ");
+    return (
+      value ??
+      this.fault(name, `${name} is ${JSON.stringify(text)}, which is not known.`, `Use one of: ${known}.`)
+    );
+  }
+
+  folder(name: string, fallback: string): string {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const expanded = text === "~" || /^~[/\\]/.test(text) ? join(this.#home, text.slice(1)) : text;
+    if (isAbsolute(expanded) && !expanded.includes("\0")) return expanded;
+    this.fault(
+      name,
+      `${name} is ${JSON.stringify(text)}, which is not an absolute path.`,
+      `Set ${name} to an absolute path, or to one that starts with ~/.`,
+    );
+    return fallback;
+  }
+
+  baseUrl(): URL | undefined {
+    const name = "AUDIO_BASE_URL";
+    const fix = `Set ${name} to the service's address, such as https://audio.example.com.`;
+    const text = this.text(name);
+    if (text === undefined) return this.fault(name, `${name} is not set.`, fix);
+    if (!URL.canParse(text)) return this.fault(name, `${name} is not a valid URL.`, fix);
+    const url = new URL(text);
+    if (url.username !== "" || url.password !== "") {
+      return this.fault(name, `${name} contains credentials.`, "Put the key into AUDIO_API_KEY alone.");
+    }
+    if (url.search !== "" || url.hash !== "") {
+      return this.fault(name, `${name} has a query or a fragment.`, fix);
+    }
+    if (url.protocol === "https:") return url;
+    if (url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;
+    return this.fault(
+      name,
+      `${name} uses ${url.protocol}//, which would send the key in clear.`,
+      "Use https; plain http is accepted only for this machine (127.0.0.1, ::1, localhost).",
+    );
+  }
+
+  apiKey(): string | undefined {
+    const name = "AUDIO_API_KEY";
+    const fix = `Set ${name} to an active API key of your account.`;
+    const text = this.text(name);
+    if (text === undefined) return this.fault(name, `${name} is not set.`, fix);
+    if (/^[\x21-\x7e]{1,1024}$/.test(text)) return text;
+    return this.fault(name, `${name} holds characters that no API key has (white space or non-ASCII).`, fix);
+  }
+
+  storeUrl(): string | undefined {
+    const name = "AUDIO_STORE_URL";
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    if (URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol)) return text;
+    return this.fault(
+      name,
+      `${name} is not a redis:// or rediss:// URL.`,
+      `Unset ${name} to keep the ledger on this machine, or use redis://host:6379.`,
+    );
+  }
+
+  proxy(): ProxySettings {
+    const either = (upper: string): string | undefined => this.text(upper) ?? this.text(upper.toLowerCase());
+    const httpsProxy = either("HTTPS_PROXY") ?? either("HTTP_PROXY");
+    if (httpsProxy !== undefined && !/^https?:\/\/./.test(URL.canParse(httpsProxy) ? httpsProxy : "")) {
+      this.fault(
+        "HTTPS_PROXY",
+        "The proxy of the environment (HTTPS_PROXY or HTTP_PROXY) is not a valid http:// or https:// URL.",
+        "Correct it or unset it.",
+      );
+      return { httpsProxy: undefined, noProxy: undefined };
+    }
+    return { httpsProxy, noProxy: either("NO_PROXY") };
+  }
+}
+
+const between = (minimum: number, maximum: number) => (value: number) => value >= minimum && value <= maximum;
+
+/**
+ * Reads the whole configuration. Never throws: everything wrong is a {@link ConfigFault}, and the value used
+ * meanwhile is the default.
+ */
+export function readConfig(
+  env: Environment,
+  platform: NodeJS.Platform = process.platform,
+  home: string = homedir(),
+): Config {
+  const reader = new Reader(env, home);
+  const url = reader.baseUrl();
+  const apiKey = reader.apiKey();
+  const isLoopback = url !== undefined && isLoopbackHost(url.hostname);
+  const timeScaleRule = "a number from 0.001 to 1";
+  const timeScale = reader.number("AUDIO_TIME_SCALE", 1, between(0.001, 1), timeScaleRule);
+  if (timeScale !== 1 && url !== undefined && !isLoopback) {
+    reader.fault(
+      "AUDIO_TIME_SCALE",
+      "AUDIO_TIME_SCALE is for tests against this machine only.",
+      "Unset AUDIO_TIME_SCALE.",
+    );
+  }
+  const shortestPoll = isLoopback ? 0.01 : POLL_INTERVAL_SECONDS;
+  const config = {
+    service:
+      url === undefined || apiKey === undefined
+        ? null
+        : { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`, apiKey, isLoopback },
+    outputDir: reader.folder("AUDIO_OUTPUT_DIR", join(home, "audio-generation")),
+    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateDir(env, platform, home)),
+    storeUrl: reader.storeUrl() ?? null,
+    defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
+    waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),
+    pollIntervalSeconds: reader.number(
+      "AUDIO_POLL_INTERVAL_SECONDS",
+      POLL_INTERVAL_SECONDS,
+      between(shortestPoll, 3600),
+      `a number from ${shortestPoll} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`,
+    ),
+    creditBudget: reader.text("AUDIO_CREDIT_BUDGET") === undefined ? null : readBudget(reader),
+    logLevel: reader.choice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
+    timeScale,
+    proxy: reader.proxy(),
+  };
+  return { ...config, faults: reader.faults };
+}
+
+/** A budget that cannot be read must not mean "no budget": the fault stops every create anyway, and 0 would too. */
+function readBudget(reader: Reader): number {
+  const accepts = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+  return reader.number("AUDIO_CREDIT_BUDGET", 0, accepts, "a whole number of credits, 0 or more");
+}

@@ -1,0 +1,70 @@
+/** Owns the one error type of this program and its codes; knows neither how it is rendered nor who throws it. */
+import type { ServiceErrorCode } from "./contract/errors.ts";
+
+/** Codes of our own, beside the service's (design section 5). */
+export type LocalErrorCode =
+  | "configuration_error"
+  | "network_error"
+  | "timeout"
+  | "unexpected_response"
+  | "task_failed"
+  | "budget_exceeded"
+  | "file_exists"
+  | "invalid_file_name"
+  | "output_not_writable"
+  | "disk_full"
+  | "too_large"
+  | "too_large_to_inline"
+  | "store_unavailable"
+  | "wait_expired";
+
+export type ErrorCode = ServiceErrorCode | LocalErrorCode;
+
+/** What is known about a failure beside its code and message; absent means unknown or not applicable. */
+export interface FailureFacts {
+  readonly httpStatus?: number | undefined;
+  /** Whether the very same call can succeed later without anybody changing anything. */
+  readonly retryable?: boolean | undefined;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly taskId?: string | undefined;
+  readonly idempotencyKey?: string | undefined;
+  /** The next step, where the code's usual remedy would not fit. */
+  readonly remedy?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/** Every failure that a caller may see: thrown anywhere, caught and rendered in one place. */
+export class AudioError extends Error {
+  override readonly name = "AudioError";
+  readonly code: ErrorCode;
+  readonly httpStatus: number | undefined;
+  readonly retryable: boolean;
+  readonly retryAfterSeconds: number | undefined;
+  readonly taskId: string | undefined;
+  readonly idempotencyKey: string | undefined;
+  readonly remedy: string | undefined;
+
+  constructor(code: ErrorCode, message: string, facts: FailureFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = code;
+    this.httpStatus = facts.httpStatus;
+    this.retryable = facts.retryable ?? false;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
+    this.taskId = facts.taskId;
+    this.idempotencyKey = facts.idempotencyKey;
+    this.remedy = facts.remedy;
+  }
+
+  /** The same failure, told with the ids that the thrower did not know. Ids already known are kept. */
+  withIds(ids: { taskId?: string | undefined; idempotencyKey?: string | undefined }): AudioError {
+    return new AudioError(this.code, this.message, {
+      httpStatus: this.httpStatus,
+      retryable: this.retryable,
+      retryAfterSeconds: this.retryAfterSeconds,
+      taskId: this.taskId ?? ids.taskId,
+      idempotencyKey: this.idempotencyKey ?? ids.idempotencyKey,
+      remedy: this.remedy,
+      cause: this.cause,
+    });
+  }
+}

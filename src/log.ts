@@ -1,0 +1,47 @@
+/** Owns what is written to stderr, redacted and by level; stdout belongs to the protocol and is never touched. */
+import type { Redact } from "./redaction.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export interface Log {
+  debug(message: string): void;
+  info(message: string): void;
+  warn(message: string, cause?: unknown): void;
+  error(message: string, cause?: unknown): void;
+}
+
+/** One line of a cause and of its causes: messages and codes only, no stacks. */
+export function describeCause(cause: unknown, depth = 0): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const code = "code" in cause && typeof cause.code === "string" ? `${cause.code} ` : "";
+  const inner =
+    cause.cause === undefined || depth >= 4 ? "" : ` (because: ${describeCause(cause.cause, depth + 1)})`;
+  return `${code}${cause.message}${inner}`;
+}
+
+/**
+ * A log to `write`, one line a message.
+ *
+ * @param redact blots secrets out of every line, causes included
+ */
+export function createLog(
+  level: LogLevel,
+  redact: Redact,
+  write: (line: string) => void = (line) => {
+    process.stderr.write(line);
+  },
+): Log {
+  const threshold = LOG_LEVELS.indexOf(level);
+  const emit = (at: LogLevel, message: string, cause?: unknown): void => {
+    if (LOG_LEVELS.indexOf(at) < threshold) return;
+    const text = cause === undefined ? message : `${message}: ${describeCause(cause)}`;
+    write(`audio-generation-mcp ${at}: ${redact(text).replace(/[\r\n]+/g, " ")}\n`);
+  };
+  return {
+    debug: (message) => emit("debug", message),
+    info: (message) => emit("info", message),
+    warn: (message, cause) => emit("warn", message, cause),
+    error: (message, cause) => emit("error", message, cause),
+  };
+}
