@@ -1,0 +1,33 @@
+/** Owns the faults that a test may switch on (design section 8); knows nothing of HTTP or tasks. */
+import { z } from "zod";
+
+/** Any of the fields; those left out keep their setting. */
+export const faultsSchema = z.strictObject({
+  /** How many of the next created tasks end as failed. Set, not added. */
+  fail_next_tasks: z.int().min(0).max(1_000_000).optional(),
+  /** The code of the 503 that every authenticated request gets, or null for none. */
+  unavailable: z.enum(["api_unavailable", "temporarily_unavailable"]).nullable().optional(),
+  /** Whether creations are refused for want of site capacity. */
+  capacity_full: z.boolean().optional(),
+});
+export type FaultSettings = z.infer<typeof faultsSchema>;
+
+/** The faults in force. Kept in memory: a restarted sandbox is a healthy one. */
+export class Faults {
+  #failNextTasks = 0;
+  unavailable: "api_unavailable" | "temporarily_unavailable" | null = null;
+  capacityFull = false;
+
+  apply(settings: FaultSettings): void {
+    if (settings.fail_next_tasks !== undefined) this.#failNextTasks = settings.fail_next_tasks;
+    if (settings.unavailable !== undefined) this.unavailable = settings.unavailable;
+    if (settings.capacity_full !== undefined) this.capacityFull = settings.capacity_full;
+  }
+
+  /** Whether the task being created is doomed; counts it. Call once per accepted task. */
+  takeFailure(): boolean {
+    if (this.#failNextTasks === 0) return false;
+    this.#failNextTasks -= 1;
+    return true;
+  }
+}

@@ -1,0 +1,176 @@
+/** Owns starting and stopping a sandbox: composes its parts on one loopback port; holds no rule of the contract. */
+import { rmSync } from "node:fs";
+import { mkdir, mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { AccountDirectory } from "./accounts.ts";
+import {
+  type AccountsFile,
+  defaultAccounts,
+  generateApiKey,
+  type ParsedAccounts,
+  parseAccounts,
+} from "./accounts-file.ts";
+import { AudioShelf } from "./audio-shelf.ts";
+import { type SandboxClock, systemClock } from "./clock.ts";
+import { openDatabase, rememberedFact } from "./database.ts";
+import { Faults } from "./faults.ts";
+import { Generator } from "./generator.ts";
+import { buildHttpApp } from "./http-app.ts";
+import { type AccountBalance, Ledger } from "./ledger.ts";
+import { AccountLimits } from "./limit-windows.ts";
+import type { Site } from "./routing.ts";
+import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
+import { SandboxUsageError } from "./usage-error.ts";
+
+export type { AccountBalance } from "./ledger.ts";
+export { SandboxUsageError } from "./usage-error.ts";
+
+const HOST = "127.0.0.1";
+/** Long enough to be seen queued and processing, short enough not to bore. */
+const DEFAULT_PROCESSING_SECONDS = 2;
+const PROCESSING_SECONDS_MAX = 3600;
+
+export interface SandboxOptions {
+  /** 0 (default): any free port. */
+  port?: number;
+  /** Default: one account with a paid pack of a million credits and one generated key. */
+  accounts?: AccountsFile;
+  /** From creation to the end of a task, 0 to 3600; speech may take longer. Default 2. */
+  processingSeconds?: number;
+  /** 0.001 to 1 (default): multiplies the 60 s limit windows; `Retry-After` still says 60. */
+  timeScale?: number;
+  /** Where tasks, balances and audio survive a restart. Default: a temporary folder, removed at stop. */
+  stateDir?: string;
+  /** Default: the sandbox's own voices. Closed at stop, also when given. */
+  speech?: SpeechEngine;
+  /** False lifts the limits per account (not the site's capacity). Default true. */
+  enforceLimits?: boolean;
+  /** Time, for tests. */
+  clock?: SandboxClock;
+  /** Told of internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
+  onFault?: (error: unknown) => void;
+}
+
+export interface RunningSandbox {
+  /** `http://127.0.0.1:<port>`, no slash at the end. */
+  readonly baseUrl: string;
+  /** The first active key of the accounts. */
+  readonly apiKey: string;
+  /** Every account's credits at this moment; no part of the contract, for tests that count them. */
+  balances(): AccountBalance[];
+  /** Closes every connection and ends the speech engine; unfinished tasks resume at the next start on the same folder. */
+  stop(): Promise<void>;
+}
+
+function requireBetween(name: string, value: number, minimum: number, maximum: number): void {
+  if (!(value >= minimum && value <= maximum)) {
+    throw new SandboxUsageError(`The ${name} must be from ${minimum} to ${maximum}.`);
+  }
+}
+
+/** A folder for the state, readable by its owner alone, and what to do with it at stop. */
+async function openStateFolder(stateDir: string | undefined): Promise<{ folder: string; close: () => void }> {
+  if (stateDir === undefined) {
+    const folder = await mkdtemp(join(tmpdir(), "audio-sandbox-"));
+    const remove = (): void => rmSync(folder, { recursive: true, force: true });
+    // A process that ends without stopping the sandbox still leaves nothing behind.
+    process.once("exit", remove);
+    return {
+      folder,
+      close: () => {
+        process.removeListener("exit", remove);
+        remove();
+      },
+    };
+  }
+  try {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+  } catch {
+    throw new SandboxUsageError(`The state folder ${JSON.stringify(stateDir)} cannot be made.`);
+  }
+  return { folder: stateDir, close: () => undefined };
+}
+
+async function listen(app: FastifyInstance, port: number): Promise<string> {
+  try {
+    return await app.listen({ host: HOST, port });
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "EADDRINUSE") throw new SandboxUsageError(`Port ${port} on ${HOST} is already in use.`);
+    if (code === "EACCES")
+      throw new SandboxUsageError(`Port ${port} on ${HOST} may not be opened by this user.`);
+    throw error;
+  }
+}
+
+function reportFault(error: unknown): void {
+  process.stderr.write(
+    `sandbox: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+}
+
+/**
+ * Starts a complete service of the contract on a loopback port.
+ *
+ * @throws SandboxUsageError for a taken port, bad accounts or numbers, or a state folder that cannot be used
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
+  const { port = 0, processingSeconds = DEFAULT_PROCESSING_SECONDS, timeScale = 1 } = options;
+  const { clock = systemClock, enforceLimits = true, onFault = reportFault } = options;
+  requireBetween("port", port, 0, 65_535);
+  requireBetween("processing time in seconds", processingSeconds, 0, PROCESSING_SECONDS_MAX);
+  requireBetween("time scale", timeScale, 0.001, 1);
+  const given = options.accounts === undefined ? undefined : parseAccounts(options.accounts, "accounts list");
+
+  /** What is open so far, closed in the reverse order, at stop or when a later step fails. */
+  const closers: Array<() => unknown> = [];
+  const closeAll = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const state = await openStateFolder(options.stateDir);
+    closers.push(state.close);
+    const database = openDatabase(state.folder);
+    closers.push(() => database.close());
+    const accounts: ParsedAccounts =
+      given ?? defaultAccounts(rememberedFact(database, "default_api_key", generateApiKey));
+    const directory = new AccountDirectory(accounts);
+    const faults = new Faults();
+    const ledger = new Ledger({ database, clock, faults, enforceLimits });
+    const shelf = await AudioShelf.open(state.folder);
+    const engine = options.speech ?? createSpeechEngine();
+    closers.push(() => engine.close());
+    const generator = new Generator({ clock, engine, shelf, ledger, processingSeconds, onFault });
+    closers.push(() => generator.stop());
+    let baseUrl = "";
+    const site: Site = {
+      directory,
+      faults,
+      limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),
+      ledger,
+      shelf,
+      generator,
+      baseUrl: () => baseUrl,
+      onFault,
+    };
+    const app = buildHttpApp(site);
+    closers.push(() => app.close());
+    baseUrl = await listen(app, port);
+    for (const task of ledger.tasks.open()) generator.start(task);
+    let stopping: Promise<void> | undefined;
+    return {
+      baseUrl,
+      apiKey: directory.firstActiveKey,
+      balances: () => directory.accounts.map((account) => ledger.balanceOf(account)),
+      stop: () => {
+        stopping ??= closeAll();
+        return stopping;
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+/** Owns how the sandbox refuses: codes, statuses and site-level sentences (contract section 7); routes nothing. */
+import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/errors.ts";
+import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
+
+/** A refusal on its way to the client. The message says nothing that is not about the site and the request. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly code: ServiceErrorCode;
+
+  constructor(code: ServiceErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+
+  get status(): number {
+    return SERVICE_ERROR_STATUS[this.code];
+  }
+
+  /** Every 429 carries `Retry-After: 60`, whatever the time scale (section 8). */
+  get headers(): Record<string, string> {
+    return this.status === 429 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {};
+  }
+}
+
+/** `{ error: { code, message } }`, the body of every refusal (2.3). `code` is wider than the contract's for 416 alone. */
+export function errorBody(code: string, message: string): { error: { code: string; message: string } } {
+  return { error: { code, message } };
+}
+
+export const invalidRequest = (message: string): ServiceError => new ServiceError("invalid_request", message);
+
+export const notFound = (): ServiceError =>
+  new ServiceError("not_found", "There is nothing here for this account.");
+
+export const rateLimited = (): ServiceError =>
+  new ServiceError("rate_limit", "Too many requests for this account in a minute. Wait before trying again.");
