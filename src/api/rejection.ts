@@ -1,0 +1,102 @@
+/** Owns what an answer other than success means: contract section 7 turned into {@link AudioError}; reads no socket. */
+import {
+  isServiceErrorCode,
+  SERVICE_ERROR_STATUS,
+  type ServiceErrorCode,
+  serviceErrorBody,
+} from "../contract/errors.ts";
+import { AudioError, type ErrorCode } from "../errors.ts";
+import { parseRetryAfter } from "./retry.ts";
+import { cleanServiceText, quoteServiceText } from "./service-text.ts";
+
+export type Operation = "create" | "query" | "content";
+
+const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
+  create: "the creation of the task",
+  query: "the query",
+  content: "the download",
+};
+
+/** The code that a status implies where the body does not say; 404 and 403 are not here, see {@link impliedCode}. */
+const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
+  400: "invalid_request",
+  401: "invalid_api_key",
+  402: "insufficient_credits",
+  413: "request_too_large",
+  429: "rate_limit",
+  503: "temporarily_unavailable",
+};
+
+/**
+ * The code behind a status whose body names none that fits. A 403 or 404 without the contract's body comes from
+ * something in between (a gateway, a wrong base address): taking it for "this task does not exist" could make
+ * somebody pay twice. The answer to a HEAD has no body, so there the status has to do.
+ */
+function impliedCode(
+  status: number,
+  operation: Operation,
+  hasContractBody: boolean,
+): ServiceErrorCode | null {
+  if (status === 409) {
+    if (operation === "query") return null;
+    return operation === "create" ? "idempotency_conflict" : "not_ready";
+  }
+  if (status === 404) return hasContractBody ? "not_found" : null;
+  if (status === 403) return hasContractBody ? "purchase_required" : null;
+  return IMPLIED[status] ?? null;
+}
+
+export interface Rejection {
+  readonly status: number;
+  readonly operation: Operation;
+  /** The parsed body; `undefined` when there was none or it could not be read. */
+  readonly body: unknown;
+  /** The answer to a HEAD, which cannot have a body. */
+  readonly isBodiless: boolean;
+  readonly retryAfter: string | undefined;
+  readonly nowWallMs: number;
+  readonly taskId: string | undefined;
+  /** Blots secrets out of the service's words. */
+  readonly redact: (text: string) => string;
+}
+
+const RETRYABLE = new Set<ErrorCode>([
+  "rate_limit",
+  "concurrency_limit",
+  "api_unavailable",
+  "temporarily_unavailable",
+  "not_ready",
+]);
+
+function describe(status: number, operation: Operation): string {
+  const words = OPERATION_WORDS[operation];
+  if (status >= 300 && status < 400) {
+    return `The service answered ${words} with a redirect (HTTP ${status}), which is never followed.`;
+  }
+  return `The service answered ${words} with HTTP ${status}.`;
+}
+
+/** Any answer that is not the success of its operation, as the failure that the caller sees. */
+export function rejectionError(rejection: Rejection): AudioError {
+  const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
+  const said = serviceErrorBody.safeParse(rejection.body).data?.error;
+  const stated = said !== undefined && isServiceErrorCode(said.code) ? said.code : null;
+  const code =
+    stated !== null && SERVICE_ERROR_STATUS[stated] === status
+      ? stated
+      : impliedCode(status, operation, said !== undefined || rejection.isBodiless);
+  const sentence = describe(status, operation);
+  const clean = (text: string): string => rejection.redact(cleanServiceText(text, 4096));
+  const quoted =
+    said === undefined || clean(said.message) === ""
+      ? ""
+      : ` The service says: ${quoteServiceText(clean(said.message))}`;
+  const isPassing = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
+  const seconds = parseRetryAfter(retryAfter, nowWallMs);
+  return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {
+    httpStatus: status,
+    retryable: code === null ? isPassing : RETRYABLE.has(code),
+    retryAfterSeconds: status === 429 || (status === 503 && retryAfter !== undefined) ? seconds : undefined,
+    taskId,
+  });
+}

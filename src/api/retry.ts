@@ -1,0 +1,83 @@
+/** Owns which failures are repeated, and how long after: pure tables over {@link AudioError}, no clock, no socket. */
+import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
+import { AudioError } from "../errors.ts";
+import { UnsentRequest } from "./causes.ts";
+import { isCertificateCode, isUnreachableCode, networkCodes } from "./network-codes.ts";
+
+const BACKOFF_LEAST_MS = 1000;
+const BACKOFF_MOST_MS = 30_000;
+const RETRY_AFTER_MOST_SECONDS = 600;
+
+/** What to do after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
+export type CreateDecision =
+  | { readonly kind: "stop" }
+  | { readonly kind: "retry"; readonly delayMs: number; readonly neverSent: boolean }
+  | { readonly kind: "limited"; readonly retryAfterSeconds: number }
+  | { readonly kind: "unavailable"; readonly delayMs: number };
+
+/** What to do after a failed query or download; `not_ready`: back to watching the task. */
+export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
+
+/**
+ * Whether the request cannot have reached the service: refused, not resolved, no connection in time,
+ * certificate. Nothing is concluded from an error that does not say so.
+ */
+export function wasNeverSent(error: unknown): boolean {
+  if (error instanceof AudioError && error.cause instanceof UnsentRequest) return true;
+  return networkCodes(error).some((code) => isUnreachableCode(code) || isCertificateCode(code));
+}
+
+/**
+ * Jittered exponential backoff from 1 s to 30 s (design 6.5).
+ *
+ * @param attempt 1 after the first failure
+ * @param random in [0, 1)
+ */
+export function backoffMs(attempt: number, random: () => number): number {
+  const ceiling = Math.min(BACKOFF_MOST_MS, BACKOFF_LEAST_MS * 2 ** Math.max(0, Math.min(attempt, 16)));
+  return BACKOFF_LEAST_MS + random() * (ceiling - BACKOFF_LEAST_MS);
+}
+
+/** Contract 4.1, rule 5: the same key and body again, except where the answer would be the same for ever. */
+export function decideCreate(error: AudioError, attempt: number, random: () => number): CreateDecision {
+  switch (error.code) {
+    case "rate_limit":
+    case "concurrency_limit":
+      return { kind: "limited", retryAfterSeconds: error.retryAfterSeconds ?? RETRY_AFTER_SECONDS };
+    case "api_unavailable":
+    case "temporarily_unavailable": {
+      const asked = error.retryAfterSeconds;
+      return {
+        kind: "unavailable",
+        delayMs: asked === undefined ? backoffMs(attempt, random) : asked * 1000,
+      };
+    }
+    case "network_error":
+    case "timeout":
+    case "unexpected_response":
+      if (!error.retryable) return { kind: "stop" };
+      return { kind: "retry", delayMs: backoffMs(attempt, random), neverSent: wasNeverSent(error) };
+    default:
+      return { kind: "stop" };
+  }
+}
+
+/** The same for queries and downloads, which may always be repeated; 401 and 404 stop. */
+export function decideRead(error: AudioError, attempt: number, random: () => number): ReadDecision {
+  return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, attempt, random);
+}
+
+/**
+ * `Retry-After` in seconds (contract 7; design 5): seconds or an HTTP date; unreadable, negative or absent
+ * counts as 60; capped at 600.
+ *
+ * @param nowWallMs wall-clock milliseconds, for a date
+ */
+export function parseRetryAfter(header: string | undefined, nowWallMs: number): number {
+  const text = header?.trim() ?? "";
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(RETRY_AFTER_MOST_SECONDS, Number(text));
+  // Only what looks like a date: Date.parse would read "-5" or "1 x" as some year.
+  const dateMs = /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN;
+  const seconds = Math.ceil((dateMs - nowWallMs) / 1000);
+  return seconds >= 0 ? Math.min(RETRY_AFTER_MOST_SECONDS, seconds) : RETRY_AFTER_SECONDS;
+}

@@ -1,0 +1,24 @@
+/** Owns the types of the parts of undici that are loaded one by one: its index drags in fetch, WebSocket and mocks. */
+
+declare module "undici/lib/dispatcher/agent.js" {
+  import type { Agent } from "undici";
+
+  const AgentClass: typeof Agent;
+  export default AgentClass;
+}
+
+declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
+  import type { EnvHttpProxyAgent } from "undici";
+
+  const ProxyClass: typeof EnvHttpProxyAgent;
+  export default ProxyClass;
+}
+
+declare module "undici/lib/api/api-request.js" {
+  import type { Dispatcher } from "undici";
+  /** `Dispatcher.prototype.request`, which undici's index would have put onto the dispatchers. */
+  export default function request(
+    this: Pick<Dispatcher, "dispatch">,
+    options: Dispatcher.RequestOptions,
+  ): Promise<Dispatcher.ResponseData>;
+}

@@ -1,0 +1,58 @@
+/** Owns the growing temporary file: bytes in, size, hash and first bytes out; knows no name and no network. */
+import { createHash, type Hash } from "node:crypto";
+import type { ByteSink } from "../api/download.ts";
+import { MAGIC_BYTES } from "../contract/audio-format.ts";
+import type { Digest } from "./file-content.ts";
+import type { TemporaryFile } from "./temporary-file.ts";
+
+export class AudioSink implements ByteSink {
+  readonly #file: TemporaryFile;
+  #hash: Hash = createHash("sha256");
+  #head: Uint8Array = new Uint8Array(0);
+  #sizeBytes = 0;
+
+  constructor(file: TemporaryFile) {
+    this.#file = file;
+  }
+
+  get size(): number {
+    return this.#sizeBytes;
+  }
+
+  /** The first bytes, {@link MAGIC_BYTES} at most. */
+  get head(): Uint8Array {
+    return this.#head;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    let written = 0;
+    // A file system may take less than it is given.
+    while (written < chunk.byteLength) {
+      const { bytesWritten } = await this.#file.handle.write(
+        chunk,
+        written,
+        chunk.byteLength - written,
+        this.#sizeBytes + written,
+      );
+      written += bytesWritten;
+    }
+    this.#hash.update(chunk);
+    if (this.#head.byteLength < MAGIC_BYTES) {
+      this.#head = Buffer.concat([this.#head, chunk]).subarray(0, MAGIC_BYTES);
+    }
+    this.#sizeBytes += chunk.byteLength;
+  }
+
+  async restart(): Promise<void> {
+    await this.#file.handle.truncate(0);
+    this.#hash = createHash("sha256");
+    this.#head = new Uint8Array(0);
+    this.#sizeBytes = 0;
+  }
+
+  /** Puts everything on the disk; to be called once, at the end. */
+  async finish(): Promise<Digest> {
+    await this.#file.handle.sync();
+    return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest("hex") };
+  }
+}

@@ -1,0 +1,63 @@
+/** Owns the reading and checking of files that exist: regular, not through a link, inside the root; writes nothing. */
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { sep } from "node:path";
+import { NO_FOLLOW } from "./temporary-file.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+
+export interface Digest {
+  readonly sizeBytes: number;
+  readonly sha256: string;
+}
+
+/** Opens a regular file for reading; `null` for a link, a folder, a pipe, or nothing at all. */
+export async function openRegular(path: string): Promise<FileHandle | null> {
+  // Not to wait for a writer, should the path be a named pipe.
+  const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
+  // Where there is no O_NOFOLLOW, this look is what refuses links.
+  if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
+  const handle = await open(path, flags).catch(() => null);
+  if (handle === null) return null;
+  if ((await handle.stat()).isFile()) return handle;
+  await handle.close();
+  return null;
+}
+
+/** Size and SHA-256 of what an open file holds, read from its beginning. */
+export async function digestOf(handle: FileHandle): Promise<Digest> {
+  const hash = createHash("sha256");
+  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+  let sizeBytes = 0;
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, sizeBytes);
+    if (bytesRead === 0) return { sizeBytes, sha256: hash.digest("hex") };
+    hash.update(buffer.subarray(0, bytesRead));
+    sizeBytes += bytesRead;
+  }
+}
+
+/** Whether a path names a regular file with exactly these bytes. */
+export async function holds(path: string, digest: Digest): Promise<boolean> {
+  const handle = await openRegular(path);
+  if (handle === null) return false;
+  try {
+    if ((await handle.stat()).size !== digest.sizeBytes) return false;
+    return (await digestOf(handle)).sha256 === digest.sha256;
+  } catch {
+    return false;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether a path, followed through every link, lies inside a folder. */
+export async function isInside(path: string, root: string): Promise<boolean> {
+  try {
+    const [realFile, realRoot] = await Promise.all([realpath(path), realpath(root)]);
+    return realFile.startsWith(realRoot.endsWith(sep) ? realRoot : `${realRoot}${sep}`);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,128 @@
+/** Owns which file names a caller may choose, and the name of an audio without one (design 5 and 7); touches no file. */
+import { createHash } from "node:crypto";
+import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
+import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
+import { AudioError } from "../errors.ts";
+
+export const FILE_NAME_MAX_CODE_POINTS = 120;
+
+/** What file systems allow for one name, in bytes of UTF-8. */
+const NAME_MAX_BYTES = 255;
+/** For an extension (four bytes at most, `.bin` among them) and for the number of a next free name (`-999`). */
+const RESERVED_BYTES = 8;
+
+const SLUG_MAX_CODE_POINTS = 40;
+const TASK_ID_MAX_LENGTH = 40;
+
+/** Windows' names of devices, with any extension, and with the superscript digits it takes for digits. */
+const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
+
+/** Invisible, except the variation selectors that emoji are written with. */
+const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00-\ufe0f]]]/v;
+
+const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
+
+/** Each rule: what is refused, and the rule in words that follow "it". First match wins. */
+const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
+  [(name) => name === "", "must not be empty"],
+  [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],
+  [(name) => /[/\\]/.test(name), "must be a plain name without / or \\ (the folder is AUDIO_OUTPUT_DIR)"],
+  [(name) => name.startsWith("."), "must not start with a dot"],
+  [(name) => /\p{Cc}/u.test(name), "must not contain control characters"],
+  [(name) => INVISIBLE.test(name), "must not contain invisible or direction-changing characters"],
+  [(name) => name.includes(":"), "must not contain a colon"],
+  [(name) => /[<>"|?*]/.test(name), 'must not contain any of < > " | ? *'],
+  [(name) => /[. ]$/.test(name), "must not end with a dot or a space"],
+  [(name) => /^\s*$/.test(name), "must contain more than white space"],
+  [(name) => DEVICE.test(name), "must not be a Windows device name such as CON, NUL or COM1"],
+];
+
+/** A name without its extension, where it has one of these; upper case counts. */
+function stemOf(name: string, extensions: readonly string[]): string {
+  const extension = extensions.find((ending) => name.toLowerCase().endsWith(ending));
+  return extension === undefined ? name : name.slice(0, -extension.length);
+}
+
+/** A name in an error message: bounded, and with anything odd escaped. */
+function show(name: string): string {
+  return JSON.stringify(firstCodePoints(name, 60)).replace(/[^\x20-\x7e]/gu, (character) =>
+    /[\p{L}\p{N}\p{S}\p{P}]/u.test(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+function refuse(name: string, rule: string): never {
+  throw new AudioError("invalid_file_name", `file_name ${show(name)} cannot be used: it ${rule}.`);
+}
+
+/**
+ * Checks a name that a caller chose (design 7). The rules are those of every platform at once, Windows' included.
+ *
+ * @param format whose extension does not count toward the length; without it, any audio extension does not
+ * @throws AudioError `invalid_file_name`, naming the rule
+ */
+export function checkFileName(name: string, format?: OutputFormat): void {
+  for (const [breaks, rule] of RULES) if (breaks(name)) refuse(name, rule);
+  const stem = stemOf(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
+  const length = codePointLength(stem);
+  if (length > FILE_NAME_MAX_CODE_POINTS) {
+    refuse(name, `must be at most ${FILE_NAME_MAX_CODE_POINTS} characters (this one has ${length})`);
+  }
+  const sizeBytes = Buffer.byteLength(stem);
+  const mostBytes = NAME_MAX_BYTES - RESERVED_BYTES;
+  if (sizeBytes > mostBytes) {
+    refuse(name, `must be at most ${mostBytes} bytes of UTF-8 (this one has ${sizeBytes})`);
+  }
+}
+
+/** Letters, digits and single hyphens; accents are dropped, anything else becomes a hyphen. */
+function plain(text: string): string {
+  return text
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+}
+
+function slugOf(prompt: string | null): string {
+  // Cut before folding: a prompt has up to 2,048 characters, a slug 40.
+  const slug = firstCodePoints(
+    plain(firstCodePoints(prompt ?? "", 4 * SLUG_MAX_CODE_POINTS)),
+    SLUG_MAX_CODE_POINTS,
+  );
+  return slug.replace(/-+$/, "") || "audio";
+}
+
+function shortTaskId(taskId: string): string {
+  if (taskId.length <= TASK_ID_MAX_LENGTH) return taskId.replace(/[^A-Za-z0-9-]/g, "-");
+  const digest = createHash("sha256").update(taskId).digest("hex").slice(0, 8);
+  return `${taskId.slice(0, 24).replace(/[^A-Za-z0-9-]/g, "-")}-${digest}`;
+}
+
+/**
+ * The name that an audio is saved under, extension included (design 5): the caller's, whose right extension is not
+ * doubled, or a slug of the prompt and the task id.
+ *
+ * @throws AudioError `invalid_file_name`
+ */
+export function audioFileName(
+  fileName: string | null,
+  format: OutputFormat,
+  prompt: string | null,
+  taskId: string,
+): string {
+  const extension = FILE_EXTENSIONS[format];
+  if (fileName === null) return `${slugOf(prompt)}-${shortTaskId(taskId)}${extension}`;
+  checkFileName(fileName, format);
+  return `${stemOf(fileName, [extension])}${extension}`;
+}
+
+/** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */
+export function numberedName(name: string, number: number): string {
+  const dot = name.lastIndexOf(".");
+  return number === 1 ? name : `${name.slice(0, dot)}-${number}${name.slice(dot)}`;
+}
+
+/** The name of bytes that do not look like their format: `.bin` in the place of the extension. */
+export function unsoundName(name: string): string {
+  return `${name.slice(0, name.lastIndexOf("."))}.bin`;
+}

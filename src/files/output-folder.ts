@@ -1,0 +1,98 @@
+/** Owns the folder that audio is saved in: its real path, its creation, whether it can be written; knows no audio. */
+import { lstat, mkdir, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { type Clock, systemClock } from "../clock.ts";
+import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
+import { placeOf } from "./place.ts";
+import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./temporary-file.ts";
+
+export interface OutputFolder {
+  /** Absolute real path: a configured folder that is a symbolic link is resolved once, here. */
+  readonly root: string;
+  /** Stable id of machine and real folder, for `SavedFile.place`. */
+  readonly place: string;
+  /**
+   * Makes the folder (0700) where it is missing, and really writes to it.
+   *
+   * @throws AudioError `output_not_writable` or `disk_full`, with the reason
+   */
+  ensureWritable(): Promise<void>;
+  /** Removes old temporary files that killed processes left; never fails. */
+  sweepStaleTemporaryFiles(): Promise<void>;
+}
+
+/** Enough that a full disk shows. */
+const PROBE_BYTES = 4096;
+
+/** The real path of a folder that may not exist yet: that of its nearest existing ancestor, and the rest. */
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(await realPathOf(parent), basename(path));
+  }
+}
+
+/** One level at a time: `mkdir` with `recursive` never returns where a level can neither be made nor be found (/proc). */
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: 0o700 });
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === "EEXIST") return;
+    const parent = dirname(path);
+    if (code !== "ENOENT" || parent === path || (await exists(parent))) throw error;
+    await makeFolder(parent);
+    await mkdir(path, { mode: 0o700 }).catch((again) => {
+      if (systemCode(again) !== "EEXIST") throw again;
+    });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Complains unless a folder is where it was when its real path was taken: otherwise somebody has put a symbolic
+ * link into the path since.
+ */
+export async function assertInPlace(root: string): Promise<void> {
+  if ((await realpath(root)) !== root) throw notWritable(root, "the path now leads somewhere else");
+}
+
+/**
+ * The output folder at an absolute path; nothing is created yet.
+ *
+ * @param path `AUDIO_OUTPUT_DIR`: the person's choice, so a symbolic link in it is followed
+ */
+export async function openOutputFolder(
+  path: string,
+  clock: Pick<Clock, "wallMs"> = systemClock,
+): Promise<OutputFolder> {
+  const root = await realPathOf(path);
+  return {
+    root,
+    place: await placeOf(root),
+    async ensureWritable() {
+      try {
+        await makeFolder(root);
+        await assertInPlace(root);
+        const probe = await createTemporaryFile(root);
+        try {
+          await probe.handle.write(Buffer.alloc(PROBE_BYTES));
+        } finally {
+          await probe.handle.close();
+          await removeQuietly(probe.path);
+        }
+      } catch (error) {
+        throw fileFailure(error, root);
+      }
+    },
+    sweepStaleTemporaryFiles: () => sweepTemporaryFiles(root, clock.wallMs()),
+  };
+}

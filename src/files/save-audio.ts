@@ -1,0 +1,108 @@
+/** Owns the saving of one audio under its name; knows neither the service nor who remembers the file. */
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { ByteSink } from "../api/download.ts";
+import type { Clock } from "../clock.ts";
+import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts";
+import { AudioSink } from "./audio-sink.ts";
+import type { Digest } from "./file-content.ts";
+import { fileExists, fileFailure, notWritable, systemCode } from "./file-failure.ts";
+import { numberedName, unsoundName } from "./file-name.ts";
+import { assertInPlace, type OutputFolder } from "./output-folder.ts";
+import { type Link, publish, syncFolder } from "./publish.ts";
+import type { SavedFile } from "./saved-file.ts";
+import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+
+export { isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
+
+const LAST_NUMBER = 999;
+
+/** What other people of this machine may do with a file is for the umask and the folder to say. */
+const FILE_MODE = 0o644;
+
+export interface SaveRequest {
+  readonly folder: OutputFolder;
+  /** With extension, as `audioFileName` makes it. */
+  readonly fileName: string;
+  /** The caller's own `file_name`: another file under it is `file_exists`. Otherwise the next free name is taken. */
+  readonly nameIsGiven: boolean;
+  readonly format: OutputFormat;
+  /** Brings the whole audio into the sink or throws. */
+  readonly download: (sink: ByteSink) => Promise<unknown>;
+  readonly clock: Pick<Clock, "wallMs">;
+  /** Default: the folder's. */
+  readonly place?: string;
+  /** Only for tests of file systems without hard links. */
+  readonly makeLink?: Link;
+}
+
+/**
+ * Downloads into a hidden temporary file beside the target, verifies it and publishes it without overwriting
+ * (design 6.7). The very same bytes under the name already are adopted. On any failure nothing is left behind.
+ *
+ * @throws AudioError `file_exists`, `disk_full`, `output_not_writable`, or whatever the download throws
+ */
+export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
+  const { root } = request.folder;
+  try {
+    await assertInPlace(root);
+    const temporary = await createTemporaryFile(root);
+    let isOpen = true;
+    const close = async (): Promise<void> => {
+      if (isOpen) await temporary.handle.close();
+      isOpen = false;
+    };
+    try {
+      const sink = new AudioSink(temporary);
+      await request.download(sink);
+      // Not every file system has modes.
+      await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
+      const digest = await sink.finish();
+      await assertOwn(temporary.path, root, (await temporary.handle.stat()).ino);
+      await close();
+      const isSound = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
+      const name = await nameFor(request, temporary.path, digest, isSound);
+      await syncFolder(root);
+      return {
+        place: request.place ?? request.folder.place,
+        path: join(root, name),
+        ...digest,
+        savedAtMs: request.clock.wallMs(),
+        isSound,
+      };
+    } finally {
+      await close().catch(() => {});
+      await removeQuietly(temporary.path);
+    }
+  } catch (error) {
+    throw fileFailure(error, root);
+  }
+}
+
+/** That the temporary file is still the one that was written to, in the folder it was made in. */
+async function assertOwn(path: string, root: string, inode: number): Promise<void> {
+  await assertInPlace(root);
+  const stats = await lstat(path).catch((error) => {
+    if (systemCode(error) === "ENOENT") throw notWritable(root, "the file was removed while it was written");
+    throw error;
+  });
+  if (!stats.isFile() || stats.ino !== inode)
+    throw notWritable(root, "the file was replaced while it was written");
+}
+
+/** Publishes under the name asked for or the next free one. Unsound bytes are paid for too, so they always find a name. */
+async function nameFor(
+  request: SaveRequest,
+  temporaryPath: string,
+  digest: Digest,
+  isSound: boolean,
+): Promise<string> {
+  const base = isSound ? request.fileName : unsoundName(request.fileName);
+  for (let number = 1; number <= LAST_NUMBER; number += 1) {
+    const name = numberedName(base, number);
+    const outcome = await publish(temporaryPath, request.folder.root, name, digest, request.makeLink);
+    if (outcome !== "taken") return name;
+    if (request.nameIsGiven && isSound) throw fileExists(name);
+  }
+  throw fileExists(base);
+}

@@ -1,0 +1,116 @@
+/** Owns what can be done with an audio that was saved earlier: check, read, name again; downloads nothing. */
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { AudioError } from "../errors.ts";
+import { AudioSink } from "./audio-sink.ts";
+import { digestOf, holds, isInside, openRegular } from "./file-content.ts";
+import { fileExists, fileFailure, systemCode } from "./file-failure.ts";
+import { unsoundName } from "./file-name.ts";
+import { assertInPlace, type OutputFolder } from "./output-folder.ts";
+import { publish, syncFolder } from "./publish.ts";
+import type { SavedFile } from "./saved-file.ts";
+import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+
+/** Whether a saved audio is still there as it was: a regular file, no link, inside the root, same size and SHA-256. */
+export async function isIntact(file: SavedFile, root: string): Promise<boolean> {
+  return (await isInside(file.path, root)) && (await holds(file.path, file));
+}
+
+/**
+ * Looks for a file before anything is sent (design 5): `taken` is about the name alone, whatever the bytes.
+ *
+ * @param fileName with extension
+ * @throws AudioError `invalid_file_name` when the file system has no room for the name, `output_not_writable`
+ */
+export async function precheckFileName(folder: OutputFolder, fileName: string): Promise<"free" | "taken"> {
+  try {
+    await lstat(join(folder.root, fileName));
+    return "taken";
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === "ENOENT") return "free";
+    if (code !== "ENAMETOOLONG") throw fileFailure(error, folder.root);
+    throw new AudioError(
+      "invalid_file_name",
+      "file_name is too long for the file system of the output folder.",
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function goneOrChanged(): AudioError {
+  return new AudioError("not_found", "The saved file is gone or was changed since it was saved.", {
+    remedy: "Call download_audio with the task id: it fetches the audio again, free of charge.",
+  });
+}
+
+/**
+ * The bytes of a saved audio, verified again.
+ *
+ * @param maxBytes more than this is `too_large`
+ * @throws AudioError `too_large`; `not_found` when the file is gone or was changed
+ */
+export async function readSaved(file: SavedFile, root: string, maxBytes: number): Promise<Uint8Array> {
+  if (file.sizeBytes > maxBytes) {
+    throw new AudioError(
+      "too_large",
+      `The audio has ${file.sizeBytes} bytes, more than ${maxBytes}: ${file.path}`,
+    );
+  }
+  const handle = (await isInside(file.path, root)) ? await openRegular(file.path) : null;
+  if (handle === null) throw goneOrChanged();
+  try {
+    if ((await handle.stat()).size !== file.sizeBytes) throw goneOrChanged();
+    if ((await digestOf(handle)).sha256 !== file.sha256) throw goneOrChanged();
+    const bytes = new Uint8Array(file.sizeBytes);
+    await handle.read(bytes, 0, file.sizeBytes, 0);
+    return bytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Gives saved audio a second name: a copy, so that editing one leaves the other. The same rules as for a first
+ * name: the very same bytes there are adopted, anything else is `file_exists`.
+ *
+ * @param newFileName with extension
+ * @throws AudioError `file_exists`, `not_found` when the saved file is gone or was changed, `disk_full`,
+ *   `output_not_writable`
+ */
+export async function nameAgain(
+  existing: SavedFile,
+  folder: OutputFolder,
+  newFileName: string,
+): Promise<SavedFile> {
+  const { root } = folder;
+  const name = existing.isSound ? newFileName : unsoundName(newFileName);
+  const path = join(root, name);
+  if (path === existing.path && (await isIntact(existing, root))) return existing;
+  const source = await openRegular(existing.path);
+  if (source === null) throw goneOrChanged();
+  try {
+    await assertInPlace(root);
+    const temporary = await createTemporaryFile(root);
+    try {
+      const sink = new AudioSink(temporary);
+      for await (const chunk of source.createReadStream({ autoClose: false, start: 0 }))
+        await sink.write(chunk);
+      await temporary.handle.chmod((await source.stat()).mode & 0o777).catch(() => {});
+      const digest = await sink.finish();
+      if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes) throw goneOrChanged();
+      if ((await publish(temporary.path, root, name, digest)) === "taken") throw fileExists(name);
+      await syncFolder(root);
+      return { ...existing, place: folder.place, path };
+    } finally {
+      await temporary.handle.close();
+      await removeQuietly(temporary.path);
+    }
+  } catch (error) {
+    throw fileFailure(error, root);
+  } finally {
+    await source.close();
+  }
+}

@@ -1,0 +1,42 @@
+/** Owns the hidden files that audio grows in before it has a name, and their sweeping; knows no audio. */
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+
+const PREFIX = ".audio-generation-";
+const SUFFIX = ".part";
+const PATTERN = /^\.audio-generation-[0-9a-f]{24}\.part$/;
+
+/** Longer than any download takes, and a running one keeps its file's time fresh. */
+const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
+
+/** Never through a symbolic link; 0 where the platform has no such flag (there, exclusive creation suffices). */
+export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
+
+export interface TemporaryFile {
+  readonly path: string;
+  readonly handle: FileHandle;
+}
+
+/** Creates an empty file, 0600, under a new unguessable name. */
+export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
+  const path = join(folder, `${PREFIX}${randomBytes(12).toString("hex")}${SUFFIX}`);
+  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | NO_FOLLOW;
+  return { path, handle: await open(path, flags, 0o600) };
+}
+
+/** Removes a temporary file that may be gone already; a failure to remove must not hide what happened before. */
+export async function removeQuietly(path: string): Promise<void> {
+  await unlink(path).catch(() => {});
+}
+
+/** Removes what killed processes left behind; files in use are younger. */
+export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names.filter((candidate) => PATTERN.test(candidate))) {
+    const path = join(folder, name);
+    const stats = await lstat(path).catch(() => null);
+    if (stats?.isFile() === true && nowWallMs - stats.mtimeMs > STALE_AFTER_MS) await removeQuietly(path);
+  }
+}
