@@ -1,0 +1,66 @@
+/** Owns running the contract suite against a service: its arguments, its warning of the cost, its consent; knows no rule. */
+import { createInterface } from "node:readline/promises";
+import { parseArgs } from "node:util";
+import { startVitest } from "vitest/node";
+import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../src/contract/billing.ts";
+import { IN_FLIGHT_TASKS } from "../src/contract/limits.ts";
+import { SUITE_TASKS_MAX } from "../test/contract/suite-cost.ts";
+
+const USAGE = "Usage: AUDIO_API_KEY=... npm run verify-service -- --base-url URL [--yes]";
+/** A rule may have to wait out several minutes of the service's limits, and then a task. */
+const TEST_TIMEOUT_MS = 30 * 60_000;
+
+function fail(sentence: string, exitCode: 1 | 2): never {
+  process.stderr.write(`${sentence}\n`);
+  process.exit(exitCode);
+}
+
+function readArguments(): { baseUrl: string; yes: boolean } {
+  try {
+    const { values } = parseArgs({ options: { "base-url": { type: "string" }, yes: { type: "boolean" } } });
+    const baseUrl = values["base-url"]?.replace(/\/+$/, "");
+    if (baseUrl === undefined || !URL.canParse(baseUrl)) fail(USAGE, 2);
+    const { protocol, hostname } = new URL(baseUrl);
+    // The key travels with every request.
+    const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
+    if (protocol !== "https:" && !(protocol === "http:" && isLoopback)) {
+      fail("The base URL must be https, or http on this machine.", 2);
+    }
+    return { baseUrl, yes: values.yes === true };
+  } catch {
+    return fail(USAGE, 2);
+  }
+}
+
+async function consents(): Promise<boolean> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    const answer = await terminal.question("Go on? (yes/no) ");
+    return /^y(es)?$/i.test(answer.trim());
+  } catch {
+    // The input ended without an answer.
+    return false;
+  } finally {
+    terminal.close();
+  }
+}
+
+const { baseUrl, yes } = readArguments();
+if ((process.env["AUDIO_API_KEY"] ?? "") === "") fail(`AUDIO_API_KEY is not set. ${USAGE}`, 2);
+process.stdout.write(
+  `This creates at most ${SUITE_TASKS_MAX} tasks of a few words at ${baseUrl}: about ` +
+    `${SUITE_TASKS_MAX * MINIMUM_CHARGE_CREDITS} credits (at most ${SUITE_TASKS_MAX * RESERVED_CREDITS}, if each ` +
+    "were charged in full; more if the service accepts what it should refuse). " +
+    `The account needs ${IN_FLIGHT_TASKS * RESERVED_CREDITS} credits for reservations and nothing in flight. ` +
+    "The service's limits are kept, which takes about 25 minutes.\n",
+);
+if (!yes && !(await consents())) fail("Nothing was sent.", 1);
+process.env["VERIFY_BASE_URL"] = baseUrl;
+const vitest = await startVitest("test", [], {
+  config: false,
+  watch: false,
+  include: ["test/contract/service.verify.ts"],
+  reporters: ["verbose"],
+  testTimeout: TEST_TIMEOUT_MS,
+});
+await vitest.close();

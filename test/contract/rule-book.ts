@@ -1,0 +1,41 @@
+/** Owns how a rule of the contract becomes a named test, skipped by name where the target cannot show it; knows no rule. */
+import { it, type TestContext } from "vitest";
+
+/** One test as it was registered. */
+export interface RegisteredRule {
+  readonly rule: string;
+  readonly title: string;
+}
+
+export class RuleBook {
+  readonly registered: RegisteredRule[] = [];
+
+  /** A test of `rule` (a number of the contract, such as `4.1.2`, or a section and a subject, such as `2.1 prompt`). */
+  rule(rule: string, title: string, check: (context: TestContext) => Promise<void> | void): void {
+    this.registered.push({ rule, title });
+    it(`${rule} ${title}`, check);
+  }
+
+  /** A test that needs something only some targets have; `need` finishes the sentence "needs ...". */
+  ruleWith<Option>(
+    option: Option | undefined,
+    need: string,
+    rule: string,
+    title: string,
+    check: (option: Option, context: TestContext) => Promise<void>,
+  ): void {
+    if (option !== undefined) {
+      this.rule(rule, title, async (context) => check(option, context));
+      return;
+    }
+    this.registered.push({ rule, title });
+    it.skip(`${rule} ${title} (needs ${need})`, () => undefined);
+  }
+
+  /** A numbered rule that no request can show, kept in the list so that none is forgotten. */
+  unobservable(rule: string, reason: string): void {
+    const title = `not observable: ${reason}`;
+    this.registered.push({ rule, title });
+    it.skip(`${rule} ${title}`, () => undefined);
+  }
+}

@@ -1,0 +1,158 @@
+/** Owns the suite's requests: plain HTTP that keeps the service's limits, and the task that most rules look at; asserts no rule. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { type AudioTask, audioTaskSchema } from "../../src/contract/audio-task.ts";
+import { serviceErrorBody } from "../../src/contract/errors.ts";
+import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
+import type { ContractTarget } from "./target.ts";
+
+/** More than any wait for a slot or a minute should take; then the 429 is the answer. */
+const PATIENT_ATTEMPTS = 40;
+/** Section 6: a client may poll for somewhat longer than 60 minutes; a suite for a few words need not. */
+const FINISH_DEADLINE_MS = 10 * 60_000;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export interface RequestOptions {
+  /** Default the target's key; null sends no Authorization. */
+  readonly apiKey?: string | null;
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  /** Waits out 429 and asks again (default); false returns the 429. */
+  readonly patient?: boolean;
+}
+
+export interface CreateOptions extends RequestOptions {
+  /** Default a new key; null sends none. */
+  readonly key?: string | null;
+}
+
+export const jsonOf = (answer: Answer): unknown => JSON.parse(new TextDecoder().decode(answer.bytes));
+
+/** The code of an error answer, which must have the shape of section 2.3. */
+export function errorCodeOf(answer: Answer): string {
+  return serviceErrorBody.parse(jsonOf(answer)).error.code;
+}
+
+export function expectError(answer: Answer, status: number, code: string): void {
+  expect({ status: answer.status, code: errorCodeOf(answer) }).toEqual({ status, code });
+}
+
+/** A task as the contract shapes it, or a failed assertion. */
+export const taskOf = (answer: Answer): AudioTask => audioTaskSchema.parse(jsonOf(answer));
+
+export const newKey = (): string => `contract-suite-${randomUUID()}`;
+
+/** What most tests create: a few words, so that a task costs the minimum. */
+export const SHORT_INPUT = { prompt: "Hello.\nThis is a test." };
+
+export class ServiceClient {
+  readonly target: ContractTarget;
+  /** Ids of the tasks made on the target's own account, for the report of what the run cost. */
+  readonly createdIds = new Set<string>();
+  /** The key that made the main task; with other input it conflicts, which costs nothing. */
+  readonly mainKey = newKey();
+  #main: Promise<AudioTask> | undefined;
+
+  constructor(target: ContractTarget) {
+    this.target = target;
+  }
+
+  async send(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const { apiKey = this.target.apiKey, body, patient = true } = options;
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await fetch(`${this.target.baseUrl}${path}`, {
+        method,
+        redirect: "manual",
+        headers: {
+          ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
+          ...options.headers,
+        },
+        ...(body === undefined ? {} : { body }),
+      });
+      const answer: Answer = {
+        status: response.status,
+        headers: response.headers,
+        bytes: new Uint8Array(await response.arrayBuffer()),
+      };
+      if (answer.status !== 429 || !patient || attempt === PATIENT_ATTEMPTS) return answer;
+      const waitMs =
+        method !== "HEAD" && errorCodeOf(answer) === "concurrency_limit"
+          ? this.target.pollIntervalMs
+          : this.target.limitWindowMs;
+      await sleep(waitMs);
+    }
+  }
+
+  /** POST of a create; `input` is sent as JSON unless `body` is given. */
+  async create(input: unknown, options: CreateOptions = {}): Promise<Answer> {
+    const { key = newKey() } = options;
+    const answer = await this.send("POST", GENERATIONS_PATH, {
+      body: JSON.stringify(input),
+      ...options,
+      headers: {
+        "content-type": "application/json",
+        ...(key === null ? {} : { "idempotency-key": key }),
+        ...options.headers,
+      },
+    });
+    if (answer.status === 202 && (options.apiKey ?? this.target.apiKey) === this.target.apiKey) {
+      this.createdIds.add(taskOf(answer).id);
+    }
+    return answer;
+  }
+
+  /** A create that must be accepted. */
+  async created(input: unknown, options: CreateOptions = {}): Promise<AudioTask> {
+    const answer = await this.create(input, options);
+    expect(answer.status, new TextDecoder().decode(answer.bytes)).toBe(202);
+    return taskOf(answer);
+  }
+
+  async query(id: string, options: RequestOptions = {}): Promise<Answer> {
+    return await this.send("GET", `${GENERATIONS_PATH}/${id}`, options);
+  }
+
+  async content(id: string, options: RequestOptions & { method?: "GET" | "HEAD" } = {}): Promise<Answer> {
+    return await this.send(options.method ?? "GET", `${GENERATIONS_PATH}/${id}/content`, options);
+  }
+
+  /** Polls at the prescribed rate until the task is terminal. */
+  async finished(id: string, options: RequestOptions = {}): Promise<AudioTask> {
+    const deadlineMs = performance.now() + FINISH_DEADLINE_MS;
+    for (;;) {
+      const task = taskOf(await this.query(id, options));
+      if (task.status === "succeeded" || task.status === "failed") return task;
+      expect(performance.now(), "the task takes too long").toBeLessThan(deadlineMs);
+      await sleep(this.target.pollIntervalMs);
+    }
+  }
+
+  /** The one succeeded task that most rules look at; made by the first that asks. */
+  async mainTask(): Promise<AudioTask> {
+    this.#main ??= this.created(SHORT_INPUT, { key: this.mainKey }).then(({ id }) => this.finished(id));
+    const task = await this.#main;
+    expect(task.status).toBe("succeeded");
+    return task;
+  }
+
+  /**
+   * Whether the service finds an input valid, at no cost: sent under the main task's key, valid input that
+   * differs is a conflict (409), invalid input is 400.
+   */
+  async expectValid(input: Record<string, unknown>): Promise<void> {
+    await this.mainTask();
+    expectError(await this.create(input, { key: this.mainKey }), 409, "idempotency_conflict");
+  }
+
+  /** Waits until no window remembers a request and nothing is in flight. */
+  async quiet(): Promise<void> {
+    for (const id of this.createdIds) await this.finished(id);
+    await sleep(this.target.limitWindowMs * 1.1);
+  }
+}

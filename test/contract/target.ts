@@ -1,0 +1,35 @@
+/** Owns what the contract suite is told about the service it is pointed at; knows no rule. */
+
+/** Faults that a service under test can be told to have; only a sandbox can. */
+export interface FaultControls {
+  readonly fail_next_tasks?: number;
+  readonly unavailable?: "api_unavailable" | "temporarily_unavailable" | null;
+  readonly capacity_full?: boolean;
+}
+
+export interface ContractTarget {
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  /** An active key of an account that is unlocked and has at least 300 credits, with nothing in flight. */
+  readonly apiKey: string;
+  /** How long the service's limit windows are: 60,000 for a real one, less for a sandbox with a time scale. */
+  readonly limitWindowMs: number;
+  /** 5,000 for a real service. */
+  readonly pollIntervalMs: number;
+
+  // What only somebody with several accounts, or a sandbox, has. Rules that need one are skipped without it.
+  /** Another active key of the same account. */
+  readonly secondKey?: string | undefined;
+  /** An active key of another account, which is unlocked and has 150 credits. */
+  readonly otherAccountKey?: string | undefined;
+  readonly revokedKey?: string | undefined;
+  /** A key of an account with at least 150 credits, all of them gifts. */
+  readonly giftOnlyKey?: string | undefined;
+  /** A key of an account whose paid purchase unlocks access, with fewer than 150 credits. */
+  readonly poorKey?: string | undefined;
+  /** A key of an account whose only purchase was refunded or disputed. */
+  readonly refundedKey?: string | undefined;
+  /** A key of an account with a refunded or disputed purchase beside a paid one with 150 credits. */
+  readonly partlyRefundedKey?: string | undefined;
+  readonly setFaults?: ((faults: FaultControls) => Promise<void>) | undefined;
+}

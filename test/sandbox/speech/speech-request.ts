@@ -1,0 +1,15 @@
+/** Owns a short, plain request for tests to vary. */
+import type { SpeechRequest } from "../../../src/sandbox/speech/speech.ts";
+
+export function speechRequest(changes: Partial<SpeechRequest> = {}): SpeechRequest {
+  return {
+    prompt: "Hello world, a short sentence.",
+    voice: undefined,
+    outputFormat: "pcm",
+    sampleRate: 16000,
+    speed: 1,
+    volume: 1,
+    pitch: 0,
+    ...changes,
+  };
+}
