@@ -52,10 +52,14 @@ export type CreateAdmission =
   | { readonly admitted: false; readonly reason: "budget"; readonly countedCredits: number };
 
 /**
- * `accepted`: the in-flight slot stays until {@link Coordinator.endTask}. `refused`: slot and reservation are
- * given back. `unanswered`: both stay, for the attempt may have reached the service.
+ * `accepted`: the in-flight slot stays until {@link Coordinator.endTask}. `refused`: in-flight slot and reservation
+ * are given back; the rate slot counts, for the service may have counted the request. `unanswered`: all stay, for
+ * the attempt may have reached the service. `unsent`: nothing left this machine, all is given back.
+ *
+ * `refused` and `unsent` give back no more than this admission took: an earlier send of the same attempt that was
+ * never answered may still have made a task, and stays `unanswered`.
  */
-export type CreateOutcome = "accepted" | "refused" | "unanswered";
+export type CreateOutcome = "accepted" | "refused" | "unanswered" | "unsent";
 
 export interface ReadRequest {
   readonly accountId: AccountId;
@@ -84,6 +88,9 @@ export interface Coordinator {
   /** Every record of this input, take and origin, under whatever account. */
   recordsOfWork(workId: string): Promise<string[]>;
   recordsOfTask(origin: string, taskId: string): Promise<string[]>;
+  /** Remembers whose audio a saved file is, so that `recordsOfPath` finds it by its address. */
+  putPath(place: string, path: string, recordId: string): Promise<void>;
+  recordsOfPath(place: string, path: string): Promise<string[]>;
 
   /**
    * Takes, keeps or is refused a lease; a lease held by this holder is renewed. `replacing` takes it over from

@@ -1,0 +1,47 @@
+/** Owns the name of this process among all that share a store, and telling whether another one is dead. */
+import { createHash, randomBytes } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname, networkInterfaces } from "node:os";
+import type { HolderId } from "./coordinator.ts";
+
+/** What tells this machine, and the process numbers seen on it, from every other: a container is another. */
+function placeMarks(): string[] {
+  if (process.platform === "linux") {
+    try {
+      return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
+    } catch {
+      // A hardened machine that hides them: then nobody is ever called dead, and leases lapse by their time.
+      return [randomBytes(16).toString("hex")];
+    }
+  }
+  return Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses?.map((address) => address.mac) ?? [])
+    .sort();
+}
+
+let placeTag: string | undefined;
+
+function thisPlace(): string {
+  placeTag ??= createHash("sha256")
+    .update(JSON.stringify([hostname(), ...placeMarks()]))
+    .digest("hex")
+    .slice(0, 16);
+  return placeTag;
+}
+
+/** A new holder: machine and boot, process number, and something random, for numbers are used again. */
+export function createHolderId(): HolderId {
+  return `${thisPlace()}.${process.pid}.${randomBytes(6).toString("hex")}`;
+}
+
+/** True only where the holder ran on this very machine, in this boot, and its process certainly is no more. */
+export function isHolderGone(holder: HolderId): boolean {
+  const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(holder);
+  if (match === null || match[1] !== thisPlace()) return false;
+  try {
+    process.kill(Number(match[2]), 0);
+    return false;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "ESRCH";
+  }
+}

@@ -1,0 +1,73 @@
+/** Owns the words for what can be wrong with the ledger file; knows no table. */
+import { AudioError } from "../../errors.ts";
+
+/** SQLite's primary result codes that are told apart here. */
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const SQLITE_READONLY = 8;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_NOTADB = 26;
+
+const NOT_TWICE =
+  "The same calls then ask the service under the same idempotency keys, so nothing is paid twice.";
+
+/** The primary result code of an error that SQLite reported, else `undefined`. */
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
+    return undefined;
+  return error.errcode & 0xff;
+}
+
+/** Another process holds the write lock: worth another try. */
+export function isBusy(error: unknown): boolean {
+  const code = resultCode(error);
+  return code === SQLITE_BUSY || code === SQLITE_LOCKED;
+}
+
+export function damagedFile(file: string, cause?: unknown): AudioError {
+  return new AudioError("store_unavailable", `The ledger file ${file} is damaged and was left as it is.`, {
+    remedy: `Restore it from a backup, or move it (with ${file}-wal and ${file}-shm) out of the way. ${NOT_TWICE}`,
+    cause,
+  });
+}
+
+export function foreignFile(file: string): AudioError {
+  return new AudioError("store_unavailable", `${file} is another program's database, not a ledger.`, {
+    remedy: "Set AUDIO_STATE_DIR to a folder of its own.",
+  });
+}
+
+export function newerFile(file: string, found: number, known: number): AudioError {
+  return new AudioError(
+    "store_unavailable",
+    `The ledger file ${file} was written by a newer version of this program (schema ${found}; this one knows up to ${known}).`,
+    { remedy: "Update audio-generation-mcp, or set AUDIO_STATE_DIR to another folder." },
+  );
+}
+
+/** Whatever went wrong with the file or its folder, as the one error that callers see. */
+export function storeFault(file: string, error: unknown): AudioError {
+  if (error instanceof AudioError) return error;
+  const code = resultCode(error);
+  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return damagedFile(file, error);
+  if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {
+    return new AudioError("store_unavailable", `The ledger file ${file} stayed locked by another process.`, {
+      retryable: true,
+      remedy: "Call again; if it stays so, end the program that holds the file.",
+      cause: error,
+    });
+  }
+  if (code === SQLITE_FULL || (error instanceof Error && "code" in error && error.code === "ENOSPC")) {
+    return new AudioError("store_unavailable", `The disk of the ledger file ${file} is full.`, {
+      remedy: "Free some space, then call again.",
+      cause: error,
+    });
+  }
+  const what = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
+  const why = error instanceof Error ? `: ${error.message}` : "";
+  return new AudioError("store_unavailable", `The ledger file ${file} ${what}${why}.`, {
+    remedy: "Make the folder and the file writable, or set AUDIO_STATE_DIR to a folder that is.",
+    cause: error,
+  });
+}

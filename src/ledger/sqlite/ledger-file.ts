@@ -1,0 +1,109 @@
+/** Owns the ledger's folder and file on disk: creation, permissions, a whole first version; asks no question of it. */
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type * as NodeSqlite from "node:sqlite";
+import { damagedFile } from "./faults.ts";
+import { SCHEMA } from "./schema.ts";
+
+export const LEDGER_FILE_NAME = "ledger.sqlite";
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return (
+    error instanceof Error && "code" in error && typeof error.code === "string" && codes.includes(error.code)
+  );
+}
+
+/**
+ * Makes the folder and what is missing above it, for this person alone. One level at a time and after a check of
+ * the nearest folder that exists: a recursive mkdir never returns on some pseudo file systems.
+ */
+function ensureFolder(folder: string): void {
+  const missing: string[] = [];
+  let nearest = folder;
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) {
+    missing.unshift(nearest);
+    nearest = dirname(nearest);
+  }
+  accessSync(nearest, constants.W_OK | constants.X_OK);
+  for (const path of missing) {
+    try {
+      mkdirSync(path, { mode: FOLDER_MODE });
+    } catch (error) {
+      if (!hasCode(error, "EEXIST")) throw error;
+    }
+  }
+  if (missing.length === 0) tightenFolder(folder);
+}
+
+/** Closes an existing folder to others where it is recognisably ours; a shared one keeps its mode. */
+function tightenFolder(folder: string): void {
+  const { mode, uid } = statSync(folder);
+  if ((mode & 0o077) === 0 || uid !== process.getuid?.()) return;
+  const names = readdirSync(folder);
+  if (names.length === 0 || names.includes(LEDGER_FILE_NAME)) chmodSync(folder, FOLDER_MODE);
+}
+
+function tightenFile(file: string): void {
+  const { mode, uid } = statSync(file);
+  if ((mode & 0o077) !== 0 && uid === process.getuid?.()) chmodSync(file, FILE_MODE);
+}
+
+/**
+ * Writes an empty ledger beside its place and links it there whole, so that a file that is empty or cut short can
+ * only be a damaged one, and that two processes starting together end with one file.
+ */
+function createFile(sqlite: typeof NodeSqlite, file: string): void {
+  const draft = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
+  try {
+    // SQLite would create it with the umask's mode, and its journals inherit the mode that the file has.
+    closeSync(openSync(draft, "wx", FILE_MODE));
+    chmodSync(draft, FILE_MODE);
+    const db = new sqlite.DatabaseSync(draft);
+    try {
+      db.exec("PRAGMA journal_mode = WAL");
+      db.exec(`BEGIN; ${SCHEMA} COMMIT`);
+    } finally {
+      db.close();
+    }
+    try {
+      linkSync(draft, file);
+    } catch (error) {
+      if (hasCode(error, "EEXIST")) return;
+      // File systems without hard links: not atomic, but still never over an existing file.
+      copyFileSync(draft, file, constants.COPYFILE_EXCL);
+    }
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error;
+  } finally {
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(`${draft}${suffix}`, { force: true });
+  }
+}
+
+/**
+ * The path of a ledger file that exists and belongs to this person alone.
+ *
+ * @throws AudioError `store_unavailable` for a file that was emptied; otherwise the file system's own error
+ */
+export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {
+  ensureFolder(stateDir);
+  const file = join(stateDir, LEDGER_FILE_NAME);
+  if (!existsSync(file)) createFile(sqlite, file);
+  if (statSync(file).size === 0) throw damagedFile(file);
+  tightenFile(file);
+  return file;
+}

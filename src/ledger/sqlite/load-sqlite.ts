@@ -1,0 +1,29 @@
+/** Owns loading Node's built-in SQLite without its experimental warning on Node 22; knows no schema. */
+import type * as NodeSqlite from "node:sqlite";
+
+/**
+ * Node's SQLite module. Node 22 warns on stderr when it is first loaded, which people read as a fault of this
+ * program; that one warning is dropped, every other one passes. Loading is synchronous, so nothing else runs
+ * while the filter is in place.
+ *
+ * @throws Error where this Node was built without SQLite
+ */
+export function loadSqlite(): typeof NodeSqlite {
+  const original = process.emitWarning;
+  const filtered = (...args: unknown[]): void => {
+    const [warning, options] = args;
+    const text = warning instanceof Error ? warning.message : String(warning);
+    const isExperimental =
+      options === "ExperimentalWarning" || JSON.stringify(options)?.includes("Experimental");
+    if (isExperimental && text.startsWith("SQLite is an experimental feature")) return;
+    Reflect.apply(original, process, args);
+  };
+  process.emitWarning = filtered;
+  try {
+    const sqlite = process.getBuiltinModule("node:sqlite");
+    if (sqlite === undefined) throw new Error("this Node.js was built without SQLite");
+    return sqlite;
+  } finally {
+    process.emitWarning = original;
+  }
+}

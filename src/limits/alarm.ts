@@ -1,0 +1,39 @@
+/** Owns one sleeper that can be woken early; knows nothing of what it waits for. */
+import type { Clock } from "../clock.ts";
+
+/** A wake-up call is never lost: one that comes while nobody sleeps ends the next sleep at once. */
+export class Alarm {
+  readonly #clock: Clock;
+  #sleeper: AbortController | undefined;
+  #isRung = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  ring(): void {
+    this.#isRung = true;
+    this.#sleeper?.abort();
+  }
+
+  /** Forgets earlier calls: what they told is about to be looked at anyway. */
+  reset(): void {
+    this.#isRung = false;
+  }
+
+  /** Sleeps `ms` milliseconds or until rung. */
+  async sleep(ms: number): Promise<void> {
+    if (!this.#isRung) {
+      const sleeper = new AbortController();
+      this.#sleeper = sleeper;
+      try {
+        await this.#clock.sleep(ms, sleeper.signal);
+      } catch (error) {
+        if (!sleeper.signal.aborted) throw error;
+      } finally {
+        this.#sleeper = undefined;
+      }
+    }
+    this.#isRung = false;
+  }
+}

@@ -1,0 +1,23 @@
+/** Owns the pauses that this process itself was told, for as long as the store may not know them; nobody else's. */
+import type { Clock } from "../clock.ts";
+import type { LimitClass } from "../ledger/coordinator.ts";
+
+export class LocalPauses {
+  readonly #clock: Clock;
+  readonly #untilMs = new Map<LimitClass, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A longer pause already set stays. */
+  set(limitClass: LimitClass, ms: number): void {
+    const untilMs = this.#clock.steadyMs() + ms;
+    this.#untilMs.set(limitClass, Math.max(untilMs, this.#untilMs.get(limitClass) ?? 0));
+  }
+
+  /** Milliseconds left; 0 when nothing holds the class. */
+  leftMs(limitClass: LimitClass): number {
+    return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
+  }
+}

@@ -1,0 +1,130 @@
+/** Owns first come, first served within this process; knows neither what is waited for nor the store. */
+import type { Clock } from "../clock.ts";
+import { Alarm } from "./alarm.ts";
+
+/** What asking for a grant brings: the grant, or why not and when to ask again. */
+export type Answer<Grant, Reason> =
+  | { readonly granted: Grant }
+  | { readonly refused: Reason; readonly waitMs: number };
+
+export interface LineOptions<Request, Grant, Reason> {
+  readonly clock: Clock;
+  /** Asks for the request at the head. A rejection fails that request, and by `failsAll` everyone behind it. */
+  ask(request: Request): Promise<Answer<Grant, Reason>>;
+  failsAll(error: unknown): boolean;
+  /** A grant whose asker has gone meanwhile. */
+  giveBack(grant: Grant): Promise<void>;
+  /** Goes before those that do not: what it needs may be what they wait for. */
+  isUrgent(request: Request): boolean;
+  onWaiting(request: Request, reason: Reason, waitMs: number): void;
+}
+
+interface Waiter<Request, Grant> {
+  readonly request: Request;
+  readonly resolve: (grant: Grant) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One asks at a time, the head of the line; all others wait behind it. */
+export class WaitingLine<Request, Grant, Reason> {
+  readonly #options: LineOptions<Request, Grant, Reason>;
+  readonly #alarm: Alarm;
+  #waiters: Array<Waiter<Request, Grant>> = [];
+  #isServing = false;
+  #blocked: { readonly reason: Reason; readonly untilMs: number } | undefined;
+
+  constructor(options: LineOptions<Request, Grant, Reason>) {
+    this.#options = options;
+    this.#alarm = new Alarm(options.clock);
+  }
+
+  get length(): number {
+    return this.#waiters.length;
+  }
+
+  /** Asks again now: something may have become free. */
+  wake(): void {
+    this.#alarm.ring();
+  }
+
+  /** Waits for a grant. Rejects with the signal's reason once that aborts, and leaves the line then. */
+  enter(request: Request, signal: AbortSignal): Promise<Grant> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const leave = (): void => {
+        signal.removeEventListener("abort", onAbort);
+        this.#waiters = this.#waiters.filter((other) => other !== waiter);
+      };
+      const waiter: Waiter<Request, Grant> = {
+        request,
+        resolve: (grant) => {
+          leave();
+          resolve(grant);
+        },
+        reject: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      const onAbort = (): void => {
+        waiter.reject(signal.reason);
+        this.#alarm.ring();
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#join(waiter);
+    });
+  }
+
+  /** Everyone who waits is sent away with `error`. */
+  dismiss(error: unknown): void {
+    for (const waiter of [...this.#waiters]) waiter.reject(error);
+    this.#alarm.ring();
+  }
+
+  #join(waiter: Waiter<Request, Grant>): void {
+    const { isUrgent, onWaiting, clock } = this.#options;
+    const behind = isUrgent(waiter.request)
+      ? this.#waiters.findIndex((other) => !isUrgent(other.request))
+      : -1;
+    if (behind === -1) this.#waiters.push(waiter);
+    else this.#waiters.splice(behind, 0, waiter);
+    if (behind === 0) this.#alarm.ring();
+    if (this.#blocked !== undefined) {
+      onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
+    }
+    if (!this.#isServing) void this.#serve();
+  }
+
+  /** Never rejects: each failure belongs to a waiter. */
+  async #serve(): Promise<void> {
+    this.#isServing = true;
+    for (let head = this.#waiters[0]; head !== undefined; head = this.#waiters[0]) {
+      this.#alarm.reset();
+      try {
+        const answer = await this.#options.ask(head.request);
+        if ("granted" in answer) {
+          this.#blocked = undefined;
+          if (this.#waiters.includes(head)) head.resolve(answer.granted);
+          else await this.#options.giveBack(answer.granted);
+        } else {
+          await this.#waitOut(answer.refused, answer.waitMs);
+        }
+      } catch (error) {
+        this.#blocked = undefined;
+        if (this.#options.failsAll(error)) this.dismiss(error);
+        else head.reject(error);
+      }
+    }
+    this.#blocked = undefined;
+    this.#isServing = false;
+  }
+
+  async #waitOut(reason: Reason, waitMs: number): Promise<void> {
+    this.#blocked = { reason, untilMs: this.#options.clock.steadyMs() + waitMs };
+    for (const { request } of [...this.#waiters]) this.#options.onWaiting(request, reason, waitMs);
+    await this.#alarm.sleep(waitMs);
+  }
+}
