@@ -1,0 +1,38 @@
+/** Owns which encoder makes which format and the rate it wants its samples at; knows no codec's inside. */
+import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
+import { encodeMp3 } from "./mp3.ts";
+import { encodeOpus, opusRateHz } from "./opus.ts";
+import { pcm16Bytes } from "./pcm16.ts";
+import { encodeWav } from "./wav.ts";
+
+/** A finished file and the exact length in seconds of what it plays. */
+export interface EncodedAudio {
+  readonly bytes: Uint8Array;
+  readonly audioSeconds: number;
+}
+
+/** The rate in Hz at which {@link encode} wants the samples of a request for `sampleRate`. */
+export function encoderRateHz(format: OutputFormat, sampleRate: SampleRate): number {
+  return format === "ogg_opus" ? opusRateHz(sampleRate) : sampleRate;
+}
+
+/** @param samples mono, -1 to 1, at {@link encoderRateHz} */
+export async function encode(
+  samples: Float32Array,
+  format: OutputFormat,
+  sampleRate: SampleRate,
+): Promise<EncodedAudio> {
+  const audioSeconds = samples.length / encoderRateHz(format, sampleRate);
+  switch (format) {
+    case "mp3": {
+      const { bytes, playedSamples } = await encodeMp3(samples, sampleRate);
+      return { bytes, audioSeconds: playedSamples / sampleRate };
+    }
+    case "wav":
+      return { bytes: encodeWav(samples, sampleRate), audioSeconds };
+    case "pcm":
+      return { bytes: pcm16Bytes(samples), audioSeconds };
+    case "ogg_opus":
+      return { bytes: await encodeOpus(samples, sampleRate), audioSeconds };
+  }
+}

@@ -1,0 +1,64 @@
+/** Owns the Ogg container of RFC 3533 for one logical stream; knows nothing of what its packets hold. */
+import { joinBytes } from "./join-bytes.ts";
+
+const CRC_POLYNOMIAL = 0x04c11db7;
+const HEADER_BYTES = 27;
+const CHECKSUM_OFFSET = 22;
+const SEGMENT_BYTES = 255;
+const SEGMENTS_MAX = 255;
+
+export const FIRST_PAGE = 2;
+export const MIDDLE_PAGE = 0;
+export const LAST_PAGE = 4;
+
+/** Ogg's CRC is the plain most-significant-bit-first one: no reflection, no initial value, no final inversion. */
+const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte << 24;
+  for (let bit = 0; bit < 8; bit++) {
+    remainder = remainder & 0x80000000 ? (remainder << 1) ^ CRC_POLYNOMIAL : remainder << 1;
+  }
+  return remainder >>> 0;
+});
+
+function checksum(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) crc = (crc << 8) ^ (crcTable[(crc >>> 24) ^ byte] ?? 0);
+  return crc >>> 0;
+}
+
+/** Lacing: 255 for every full segment, then the rest, which is 0 when the packet is a multiple of 255. */
+function lacing(packet: Uint8Array): number[] {
+  const full = Math.floor(packet.length / SEGMENT_BYTES);
+  return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];
+}
+
+/** How many entries of a page's segment table a packet takes; a page has room for {@link PAGE_SEGMENTS}. */
+export const segmentsOf = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
+export const PAGE_SEGMENTS = SEGMENTS_MAX;
+
+export interface OggPage {
+  readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;
+  /** In the codec's own clock, of the last packet that ends on this page. */
+  readonly granulePosition: number;
+  readonly serial: number;
+  readonly sequence: number;
+  /** Whole packets only; their segments must fit one page. */
+  readonly packets: readonly Uint8Array[];
+}
+
+export function oggPage(page: OggPage): Uint8Array {
+  const segments = page.packets.flatMap(lacing);
+  if (segments.length > SEGMENTS_MAX) throw new RangeError("too many segments for one Ogg page");
+  const header = new Uint8Array(HEADER_BYTES + segments.length);
+  const view = new DataView(header.buffer);
+  header.set(new TextEncoder().encode("OggS"), 0);
+  header[5] = page.kind;
+  view.setBigUint64(6, BigInt(page.granulePosition), true);
+  view.setUint32(14, page.serial, true);
+  view.setUint32(18, page.sequence, true);
+  header[26] = segments.length;
+  header.set(segments, HEADER_BYTES);
+  const bytes = joinBytes([header, ...page.packets]);
+  new DataView(bytes.buffer).setUint32(CHECKSUM_OFFSET, checksum(bytes), true);
+  return bytes;
+}

@@ -1,0 +1,37 @@
+/** Owns the RIFF header around 16-bit mono samples; knows nothing of where they come from. */
+import { joinBytes } from "./join-bytes.ts";
+import { pcm16Bytes } from "./pcm16.ts";
+
+const HEADER_BYTES = 44;
+const BYTES_PER_SAMPLE = 2;
+const FORMAT_PCM = 1;
+
+/**
+ * A header for mono 16-bit audio.
+ *
+ * @param dataBytes length of the samples that follow
+ */
+export function wavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
+  const header = new Uint8Array(HEADER_BYTES);
+  const view = new DataView(header.buffer);
+  const ascii = new TextEncoder();
+  header.set(ascii.encode("RIFF"), 0);
+  view.setUint32(4, HEADER_BYTES - 8 + dataBytes, true);
+  header.set(ascii.encode("WAVEfmt "), 8);
+  view.setUint32(16, 16, true);
+  view.setUint16(20, FORMAT_PCM, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRateHz, true);
+  view.setUint32(28, sampleRateHz * BYTES_PER_SAMPLE, true);
+  view.setUint16(32, BYTES_PER_SAMPLE, true);
+  view.setUint16(34, BYTES_PER_SAMPLE * 8, true);
+  header.set(ascii.encode("data"), 36);
+  view.setUint32(40, dataBytes, true);
+  return header;
+}
+
+/** @param samples mono, -1 to 1 */
+export function encodeWav(samples: Float32Array, sampleRateHz: number): Uint8Array {
+  const data = pcm16Bytes(samples);
+  return joinBytes([wavHeader(sampleRateHz, data.length), data]);
+}

@@ -1,0 +1,82 @@
+/** Owns the way from a request to a finished file, inside whatever thread calls it; knows no thread. */
+import { VOICES } from "../../contract/voices.ts";
+import { encode, encoderRateHz } from "./encode/encode.ts";
+import { RATE_STEP_HZ, resample } from "./sound/resample.ts";
+import { amplify, brighten, fadeEnds, peakOf, withoutSilentEnds } from "./sound/shape.ts";
+import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
+import { FLITE_RATE_HZ, speakWithFlite } from "./synthesis/flite.ts";
+import { traitsOf, type VoiceTraits } from "./synthesis/voices.ts";
+import { type Breath, breathsOf, type Gap } from "./text/breaths.ts";
+import { readPrompt } from "./text/prompt.ts";
+
+/** Five times what the dearest audio lasts; the longest prompts in syllabic scripts come near it. */
+const AUDIO_SECONDS_MAX = 600;
+/** The loudest sample at volume 1: volume 2 stays below full scale. */
+const PEAK = 0.42;
+const SEMITONES_PER_OCTAVE = 12;
+
+/** Silence at speed 1; it stretches with the speech. */
+const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, long: 0.32 };
+const LEAD_SECONDS = 0.06;
+const TAIL_SECONDS = 0.1;
+
+/** Says one breath: without silence around it, at `rateHz`. */
+async function renderBreath(
+  breath: Breath,
+  traits: VoiceTraits,
+  request: SpeechRequest,
+  rateHz: number,
+): Promise<Float32Array> {
+  // Sound taken to be of a higher rate than it is has all its frequencies raised and its length shortened; pitch
+  // and length are asked of the engine so that both come out right and only the formants have moved.
+  const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
+  const shift = takenRateHz / FLITE_RATE_HZ;
+  const raw = await speakWithFlite({
+    tokens: breath.tokens,
+    voice: traits.engineVoice,
+    meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (request.pitch / SEMITONES_PER_OCTAVE),
+    durationStretch: shift / (request.speed * traits.tempo),
+  });
+  const sound = withoutSilentEnds(raw, takenRateHz);
+  brighten(sound, takenRateHz, traits.brightness);
+  fadeEnds(sound, takenRateHz);
+  return resample(sound, takenRateHz, rateHz);
+}
+
+/** All that is said, with its silences, cut off at `AUDIO_SECONDS_MAX`; `null` when none of it makes a sound. */
+async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
+  const traits = traitsOf(request.voice);
+  const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
+  const silence = (seconds: number): number =>
+    Math.round((seconds * rateHz) / (request.speed * traits.tempo));
+  const parts: { start: number; sound: Float32Array }[] = [];
+  const longest = AUDIO_SECONDS_MAX * rateHz;
+  let length = silence(LEAD_SECONDS);
+  let gap = 0;
+  for (const breath of breathsOf(await readPrompt(request.prompt, languages))) {
+    const sound = await renderBreath(breath, traits, request, rateHz);
+    if (sound.length === 0) continue;
+    parts.push({ start: length + gap, sound });
+    length += gap + sound.length;
+    gap = silence(GAP_SECONDS[breath.gapAfter]);
+    if (length >= longest) break;
+  }
+  if (parts.length === 0) return null;
+  const samples = new Float32Array(Math.min(length + silence(TAIL_SECONDS), longest));
+  for (const { start, sound } of parts) {
+    if (start < samples.length) samples.set(sound.subarray(0, samples.length - start), start);
+  }
+  return samples;
+}
+
+/**
+ * Speaks a request: the same request always gives the same bytes.
+ *
+ * @throws {UnspeakablePromptError} when nothing speakable is in the prompt
+ */
+export async function renderSpeech(request: SpeechRequest): Promise<SpokenAudio> {
+  const samples = await renderSamples(request, encoderRateHz(request.outputFormat, request.sampleRate));
+  if (samples === null) throw new UnspeakablePromptError();
+  amplify(samples, (PEAK * request.volume) / peakOf(samples));
+  return encode(samples, request.outputFormat, request.sampleRate);
+}

@@ -1,0 +1,50 @@
+/** Owns changing the sample rate without aliasing, in blocks of bounded memory; knows nothing of speech. */
+import type { create } from "@alexanderolsen/libsamplerate-js";
+
+/** A rate is rounded to this, so that a block boundary falls on a whole sample at either rate. */
+export const RATE_STEP_HZ = 100;
+/** The resampler's own memory holds about a million samples either way. */
+const BLOCK_SECONDS = 8;
+/** Context on both sides of a block, longer than the resampler's filter, thrown away afterwards. */
+const CONTEXT_SECONDS = 0.1;
+
+type Resampler = Awaited<ReturnType<typeof create>>;
+
+let shared: Promise<Resampler> | undefined;
+
+function resampler(): Promise<Resampler> {
+  shared ??= import("@alexanderolsen/libsamplerate-js").then(({ default: library }) =>
+    library.create(1, 16000, 48000, { converterType: library.ConverterType.SRC_SINC_FASTEST }),
+  );
+  return shared;
+}
+
+const greatestCommonDivisor = (a: number, b: number): number =>
+  b === 0 ? a : greatestCommonDivisor(b, a % b);
+
+/**
+ * @param samples mono
+ * @param fromHz multiple of {@link RATE_STEP_HZ}
+ * @param toHz multiple of {@link RATE_STEP_HZ}
+ */
+export async function resample(samples: Float32Array, fromHz: number, toHz: number): Promise<Float32Array> {
+  if (fromHz === toHz) return samples;
+  const engine = await resampler();
+  if (engine.inputSampleRate !== fromHz) engine.inputSampleRate = fromHz;
+  if (engine.outputSampleRate !== toHz) engine.outputSampleRate = toHz;
+  // The library keeps the ratio it was built with, whatever its rates become.
+  engine.ratio = toHz / fromHz;
+  const unit = fromHz / greatestCommonDivisor(fromHz, toHz);
+  const block = Math.ceil((BLOCK_SECONDS * fromHz) / unit) * unit;
+  const context = Math.ceil((CONTEXT_SECONDS * fromHz) / unit) * unit;
+  const result = new Float32Array(Math.floor((samples.length * toHz) / fromHz));
+  for (let start = 0; start < samples.length; start += block) {
+    const from = Math.max(0, start - context);
+    const piece = engine.simple(samples.slice(from, start + block + context));
+    const skip = ((start - from) * toHz) / fromHz;
+    const target = (start * toHz) / fromHz;
+    const wanted = Math.min((block * toHz) / fromHz, result.length - target);
+    result.set(piece.subarray(skip, skip + wanted), target);
+  }
+  return result;
+}

@@ -1,0 +1,37 @@
+/** Owns what is asked of the speech engine and what it gives, the shapes of both; knows no thread and no engine. */
+import { z } from "zod";
+import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
+import { PITCH_MAX, PITCH_MIN, SPEED_MAX, SPEED_MIN, VOLUME_MAX, VOLUME_MIN } from "../../contract/limits.ts";
+import { VOICE_IDS } from "../../contract/voices.ts";
+
+export const speechRequestSchema = z.object({
+  prompt: z.string(),
+  /** Absent: the engine's own default voice. */
+  voice: z.enum(VOICE_IDS).or(z.undefined()),
+  outputFormat: z.enum(OUTPUT_FORMATS),
+  /** In Hz. */
+  sampleRate: z.literal(SAMPLE_RATES),
+  /** 2 is twice as fast. */
+  speed: z.number().min(SPEED_MIN).max(SPEED_MAX),
+  /** Gain: 2 is twice the amplitude. */
+  volume: z.number().min(VOLUME_MIN).max(VOLUME_MAX),
+  /** In semitones. */
+  pitch: z.number().min(PITCH_MIN).max(PITCH_MAX),
+});
+export type SpeechRequest = z.infer<typeof speechRequestSchema>;
+
+export const spokenAudioSchema = z.object({
+  bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
+  /** Exact length of what is in the file: samples divided by rate. */
+  audioSeconds: z.number().positive(),
+});
+export type SpokenAudio = z.infer<typeof spokenAudioSchema>;
+
+/** Nothing in the prompt can be spoken, such as in one of emoji only. */
+export class UnspeakablePromptError extends Error {
+  override readonly name = "UnspeakablePromptError";
+
+  constructor() {
+    super("the prompt has no letter and no digit that could be spoken");
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Owns one worker thread and its one job at a time: starting it, its time limit and its death; knows nothing of
+ * other workers.
+ */
+import { Worker } from "node:worker_threads";
+import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
+import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
+
+/** The longest prompts take a quarter of this; beyond it the thread hangs. */
+export const SPEAK_TIMEOUT_MS = 60_000;
+
+/** From source the worker is a neighbour in TypeScript; in the bundle it is an entry of its own. */
+function workerUrl(): URL {
+  const name = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./speech-worker.js";
+  return new URL(name, import.meta.url);
+}
+
+interface Job {
+  readonly resolve: (audio: SpokenAudio) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** A thread that keeps the process alive only while it is at work. Once {@link isDead}, it takes no more. */
+export class SpeechWorker {
+  readonly #timeoutMs: number;
+  readonly #worker: Worker;
+  #job: Job | undefined;
+  #isDead = false;
+
+  /** @param timeoutMs how long a job may take, the thread's start included */
+  constructor(url: URL = workerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
+    this.#timeoutMs = timeoutMs;
+    // The parent's flags (a test runner's loader, say) are not the worker's.
+    this.#worker = new Worker(url, { execArgv: [] });
+    this.#worker.unref();
+    this.#worker.on("message", (message: unknown) => this.#receive(message));
+    this.#worker.on("error", (error) => this.#die(new Error("the speech worker crashed", { cause: error })));
+    this.#worker.on("exit", (code) => this.#die(new Error(`the speech worker ended with code ${code}`)));
+  }
+
+  get isIdle(): boolean {
+    return this.#job === undefined && !this.#isDead;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** Only while {@link isIdle}. Rejects when the thread dies, hangs or says that it failed. */
+  speak(request: SpeechRequest): Promise<SpokenAudio> {
+    if (!this.isIdle) throw new Error("the speech worker is busy or dead");
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.#die(new Error(`the speech worker took longer than ${this.#timeoutMs / 1000} s`));
+      }, this.#timeoutMs);
+      this.#job = { resolve, reject, timer };
+      this.#worker.ref();
+      this.#worker.postMessage(request);
+    });
+  }
+
+  /** Ends the thread; a job in hand is rejected with `reason`. */
+  async end(reason: Error): Promise<void> {
+    this.#die(reason);
+    await this.#worker.terminate();
+  }
+
+  #receive(message: unknown): void {
+    const answer = workerAnswerSchema.safeParse(message);
+    if (answer.success) this.#answer(answer.data);
+    else this.#die(new Error("the speech worker gave no intelligible answer", { cause: answer.error }));
+  }
+
+  #answer(answer: WorkerAnswer): void {
+    const job = this.#endJob();
+    switch (answer.outcome) {
+      case "spoken":
+        job?.resolve({ bytes: answer.bytes, audioSeconds: answer.audioSeconds });
+        break;
+      case "unspeakable":
+        job?.reject(new UnspeakablePromptError());
+        break;
+      case "failed":
+        job?.reject(new Error(`speech synthesis failed: ${answer.message}`));
+        break;
+    }
+  }
+
+  #endJob(): Job | undefined {
+    const job = this.#job;
+    this.#job = undefined;
+    clearTimeout(job?.timer);
+    this.#worker.unref();
+    return job;
+  }
+
+  #die(reason: Error): void {
+    this.#isDead = true;
+    this.#endJob()?.reject(reason);
+    void this.#worker.terminate();
+  }
+}

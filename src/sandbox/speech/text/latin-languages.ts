@@ -1,0 +1,125 @@
+/** Owns the reading rules and digits of Spanish, Portuguese and Indonesian; does not decide which one a text is in. */
+import { type SpellingRule, spellingReader } from "./spelling-rules.ts";
+import { phoneTokens, type SpeechToken } from "./tokens.ts";
+
+export type SpelledLanguage = "es" | "pt" | "id";
+
+const PLAIN_CONSONANTS: readonly SpellingRule[] = [
+  ["b", "b"],
+  ["d", "d"],
+  ["f", "f"],
+  ["k", "k"],
+  ["l", "l"],
+  ["m", "m"],
+  ["n", "n"],
+  ["p", "p"],
+  ["r", "r"],
+  ["s", "s"],
+  ["t", "t"],
+  ["v", "v"],
+  ["w", "w"],
+  ["y", "y"],
+];
+
+const spanish = spellingReader([
+  ["ch", "ch"],
+  ["ll", "y"],
+  ["rr", "r"],
+  ["qu(?=[eiéí])|q", "k"],
+  ["gu(?=[eiéí])", "g"],
+  ["gü", "g w"],
+  ["g(?=[eiéí])|j", "hh"],
+  ["g", "g"],
+  ["c(?=[eiéí])|z", "s"],
+  ["c", "k"],
+  ["ñ", "n y"],
+  ["x", "k s"],
+  ["h", ""],
+  ["v", "b"],
+  ["i(?=[aeouáéó])", "y"],
+  ["u(?=[aeioáéíó])", "w"],
+  ["[aá]", "aa"],
+  ["[eé]", "eh"],
+  ["[ií]|y$", "iy"],
+  ["[oó]", "ow"],
+  ["[uúü]", "uw"],
+  ...PLAIN_CONSONANTS,
+]);
+
+const portuguese = spellingReader([
+  ["lh", "l y"],
+  ["nh", "n y"],
+  ["ch", "sh"],
+  ["rr|^r", "hh"],
+  ["ss|ç|c(?=[eiéêí])", "s"],
+  ["qu(?=[eiéêí])|q", "k"],
+  ["gu(?=[eiéêí])", "g"],
+  ["g(?=[eiéêí])|j", "zh"],
+  ["g", "g"],
+  ["c", "k"],
+  ["x", "sh"],
+  ["z", "z"],
+  ["(?<=[aeiou])s(?=[aeiou])", "z"],
+  ["h", ""],
+  ["d(?=[ií]|e$)", "jh"],
+  ["t(?=[ií]|e$)", "ch"],
+  ["ão", "aw ng"],
+  ["õe", "oy ng"],
+  ["ã", "ah ng"],
+  ["õ", "ow ng"],
+  ["(?:em|ém|êm)$", "ey ng"],
+  ["m$", "ng"],
+  ["l$", "uw"],
+  ["o$", "uw"],
+  ["e$", "iy"],
+  ["[aáàâ]", "aa"],
+  ["[eéê]", "eh"],
+  ["[ií]", "iy"],
+  ["[oóô]", "ow"],
+  ["[uúü]", "uw"],
+  ...PLAIN_CONSONANTS,
+]);
+
+const indonesian = spellingReader([
+  ["ng(?=g)|ng", "ng"],
+  ["ny", "n y"],
+  ["sy", "sh"],
+  ["kh|h", "hh"],
+  ["ai$", "ay"],
+  ["au$", "aw"],
+  ["c", "ch"],
+  ["j", "jh"],
+  ["g", "g"],
+  ["q", "k"],
+  ["x", "k s"],
+  ["z", "z"],
+  ["a", "aa"],
+  ["e(?=[^aeiou]+[aeiou])", "ah"],
+  ["[eé]", "eh"],
+  ["i", "iy"],
+  ["o", "ow"],
+  ["u", "uw"],
+  ...PLAIN_CONSONANTS,
+]);
+
+const READERS = { es: spanish, pt: portuguese, id: indonesian };
+
+const DIGIT_WORDS: Readonly<Record<SpelledLanguage, readonly string[]>> = {
+  es: "cero uno dos tres cuatro cinco seis siete ocho nueve".split(" "),
+  pt: "zero um dois três quatro cinco seis sete oito nove".split(" "),
+  id: "nol satu dua tiga empat lima enam tujuh delapan sembilan".split(" "),
+};
+
+/** Spanish and Portuguese words on a consonant other than n, s or m are stressed at their end. */
+const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]o?)[ns]?$/u;
+
+/** @param word in lower case and composed form, accents as the language writes them */
+export function readSpelledWord(word: string, language: SpelledLanguage): SpeechToken[] {
+  const stress = language !== "id" && STRESSED_AT_END.test(word) ? "last" : "penultimate";
+  return phoneTokens(READERS[language](word), stress);
+}
+
+/** @param digit 0 to 9 */
+export function readSpelledDigit(digit: number, language: SpelledLanguage): SpeechToken[] {
+  return readSpelledWord(DIGIT_WORDS[language][digit] ?? "", language);
+}

@@ -1,0 +1,117 @@
+/** Owns reading Han characters as Mandarin without tones, which the engine lacks; knows no other script. */
+import { phoneTokens, type SpeechToken } from "./tokens.ts";
+
+const INITIALS: Readonly<Record<string, string>> = {
+  b: "b",
+  p: "p",
+  m: "m",
+  f: "f",
+  d: "d",
+  t: "t",
+  n: "n",
+  l: "l",
+  g: "g",
+  k: "k",
+  h: "hh",
+  j: "jh",
+  q: "ch",
+  x: "sh",
+  zh: "jh",
+  ch: "ch",
+  sh: "sh",
+  r: "r",
+  z: "d z",
+  c: "t s",
+  s: "s",
+};
+
+const FINALS: Readonly<Record<string, string>> = {
+  a: "aa",
+  o: "ao",
+  e: "ah",
+  ê: "eh",
+  ai: "ay",
+  ei: "ey",
+  ao: "aw",
+  ou: "ow",
+  an: "aa n",
+  en: "ah n",
+  ang: "aa ng",
+  eng: "ah ng",
+  ong: "ow ng",
+  er: "aa r",
+  i: "iy",
+  ia: "y aa",
+  ie: "y eh",
+  iao: "y aw",
+  iu: "y ow",
+  iou: "y ow",
+  ian: "y eh n",
+  in: "iy n",
+  iang: "y aa ng",
+  ing: "iy ng",
+  iong: "y ow ng",
+  u: "uw",
+  ua: "w aa",
+  uo: "w ao",
+  uai: "w ay",
+  ui: "w ey",
+  uei: "w ey",
+  uan: "w aa n",
+  un: "w ah n",
+  uen: "w ah n",
+  uang: "w aa ng",
+  ueng: "w ah ng",
+  ü: "y uw",
+  üe: "y eh",
+  üan: "y eh n",
+  ün: "y uw n",
+};
+
+/** After these, i stands for a held consonant, which comes nearest to these vowels. */
+const HELD_I: Readonly<Record<string, string>> = {
+  zh: "er",
+  ch: "er",
+  sh: "er",
+  r: "er",
+  z: "ih",
+  c: "ih",
+  s: "ih",
+};
+
+/** Syllables without an initial are written with y and w: back to the finals they stand for. */
+function bareFinal(syllable: string): string {
+  if (syllable.startsWith("yu")) return `ü${syllable.slice(2)}`;
+  if (syllable.startsWith("yi")) return syllable.slice(1);
+  if (syllable.startsWith("y")) return `i${syllable.slice(1)}`;
+  if (syllable.startsWith("wu")) return syllable.slice(1);
+  if (syllable.startsWith("w")) return `u${syllable.slice(1)}`;
+  return syllable;
+}
+
+/** Phones of one syllable of pinyin without tone, or "" for what is none. */
+export function pinyinPhones(syllable: string): string {
+  const [, initial = "", rest = ""] = /^(zh|ch|sh|[bpmfdtnlgkhjqxrzcs])?(.*)$/u.exec(syllable) ?? [];
+  const written = rest.replaceAll("v", "ü");
+  const final =
+    initial === "" ? bareFinal(written) : /[jqx]/.test(initial) ? written.replace(/^u/, "ü") : written;
+  const vowel = final === "i" ? (HELD_I[initial] ?? FINALS["i"]) : FINALS[final];
+  return vowel === undefined ? "" : `${INITIALS[initial] ?? ""} ${vowel}`.trim();
+}
+
+/** A character without a reading (rare ones) is said as this. */
+const UNKNOWN_CHARACTER = "ah";
+
+/** One token for each character: the engine hears no words in Mandarin, and syllables keep its pace even. */
+export async function readHan(text: string): Promise<SpeechToken[]> {
+  const { pinyin } = await import("pinyin-pro");
+  const syllables = pinyin(text, { toneType: "none", type: "array", v: true });
+  return syllables.flatMap((syllable) => phoneTokens(pinyinPhones(syllable) || UNKNOWN_CHARACTER));
+}
+
+const DIGIT_SYLLABLES = "ling yi er san si wu liu qi ba jiu".split(" ");
+
+/** @param digit 0 to 9 */
+export function readMandarinDigit(digit: number): SpeechToken[] {
+  return phoneTokens(pinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
+}

@@ -1,0 +1,116 @@
+/**
+ * Owns the way from a prompt to what is spoken of it: cleaning, cutting by script, and handing each run to the
+ * reader of its language; reads no script itself.
+ */
+import type { Language } from "../../../contract/voices.ts";
+import { readEnglishNumber, readEnglishWord } from "./english.ts";
+import { readJapaneseDigit, readKana } from "./japanese.ts";
+import { detectLatinLanguage, type LatinLanguage } from "./latin-detection.ts";
+import { readSpelledDigit, readSpelledWord } from "./latin-languages.ts";
+import { readHan, readMandarinDigit } from "./mandarin.ts";
+import { readOtherScript } from "./other-alphabets.ts";
+import { LONG_PAUSE, SHORT_PAUSE, type SpeechToken } from "./tokens.ts";
+
+const EMOJI =
+  /\p{RGI_Emoji}|[0-9#*]\uFE0F?\u20E3|\p{Extended_Pictographic}|\p{Regional_Indicator}|[\uFE00-\uFE0F\u200D]/gv;
+
+/** Signs that English names; a prompt of nothing else is still nothing to say. */
+const SIGN_NAMES: Readonly<Record<string, string>> = {
+  "&": "and",
+  "%": "percent",
+  "+": "plus",
+  "=": "equals",
+  "@": "at",
+  $: "dollars",
+  "€": "euros",
+  "£": "pounds",
+  "¥": "yen",
+  "°": "degrees",
+  "<": "less than",
+  ">": "greater than",
+};
+
+/** One of each per match; the order matters only to the last two. */
+const RUN =
+  /(?<han>[\p{Script=Han}]+)|(?<kana>[\p{Script=Hiragana}\p{Script=Katakana}ー]+)|(?<latin>\p{Script=Latin}[\p{Script=Latin}\p{M}'’]*)|(?<number>\p{Nd}+(?:[.,:]\p{Nd}+)*)|(?<other>[\p{L}\p{Nl}\p{No}][\p{L}\p{M}\p{Nl}\p{No}]*)|(?<sign>[&%+=@$€£¥°<>])|(?<long>[.!?。！？…;；\n]+)|(?<short>[,،、，:：()（）「」“”"—–]+)/gu;
+
+const SENTENCE = /[^.!?。！？\n]+[.!?。！？\n]*/gu;
+
+function cleaned(prompt: string): string {
+  return prompt
+    .replace(EMOJI, " ")
+    .normalize("NFKC")
+    .replace(/@audio\s*([123])/giu, " audio $1 ")
+    .toLowerCase();
+}
+
+/** Any script's digits as ASCII ones: each script has its ten in a row, beginning at 0. */
+function asciiDigits(number: string): string {
+  return number.replace(/\p{Nd}/gu, (digit) => {
+    const codePoint = digit.codePointAt(0) ?? 0;
+    let value = 0;
+    while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(codePoint - value - 1))) value += 1;
+    return String(value);
+  });
+}
+
+type NumberLanguage = LatinLanguage | "zh" | "ja";
+
+function readNumber(number: string, language: NumberLanguage): SpeechToken[] {
+  const ascii = asciiDigits(number);
+  if (language === "en") return readEnglishNumber(ascii);
+  const digits = (ascii.match(/\d/g) ?? []).map(Number);
+  if (language === "zh") return digits.flatMap(readMandarinDigit);
+  if (language === "ja") return digits.flatMap(readJapaneseDigit);
+  return digits.flatMap((digit) => readSpelledDigit(digit, language));
+}
+
+/** Numbers are read in the language of the sentence around them, which its script gives away. */
+function numberLanguage(sentence: string, latin: LatinLanguage): NumberLanguage {
+  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(sentence)) return "ja";
+  return /\p{Script=Han}/u.test(sentence) ? "zh" : latin;
+}
+
+async function readSentence(sentence: string, latin: LatinLanguage): Promise<SpeechToken[]> {
+  const tokens: SpeechToken[] = [];
+  for (const { groups = {} } of sentence.matchAll(RUN)) {
+    const { han, kana, latin: word, number, other, sign, long, short } = groups;
+    if (han !== undefined) tokens.push(...(await readHan(han)));
+    else if (kana !== undefined) tokens.push(...(await readKana(kana)));
+    else if (word !== undefined) {
+      const plain = word.replaceAll("’", "'");
+      tokens.push(...(latin === "en" ? readEnglishWord(plain) : readSpelledWord(plain, latin)));
+    } else if (number !== undefined) tokens.push(...readNumber(number, numberLanguage(sentence, latin)));
+    else if (other !== undefined) tokens.push(...readOtherScript(other));
+    else if (sign !== undefined) {
+      tokens.push(...(SIGN_NAMES[sign] ?? "").split(" ").flatMap((name) => readEnglishWord(name)));
+    } else if (long !== undefined) tokens.push(LONG_PAUSE);
+    else if (short !== undefined) tokens.push(SHORT_PAUSE);
+  }
+  return tokens;
+}
+
+function latinDefault(languages: readonly Language[]): LatinLanguage {
+  if (languages.length === 0 || languages.includes("en")) return "en";
+  return languages.find((language) => language === "es" || language === "pt" || language === "id") ?? "en";
+}
+
+/**
+ * What is spoken of a prompt, sentence by sentence in the language each one seems to be in.
+ *
+ * @param voiceLanguages languages of the voice, for text that shows none; empty without a voice
+ * @returns no tokens when the prompt has no letter and no digit, such as emoji only
+ */
+export async function readPrompt(
+  prompt: string,
+  voiceLanguages: readonly Language[],
+): Promise<SpeechToken[]> {
+  const text = cleaned(prompt);
+  if (!/[\p{L}\p{N}]/u.test(text)) return [];
+  const fallback = detectLatinLanguage(text) ?? latinDefault(voiceLanguages);
+  const tokens: SpeechToken[] = [];
+  for (const [sentence] of text.matchAll(SENTENCE)) {
+    tokens.push(...(await readSentence(sentence, detectLatinLanguage(sentence) ?? fallback)));
+  }
+  return tokens;
+}

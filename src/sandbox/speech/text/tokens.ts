@@ -1,0 +1,58 @@
+/** Owns what a text becomes before it is spoken: words, phones and pauses; knows no language and no engine. */
+
+const VOWELS: ReadonlySet<string> = new Set("aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split(" "));
+const CONSONANTS: ReadonlySet<string> = new Set(
+  "b ch d dh f g hh jh k l m n ng p r s sh t th v w y z zh".split(" "),
+);
+
+export type SpeechToken =
+  /** An English word or number: ASCII letters, digits and `'.,:$%` only. */
+  | { readonly kind: "word"; readonly text: string }
+  /** A word of any language in the phones of American English; each vowel ends in its stress, 0 or 1. */
+  | { readonly kind: "phones"; readonly phones: readonly string[] }
+  | { readonly kind: "pause"; readonly length: "short" | "long" };
+
+export const SHORT_PAUSE: SpeechToken = { kind: "pause", length: "short" };
+export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
+
+/** Which vowel of a word is stressed, where the word has that many. */
+export type Stress = "last" | "penultimate";
+
+/** No word is longer than this to the engine, which plans each word as a whole. */
+const PHONES_MAX = 24;
+
+/**
+ * One word in phones, cut where it is too long for one.
+ *
+ * @param spelling phones of the CMU dictionary in lower case, separated by spaces, without stress: `n iy hh aw`
+ * @throws on a phone that the engine does not have: a mistake in a language's table
+ */
+export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechToken[] {
+  const phones = spelling.split(" ").filter((phone) => phone !== "");
+  const strange = phones.find((phone) => !VOWELS.has(phone) && !CONSONANTS.has(phone));
+  if (strange !== undefined) throw new Error(`the speech engine has no phone ${strange}`);
+  const vowels = phones.flatMap((phone, index) => (VOWELS.has(phone) ? [index] : []));
+  const stressed = vowels.at(stress === "penultimate" && vowels.length > 1 ? -2 : -1);
+  const marked = phones.map((phone, index) =>
+    VOWELS.has(phone) ? `${phone}${index === stressed ? 1 : 0}` : phone,
+  );
+  const tokens: SpeechToken[] = [];
+  for (let start = 0; start < marked.length; start += PHONES_MAX) {
+    tokens.push({ kind: "phones", phones: marked.slice(start, start + PHONES_MAX) });
+  }
+  return tokens;
+}
+
+/** About how many syllables a token takes to say; 0 for a pause. */
+export function syllableCount(token: SpeechToken): number {
+  switch (token.kind) {
+    case "pause":
+      return 0;
+    case "phones":
+      return Math.max(1, token.phones.filter((phone) => VOWELS.has(phone.slice(0, 2))).length);
+    case "word": {
+      const digits = token.text.replace(/\D/g, "").length;
+      return Math.ceil((token.text.length - digits) / 4) + digits * 2;
+    }
+  }
+}

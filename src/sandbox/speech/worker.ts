@@ -1,0 +1,24 @@
+/** Owns the worker thread's end: a request in, one answer out; knows nothing of queues or time limits. */
+import { parentPort } from "node:worker_threads";
+import { renderSpeech } from "./render.ts";
+import { UnspeakablePromptError } from "./speech-request.ts";
+import { type WorkerAnswer, workerRequestSchema } from "./worker-messages.ts";
+
+async function answer(message: unknown): Promise<WorkerAnswer> {
+  try {
+    return { outcome: "spoken", ...(await renderSpeech(workerRequestSchema.parse(message))) };
+  } catch (error) {
+    if (error instanceof UnspeakablePromptError) return { outcome: "unspeakable" };
+    return { outcome: "failed", message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const port = parentPort;
+if (port === null) throw new Error("the speech worker runs only as a worker thread");
+
+port.on("message", async (message: unknown) => {
+  const reply = await answer(message);
+  const transfer =
+    reply.outcome === "spoken" && reply.bytes.buffer instanceof ArrayBuffer ? [reply.bytes.buffer] : [];
+  port.postMessage(reply, transfer);
+});

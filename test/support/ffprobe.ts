@@ -1,0 +1,119 @@
+/** Owns asking ffprobe what an audio file really is, and what happens to tests where it is missing; judges nothing. */
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, test } from "vitest";
+import { z } from "zod";
+import type { OutputFormat } from "../../src/contract/audio-format.ts";
+
+/** What a file holds, as measured. */
+export interface ProbedAudio {
+  /** ffmpeg's name: `mp3`, `pcm_s16le`, `opus`. */
+  readonly codec: string;
+  /** For Opus the input sample rate that its header names: decoders always play it at 48 kHz. */
+  readonly sampleRateHz: number;
+  readonly durationSeconds: number;
+  readonly channels: number;
+}
+
+/** What the caller claims; only raw pcm, which describes itself nowhere, is probed by it. */
+export interface ClaimedAudio {
+  readonly format: OutputFormat;
+  readonly sampleRateHz: number;
+}
+
+const probeSchema = z.object({
+  streams: z.tuple([
+    z.object({
+      codec_name: z.string(),
+      sample_rate: z.coerce.number(),
+      channels: z.number(),
+      duration: z.coerce.number(),
+    }),
+  ]),
+});
+
+const OPUS_HEAD_BYTES = 64;
+
+async function opusInputRateHz(path: string): Promise<number> {
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(OPUS_HEAD_BYTES), 0, OPUS_HEAD_BYTES, 0);
+  const head = buffer.subarray(0, bytesRead).indexOf("OpusHead");
+  if (head === -1) throw new Error("no OpusHead at the beginning of the file");
+  return buffer.readUInt32LE(head + 12);
+}
+
+async function probeFile(path: string, claimed: ClaimedAudio): Promise<ProbedAudio> {
+  const layout =
+    claimed.format === "pcm" ? ["-f", "s16le", "-ar", `${claimed.sampleRateHz}`, "-ac", "1"] : [];
+  const entries = ["-show_entries", "stream=codec_name,sample_rate,channels,duration", "-of", "json"];
+  const { stdout } = await promisify(execFile)("ffprobe", ["-v", "error", ...layout, ...entries, path]);
+  const [stream] = probeSchema.parse(JSON.parse(stdout)).streams;
+  return {
+    codec: stream.codec_name,
+    sampleRateHz: claimed.format === "ogg_opus" ? await opusInputRateHz(path) : stream.sample_rate,
+    durationSeconds: stream.duration,
+    channels: stream.channels,
+  };
+}
+
+/**
+ * Measures audio with ffprobe.
+ *
+ * @param source a file's path, or its bytes
+ */
+export async function probeAudio(source: string | Uint8Array, claimed: ClaimedAudio): Promise<ProbedAudio> {
+  if (typeof source === "string") return probeFile(source, claimed);
+  const folder = await mkdtemp(join(tmpdir(), "probe-"));
+  try {
+    const path = join(folder, "audio");
+    await writeFile(path, source);
+    return await probeFile(path, claimed);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Decodes audio with ffmpeg, which comes with ffprobe.
+ *
+ * @returns mono samples, -1 to 1, at `rateHz`
+ */
+export async function decodeAudio(
+  bytes: Uint8Array,
+  claimed: ClaimedAudio,
+  rateHz: number,
+): Promise<Float32Array> {
+  const folder = await mkdtemp(join(tmpdir(), "decode-"));
+  try {
+    const input = join(folder, "audio");
+    const output = join(folder, "samples");
+    await writeFile(input, bytes);
+    const layout =
+      claimed.format === "pcm" ? ["-f", "s16le", "-ar", `${claimed.sampleRateHz}`, "-ac", "1"] : [];
+    const raw = ["-f", "f32le", "-ac", "1", "-ar", `${rateHz}`, output];
+    await promisify(execFile)("ffmpeg", ["-v", "error", ...layout, "-i", input, ...raw]);
+    const decoded = await readFile(output);
+    return new Float32Array(new Uint8Array(decoded).buffer);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const hasFfprobe = ["ffprobe", "ffmpeg"].every((tool) => spawnSync(tool, ["-version"]).error === undefined);
+const MISSING = "ffprobe and ffmpeg are not on the PATH (Debian: apt-get install ffmpeg)";
+
+/** `describe` for tests that need ffprobe: skipped without it, but failing in continuous integration. */
+export function describeWithFfprobe(name: string, tests: () => void): void {
+  if (hasFfprobe) {
+    describe(name, tests);
+  } else if (process.env["CI"] === "true") {
+    test(name, () => {
+      throw new Error(MISSING);
+    });
+  } else {
+    describe.skip(`${name} [skipped: ${MISSING}]`, tests);
+  }
+}
