@@ -12,7 +12,7 @@ export interface ContentResponse {
   readonly totalBytes: number | null;
   /** Ends early: throws AudioError `network_error` or `timeout`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Only the end of the connection marks the end of the body, so that a cut cannot be told from an end. */
+  /** Nothing in the answer says where the audio ends (no length, no chunks): a cut cannot be told from an end. */
   readonly isEndUnmarked?: boolean;
   discard(): void;
 }
@@ -80,5 +80,6 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
   const body = atMost(response.body, rangeBytes, () =>
     refuse(response, "The service sent more bytes than it announced.", new StaleBytes("surplus bytes")),
   );
-  return { start: range.firstByte, totalBytes: range.totalBytes, body, discard };
+  const { firstByte, totalBytes } = range;
+  return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
 }

@@ -33,8 +33,8 @@ const CERTIFICATE =
 export const isUnreachableCode = (code: string): boolean => UNREACHABLE.has(code);
 export const isTimeoutCode = (code: string): boolean => TIMEOUTS.has(code);
 export const isCertificateCode = (code: string): boolean => CERTIFICATE.test(code);
-/** Not HTTP, or not HTTP that anybody should read. */
-export const isMalformedCode = (code: string): boolean => code.startsWith("HPE_") || MALFORMED.has(code);
+/** Not HTTP that anybody should read. */
+export const isMalformedCode = (code: string): boolean => MALFORMED.has(code);
 
 /** All codes of an error, of its causes and of the errors inside an AggregateError, outermost first. */
 export function networkCodes(error: unknown, depth = 0): string[] {

@@ -13,6 +13,13 @@ function isProxyRefusal(error: unknown): error is Error {
   return error instanceof Error && /^Proxy (response|Authentication)/.test(error.message);
 }
 
+/** undici 8 leaves its parser's errors without a code. One of them is an end that came too early, which is a break. */
+function isMalformed(error: unknown, codes: readonly string[]): boolean {
+  const isParserError =
+    error instanceof Error && error.name === "HTTPParserError" && !/EOF/.test(error.message);
+  return isParserError || codes.some(isMalformedCode);
+}
+
 /**
  * A failure of the connection, as the caller may see it.
  *
@@ -45,7 +52,7 @@ export function networkFailure(error: unknown, host: string, isSent: boolean): A
     const what = isSent ? "did not answer in time" : "could not be connected to in time";
     return new AudioError("timeout", `${host} ${what}.`, { retryable: true, cause });
   }
-  if (codes.some(isMalformedCode)) {
+  if (isMalformed(error, codes)) {
     return new AudioError("unexpected_response", `${host} sent something that is not a valid HTTP answer.`, {
       retryable: true,
       cause,

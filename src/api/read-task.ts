@@ -92,7 +92,7 @@ export function readTask(body: unknown, clean: (text: string) => string): Observ
       error === undefined
         ? null
         : {
-            code: cleanServiceText(clean(error.code), ERROR_CODE_MAX_CODE_POINTS),
+            code: cleanServiceText(clean(error.code), ERROR_CODE_MAX_CODE_POINTS) || "unknown",
             message: clean(error.message),
           },
     oddities: findOddities(body),

@@ -60,6 +60,15 @@ export interface Rejection {
   readonly redact: (text: string) => string;
 }
 
+/**
+ * The code that the body states, where it belongs to the status. Not for 409, whose two codes belong to one
+ * operation each: that tells more than the body.
+ */
+function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
+  if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;
+  return SERVICE_ERROR_STATUS[code] === status ? code : null;
+}
+
 const RETRYABLE = new Set<ErrorCode>([
   "rate_limit",
   "concurrency_limit",
@@ -80,11 +89,9 @@ function describe(status: number, operation: Operation): string {
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const said = serviceErrorBody.safeParse(rejection.body).data?.error;
-  const stated = said !== undefined && isServiceErrorCode(said.code) ? said.code : null;
   const code =
-    stated !== null && SERVICE_ERROR_STATUS[stated] === status
-      ? stated
-      : impliedCode(status, operation, said !== undefined || rejection.isBodiless);
+    statedCode(said?.code, status) ??
+    impliedCode(status, operation, said !== undefined || rejection.isBodiless);
   const sentence = describe(status, operation);
   const clean = (text: string): string => rejection.redact(cleanServiceText(text, 4096));
   const quoted =

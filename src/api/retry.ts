@@ -2,7 +2,6 @@
 import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
-import { isCertificateCode, isUnreachableCode, networkCodes } from "./network-codes.ts";
 
 const BACKOFF_LEAST_MS = 1000;
 const BACKOFF_MOST_MS = 30_000;
@@ -20,11 +19,11 @@ export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
 
 /**
  * Whether the request cannot have reached the service: refused, not resolved, no connection in time,
- * certificate. Nothing is concluded from an error that does not say so.
+ * certificate. Nothing is concluded from a code, which may as well be that of a connection that broke later:
+ * the transport marks what it never wrote.
  */
 export function wasNeverSent(error: unknown): boolean {
-  if (error instanceof AudioError && error.cause instanceof UnsentRequest) return true;
-  return networkCodes(error).some((code) => isUnreachableCode(code) || isCertificateCode(code));
+  return error instanceof AudioError && error.cause instanceof UnsentRequest;
 }
 
 /**
@@ -75,9 +74,11 @@ export function decideRead(error: AudioError, attempt: number, random: () => num
  */
 export function parseRetryAfter(header: string | undefined, nowWallMs: number): number {
   const text = header?.trim() ?? "";
-  if (/^\d+(\.\d+)?$/.test(text)) return Math.min(RETRY_AFTER_MOST_SECONDS, Number(text));
+  if (/^\d+$/.test(text)) return Math.min(RETRY_AFTER_MOST_SECONDS, Number(text));
   // Only what looks like a date: Date.parse would read "-5" or "1 x" as some year.
-  const dateMs = /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN;
+  const isDate = /^[A-Za-z]{3,9},? /.test(text);
+  // All three forms of an HTTP date are in GMT; the oldest does not say so and would be read as local time.
+  const dateMs = isDate ? Date.parse(/GMT$/.test(text) ? text : `${text} GMT`) : Number.NaN;
   const seconds = Math.ceil((dateMs - nowWallMs) / 1000);
   return seconds >= 0 ? Math.min(RETRY_AFTER_MOST_SECONDS, seconds) : RETRY_AFTER_SECONDS;
 }

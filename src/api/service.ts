@@ -110,7 +110,7 @@ class HttpService implements Service {
       deadlineMs: this.#deadlines.createMs,
       signal,
     });
-    return this.#readTask(response, "create", 202);
+    return this.#readTask(response, signal, "create", 202);
   }
 
   async query(taskId: string, signal: AbortSignal): Promise<ObservedTask> {
@@ -121,7 +121,7 @@ class HttpService implements Service {
       deadlineMs: this.#deadlines.queryMs,
       signal,
     });
-    const task = await this.#readTask(response, "query", 200, taskId);
+    const task = await this.#readTask(response, signal, "query", 200, taskId);
     if (task.taskId === taskId) return task;
     throw new AudioError("unexpected_response", "The service answered the query with another task.", {
       httpStatus: response.status,
@@ -146,7 +146,7 @@ class HttpService implements Service {
       response.releaseDeadline();
       return readContent(response, fromByte);
     }
-    if (response.status !== 416) throw await this.#reject(response, "content", taskId);
+    if (response.status !== 416) throw await this.#reject(response, signal, "content", taskId);
     const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
     response.discard();
     throw new AudioError("unexpected_response", "The service has no such part of the audio (HTTP 416).", {
@@ -178,11 +178,12 @@ class HttpService implements Service {
 
   async #readTask(
     response: HttpResponse,
+    signal: AbortSignal,
     operation: Operation,
     success: number,
     taskId?: string,
   ): Promise<ObservedTask> {
-    if (response.status !== success) throw await this.#reject(response, operation, taskId);
+    if (response.status !== success) throw await this.#reject(response, signal, operation, taskId);
     const unexpected = (what: string, cause?: unknown): AudioError =>
       new AudioError("unexpected_response", what, {
         httpStatus: response.status,
@@ -205,17 +206,26 @@ class HttpService implements Service {
   /** Stripped first and redacted then: a key with something invisible inside is a key all the same. */
   readonly #clean = (text: string): string => cleanServiceText(this.#redact(cleanServiceText(text, 4096)));
 
-  async #reject(response: HttpResponse, operation: Operation, taskId?: string): Promise<AudioError> {
+  async #reject(
+    response: HttpResponse,
+    signal: AbortSignal,
+    operation: Operation,
+    taskId?: string,
+  ): Promise<AudioError> {
     let body: unknown;
+    let broken: AudioError | undefined;
     try {
       body = await readJson(response);
     } catch (error) {
-      // A status without a readable body still says what it says; an abort or a break is another matter.
-      if (!(error instanceof UnreadableBody) && !(error instanceof AudioError)) throw error;
+      signal.throwIfAborted();
+      if (error instanceof AudioError) broken = error;
+      else if (!(error instanceof UnreadableBody)) throw error;
     }
     const isOtherSuccess = response.status >= 200 && response.status < 300;
     const stray = isOtherSuccess ? readTask(body, this.#clean)?.taskId : undefined;
-    return this.#rejection(response, operation, body, false, taskId ?? stray);
+    const rejection = this.#rejection(response, operation, body, false, taskId ?? stray);
+    // A status may say enough without its body; where it does not, the break of the connection is what happened.
+    return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
   #rejection(

@@ -1,8 +1,9 @@
-/** Owns the one HTTP agent: TLS, proxy, deadlines, aborts and sockets; knows neither tasks nor error codes of the service. */
-import type { Agent, Dispatcher } from "undici";
+/** Owns one request at a time on the wire: deadlines, aborts, what was sent; knows neither tasks nor error codes of the service. */
+import type { Dispatcher } from "undici";
 import type { ProxySettings, ServiceAddress } from "../config.ts";
 import { AudioError } from "../errors.ts";
 import type { Deadlines } from "./deadlines.ts";
+import { type Engine, startEngine } from "./engine.ts";
 import { networkFailure } from "./network-failure.ts";
 
 export interface HttpRequest {
@@ -32,43 +33,6 @@ export interface Transport {
   send(request: HttpRequest): Promise<HttpResponse>;
   /** Breaks off everything under way. */
   close(): Promise<void>;
-}
-
-interface Engine {
-  readonly agent: Dispatcher;
-  readonly request: typeof import("undici/lib/api/api-request.js").default;
-}
-
-/**
- * Loads undici on first use: most server processes never send a request. Proxies are for https only, because
- * plain http is allowed on loopback alone and a proxy would see the key.
- */
-async function startEngine(isHttps: boolean, proxy: ProxySettings, deadlines: Deadlines): Promise<Engine> {
-  const { default: request } = await import("undici/lib/api/api-request.js");
-  const strictTls = { rejectUnauthorized: true, timeout: deadlines.connectMs };
-  const options: Agent.Options = {
-    allowH2: false,
-    connectTimeout: deadlines.connectMs,
-    connect: strictTls,
-    headersTimeout: 0,
-    bodyTimeout: deadlines.idleBodyMs,
-    maxHeaderSize: 32 * 1024,
-  };
-  if (!isHttps || proxy.httpsProxy === undefined) {
-    const { default: AgentClass } = await import("undici/lib/dispatcher/agent.js");
-    return { agent: new AgentClass(options), request };
-  }
-  const { default: ProxyClass } = await import("undici/lib/dispatcher/env-http-proxy-agent.js");
-  const agent = new ProxyClass({
-    ...options,
-    requestTls: strictTls,
-    proxyTls: strictTls,
-    // Empty strings, so that nothing is taken from the environment behind the configuration's back.
-    httpProxy: "",
-    httpsProxy: proxy.httpsProxy,
-    noProxy: proxy.noProxy ?? "",
-  });
-  return { agent, request };
 }
 
 /** Aborts on the caller's signal (with its reason) or on the deadline (with a `timeout`), whichever comes first. */

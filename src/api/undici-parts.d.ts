@@ -14,6 +14,21 @@ declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
   export default ProxyClass;
 }
 
+declare module "undici/lib/dispatcher/pool.js" {
+  import type { Pool } from "undici";
+
+  const PoolClass: typeof Pool;
+  export default PoolClass;
+}
+
+declare module "undici/lib/api/api-connect.js" {
+  import type { Dispatcher } from "undici";
+
+  /** `Dispatcher.prototype.connect`, likewise. */
+  const connect: Dispatcher["connect"];
+  export default connect;
+}
+
 declare module "undici/lib/api/api-request.js" {
   import type { Dispatcher } from "undici";
   /** `Dispatcher.prototype.request`, which undici's index would have put onto the dispatchers. */

@@ -18,25 +18,39 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "it does not exist and cannot be made",
   ENAMETOOLONG: "the path is too long",
   EIO: "the disk reports an error",
+  EMFILE: "too many files are open",
+  ENFILE: "too many files are open",
+  EBUSY: "it is in use",
+  EINVAL: "the file system refuses the operation",
+  ENODEV: "the disk is gone",
+  ENXIO: "the disk is gone",
+  ESTALE: "the network disk is gone",
 };
+
+/** Refusals that a socket knows too: those are somebody else's to explain. */
+const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind"]);
+
+function isFileFailure(error: unknown): error is Error {
+  if (!(error instanceof Error) || error instanceof AudioError) return false;
+  return "syscall" in error && typeof error.syscall === "string" && !NETWORK_CALLS.has(error.syscall);
+}
 
 /**
  * A failure of the file system, as the caller may see it.
  *
  * @param folder the output folder, for the message
- * @returns `disk_full` or `output_not_writable`; an AudioError or an abort's reason comes back as it is
+ * @returns `disk_full` or `output_not_writable`; anything that is no failure of a file comes back as it is
  */
 export function fileFailure(error: unknown, folder: string): unknown {
   const code = systemCode(error);
-  if (error instanceof AudioError || code === undefined || !(error instanceof Error && "syscall" in error)) {
-    return error;
-  }
+  if (code === undefined || !isFileFailure(error)) return error;
   if (FULL.has(code)) {
     return new AudioError("disk_full", `There is no room left for audio in ${folder} (${code}).`, {
       cause: error,
     });
   }
-  return notWritable(folder, `${REASONS[code] ?? "the file system refuses"} (${code})`, error);
+  const reason = REASONS[code];
+  return reason === undefined ? error : notWritable(folder, `${reason} (${code})`, error);
 }
 
 export function notWritable(folder: string, reason: string, cause?: unknown): AudioError {

@@ -33,7 +33,6 @@ const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: st
   [(name) => name.includes(":"), "must not contain a colon"],
   [(name) => /[<>"|?*]/.test(name), 'must not contain any of < > " | ? *'],
   [(name) => /[. ]$/.test(name), "must not end with a dot or a space"],
-  [(name) => /^\s*$/.test(name), "must contain more than white space"],
   [(name) => DEVICE.test(name), "must not be a Windows device name such as CON, NUL or COM1"],
 ];
 
@@ -63,6 +62,7 @@ function refuse(name: string, rule: string): never {
 export function checkFileName(name: string, format?: OutputFormat): void {
   for (const [breaks, rule] of RULES) if (breaks(name)) refuse(name, rule);
   const stem = stemOf(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
+  if (stem.trim() === "") refuse(name, "must contain more than its extension and white space");
   const length = codePointLength(stem);
   if (length > FILE_NAME_MAX_CODE_POINTS) {
     refuse(name, `must be at most ${FILE_NAME_MAX_CODE_POINTS} characters (this one has ${length})`);

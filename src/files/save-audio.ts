@@ -45,7 +45,8 @@ export interface SaveRequest {
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   const { root } = request.folder;
   try {
-    await assertInPlace(root);
+    // Minutes may have passed since anybody looked.
+    await request.folder.ensureWritable();
     const temporary = await createTemporaryFile(root);
     let isOpen = true;
     const close = async (): Promise<void> => {

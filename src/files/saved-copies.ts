@@ -52,7 +52,11 @@ function goneOrChanged(): AudioError {
  * @param maxBytes more than this is `too_large`
  * @throws AudioError `too_large`; `not_found` when the file is gone or was changed
  */
-export async function readSaved(file: SavedFile, root: string, maxBytes: number): Promise<Uint8Array> {
+export async function readSaved(
+  file: Pick<SavedFile, "path" | "sizeBytes" | "sha256">,
+  root: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
   if (file.sizeBytes > maxBytes) {
     throw new AudioError(
       "too_large",

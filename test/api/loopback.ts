@@ -1,0 +1,166 @@
+/** Owns servers on 127.0.0.1 that tests misbehave with: raw sockets, HTTP, HTTPS; knows nothing of what is tested. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createService, type Service, type ServiceOptions } from "../../src/api/service.ts";
+
+export const API_KEY = "sk-test-0123456789";
+export const NO_PROXY = { httpsProxy: undefined, noProxy: undefined };
+
+export interface Loopback {
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const running: (() => Promise<void>)[] = [];
+
+/** Closes every server and service of a test; to be called in `afterEach`. */
+export async function closeAll(): Promise<void> {
+  for (const close of running.splice(0).reverse()) await close();
+}
+
+async function listen(server: Server, scheme: string): Promise<Loopback> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    for (const socket of sockets) socket.destroy();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  running.push(close);
+  return { url: `${scheme}://127.0.0.1:${port}`, port, close };
+}
+
+export type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+const collecting =
+  (handler: Handler) =>
+  (request: IncomingMessage, response: ServerResponse): void => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("error", () => {});
+    response.on("error", () => {});
+    request.on("end", () => handler(request, response, Buffer.concat(chunks).toString()));
+  };
+
+/** An HTTP server; the handler gets each request with its whole body. */
+export function httpServer(handler: Handler): Promise<Loopback> {
+  return listen(createServer(collecting(handler)), "http");
+}
+
+export function httpsServer(credentials: { key: string; cert: string }, handler: Handler): Promise<Loopback> {
+  const server = createSecureServer(credentials, collecting(handler));
+  server.on("tlsClientError", () => {});
+  return listen(server, "https");
+}
+
+/** A TCP server that says whatever the test wants, once the head of a request (and what came with it) is here. */
+export function rawServer(
+  onRequest: (socket: Socket, head: string, connection: number) => void,
+): Promise<Loopback> {
+  let connections = 0;
+  const server = createRawServer((socket) => {
+    connections += 1;
+    const connection = connections;
+    let text = "";
+    let isDone = false;
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      if (isDone || !text.includes("\r\n\r\n")) return;
+      isDone = true;
+      onRequest(socket, text, connection);
+    });
+  });
+  return listen(server, "http");
+}
+
+/** A TCP server that accepts and never says anything. */
+export function silentServer(scheme = "http"): Promise<Loopback> {
+  return listen(
+    createRawServer(() => {}),
+    scheme,
+  );
+}
+
+/** A service client, closed with the servers. */
+export function clientOf(url: string, options: Partial<ServiceOptions> = {}): Service {
+  const address = { baseUrl: url, apiKey: API_KEY, isLoopback: true };
+  const service = createService(address, { proxy: NO_PROXY, ...options });
+  running.push(() => service.close());
+  return service;
+}
+
+/** A certificate and key made on the spot by the openssl command, or `null` where there is none. */
+export function makeCertificate(subject: string, altName: string): { key: string; cert: string } | null {
+  const folder = mkdtempSync(join(tmpdir(), "certificate-"));
+  const keyFile = join(folder, "key.pem");
+  const certFile = join(folder, "cert.pem");
+  const make = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const about = ["-days", "2", "-subj", `/CN=${subject}`, "-addext", `subjectAltName=${altName}`];
+  try {
+    execFileSync("openssl", [...make, "-keyout", keyFile, "-out", certFile, ...about], { stdio: "ignore" });
+    return { key: readFileSync(keyFile, "utf8"), cert: readFileSync(certFile, "utf8") };
+  } catch {
+    return null;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** A task of the contract, with what a test wants otherwise. */
+export function task(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    id: "task-1",
+    object: "audio.generation",
+    model: "audio-1.0",
+    status: "queued",
+    billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
+    output: null,
+    usage: null,
+    error: null,
+    ...changes,
+  };
+}
+
+export function succeededTask(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return task({
+    status: "succeeded",
+    billing: { reserved_credits: 150, charged_credits: 38, refunded_credits: 112 },
+    output: {
+      url: "https://audio.example/api/v1/audio/generations/task-1/content",
+      format: "mp3",
+      sample_rate: 24000,
+      duration: 29.5,
+    },
+    usage: { audio_seconds: 29.5 },
+    ...changes,
+  });
+}
+
+export function answer(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+export const never = (): AbortSignal => new AbortController().signal;
+
+/** All chunks of a body. */
+export async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return chunks;
+}

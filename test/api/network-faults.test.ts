@@ -1,0 +1,281 @@
+/** One request over connections that break, stall or speak nonsense at a chosen byte. */
+import { createServer } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { wasNeverSent } from "../../src/api/retry.ts";
+import { failureOf } from "./failure.ts";
+import {
+  answer,
+  clientOf,
+  closeAll,
+  httpServer,
+  never,
+  rawServer,
+  readAll,
+  silentServer,
+  task,
+} from "./loopback.ts";
+
+afterEach(closeAll);
+
+const SHORT = { createMs: 200, queryMs: 200, contentHeadersMs: 200, idleBodyMs: 200, connectMs: 200 };
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 1;
+}
+
+const wire = (status: string, headers: Record<string, string>, body: string): string =>
+  `HTTP/1.1 ${status}\r\n${Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join("")}\r\n${body}`;
+
+const TASK_TEXT = JSON.stringify(task());
+const ACCEPTED = wire("202 Accepted", { "content-length": String(TASK_TEXT.length) }, TASK_TEXT);
+
+describe("a request that never reached the service", () => {
+  it("says so when the connection is refused", async () => {
+    const failure = await failureOf(
+      clientOf(`http://127.0.0.1:${await freePort()}`).create("{}", "k", never()),
+    );
+    expect(failure).toMatchObject({ code: "network_error", retryable: true });
+    expect(failure.message).toContain("ECONNREFUSED");
+    expect(wasNeverSent(failure)).toBe(true);
+  });
+
+  it("says so when the name cannot be resolved", async () => {
+    const service = clientOf("http://no-such-host.invalid");
+    const failure = await failureOf(service.create("{}", "k", never()));
+    expect(["network_error", "timeout"]).toContain(failure.code);
+    expect(failure.retryable).toBe(true);
+    expect(wasNeverSent(failure)).toBe(true);
+  });
+
+  it("says so when no secure connection comes about in time", async () => {
+    const { url } = await silentServer("https");
+    const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+    expect(failure).toMatchObject({ code: "timeout", retryable: true });
+    expect(wasNeverSent(failure)).toBe(true);
+  });
+
+  it("says so when the program is stopping", async () => {
+    const service = clientOf("http://127.0.0.1:1");
+    await service.close();
+    expect((await failureOf(service.create("{}", "k", never()))).code).toBe("network_error");
+  });
+});
+
+describe("a request that may have reached the service", () => {
+  it.each([
+    ["nothing", ""],
+    ["half a status line", "HTTP/1.1 20"],
+    ["half the headers", "HTTP/1.1 202 Accepted\r\ncontent-le"],
+    ["the headers alone", wire("202 Accepted", { "content-length": "200" }, "")],
+    ["a 202 cut short", ACCEPTED.slice(0, -5)],
+    [
+      "a chunked 202 cut short",
+      wire("202 Accepted", { "transfer-encoding": "chunked" }, '10\r\n{"id":"task'),
+    ],
+  ])("is a retryable network_error when the connection is reset after %s", async (_what, text) => {
+    const { url } = await rawServer((socket) => {
+      if (text === "") socket.resetAndDestroy();
+      else socket.write(text, "latin1", () => setTimeout(() => socket.resetAndDestroy(), 20));
+    });
+    const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+    expect(failure).toMatchObject({ code: "network_error", retryable: true });
+    expect(wasNeverSent(failure)).toBe(false);
+  });
+
+  it("is a retryable failure when the connection is closed in an orderly way at any byte", async () => {
+    const cuts = [0, 1, 12, 20, ACCEPTED.length - 60, ACCEPTED.length - 1];
+    const { url } = await rawServer((socket, _head, connection) => {
+      socket.end(ACCEPTED.slice(0, cuts[connection - 1]), "latin1");
+    });
+    const service = clientOf(url);
+    for (const _ of cuts) {
+      const failure = await failureOf(service.create("{}", "k", never()));
+      expect(failure.retryable).toBe(true);
+      expect(["network_error", "unexpected_response"]).toContain(failure.code);
+      expect(wasNeverSent(failure)).toBe(false);
+    }
+  });
+
+  it("times out without headers", async () => {
+    const { url } = await rawServer(() => {});
+    const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+    expect(failure).toMatchObject({ code: "timeout", retryable: true });
+    expect(wasNeverSent(failure)).toBe(false);
+  });
+
+  it("times out as a whole when bytes trickle in", async () => {
+    const { url } = await rawServer((socket) => {
+      let at = 0;
+      const drip = setInterval(() => socket.write(ACCEPTED.charAt(at++), "latin1"), 20);
+      socket.on("close", () => clearInterval(drip));
+    });
+    const startedAt = performance.now();
+    const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
+    expect(failure.code).toBe("timeout");
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+  });
+
+  it.each([
+    ["no HTTP", "SSH-2.0-OpenSSH_9.6\r\n\r\n"],
+    ["contradicting lengths", "HTTP/1.1 202 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}"],
+    ["headers without end", `HTTP/1.1 202 OK\r\nx: ${"y".repeat(100_000)}\r\n\r\n{}`],
+    ["broken chunks", "HTTP/1.1 202 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}"],
+  ])("is a retryable unexpected_response when the answer is %s", async (_what, text) => {
+    const { url } = await rawServer((socket) => socket.write(text, "latin1"));
+    const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+  });
+
+  it("survives an upgrade, an early 100 and headers that are not ASCII", async () => {
+    const odd = wire("202 \xc3\xa4", { "x-\x80": "no" }, "");
+    const texts = [
+      "HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n",
+      "HTTP/1.1 100 Continue\r\n\r\n",
+      odd,
+    ];
+    const { url } = await rawServer((socket, _head, n) => socket.write(texts[n - 1] ?? "", "latin1"));
+    for (const _ of texts) {
+      const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+      expect(failure.retryable).toBe(true);
+    }
+  });
+
+  it("reads a Retry-After of bytes that are not ASCII as absent", async () => {
+    const { url } = await rawServer((socket) =>
+      socket.end(wire("429 X", { "retry-after": "\xe2\x98\x83", "content-length": "0" }, ""), "latin1"),
+    );
+    const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+    expect(failure).toMatchObject({ code: "rate_limit", retryAfterSeconds: 60 });
+  });
+
+  it("believes a status whose body breaks off, where the status says enough", async () => {
+    const { url } = await rawServer((socket, head) => {
+      const status = head.startsWith("POST") ? "401 X" : "404 X";
+      socket.end(wire(status, { "content-length": "100" }, "{"));
+    });
+    const service = clientOf(url);
+    expect((await failureOf(service.create("{}", "k", never()))).code).toBe("invalid_api_key");
+    // A 404 means one thing with the service's words and another without them.
+    const broken = await failureOf(service.query("task-1", never()));
+    expect(broken).toMatchObject({ code: "network_error", retryable: true });
+  });
+
+  it("goes on after the service closed an idle connection", async () => {
+    const server = await httpServer((_request, response) => {
+      answer(response, 200, task());
+      setTimeout(() => response.socket?.destroy(), 10);
+    });
+    const service = clientOf(server.url);
+    for (let round = 0; round < 3; round += 1) {
+      expect((await service.query("task-1", never())).status).toBe("queued");
+      await new Promise((resolve) => setTimeout(resolve, 40));
+    }
+  });
+});
+
+describe("a body of audio", () => {
+  it("fails when nothing comes for too long", async () => {
+    const { url } = await rawServer((socket) => {
+      socket.write(wire("200 OK", { "content-length": "100" }, "some"));
+    });
+    const { body } = await clientOf(url, { deadlines: SHORT }).content("task-1", 0, never());
+    const failure = await failureOf(readAll(body));
+    expect(failure).toMatchObject({ code: "timeout", retryable: true });
+  });
+
+  it("outlives the deadline of its headers as long as bytes come", async () => {
+    const { url } = await rawServer((socket) => {
+      socket.write(wire("200 OK", { "content-length": "8" }, ""));
+      let sent = 0;
+      const drip = setInterval(() => {
+        socket.write("x");
+        sent += 1;
+        if (sent === 8) clearInterval(drip);
+      }, 60);
+    });
+    const { body } = await clientOf(url, { deadlines: SHORT }).content("task-1", 0, never());
+    expect(Buffer.concat(await readAll(body)).toString()).toBe("xxxxxxxx");
+  });
+
+  it("times out while its headers do not come", async () => {
+    const { url } = await rawServer(() => {});
+    const service = clientOf(url, { deadlines: SHORT });
+    expect((await failureOf(service.content("task-1", 0, never()))).code).toBe("timeout");
+  });
+
+  it("can be discarded unread", async () => {
+    let isClosed = false;
+    const { url } = await rawServer((socket) => {
+      socket.on("close", () => {
+        isClosed = true;
+      });
+      socket.write(wire("200 OK", { "content-length": "100000" }, "some"));
+    });
+    (await clientOf(url).content("task-1", 0, never())).discard();
+    await expect.poll(() => isClosed).toBe(true);
+  });
+});
+
+describe("the caller's signal", () => {
+  const reason = new Error("the caller left");
+
+  it("rejects with its reason before anything is sent", async () => {
+    let requests = 0;
+    const { url } = await rawServer(() => {
+      requests += 1;
+    });
+    await expect(clientOf(url).query("task-1", AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(requests).toBe(0);
+  });
+
+  it("rejects with its reason while connecting, without waiting for the connection", async () => {
+    const { url } = await silentServer("https");
+    const controller = new AbortController();
+    const pending = clientOf(url).query("task-1", controller.signal);
+    setTimeout(() => controller.abort(reason), 30);
+    const startedAt = performance.now();
+    await expect(pending).rejects.toBe(reason);
+    expect(performance.now() - startedAt).toBeLessThan(1000);
+  });
+
+  it("rejects with its reason while waiting for headers, while reading JSON and while reading audio", async () => {
+    const { url } = await rawServer((socket, head) => {
+      if (head.startsWith("POST")) return;
+      socket.write(wire("200 OK", { "content-length": "1000" }, "{"));
+    });
+    const service = clientOf(url);
+    const leaveSoon = (): AbortSignal => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(reason), 30);
+      return controller.signal;
+    };
+    await expect(service.create("{}", "k", leaveSoon())).rejects.toBe(reason);
+    await expect(service.query("task-1", leaveSoon())).rejects.toBe(reason);
+    const { body } = await service.content("task-1", 0, leaveSoon());
+    await expect(readAll(body)).rejects.toBe(reason);
+  });
+
+  it("wins over a status that it interrupts", async () => {
+    const { url } = await rawServer((socket) => {
+      socket.write(wire("401 No", { "content-length": "1000" }, "{"));
+    });
+    const controller = new AbortController();
+    setTimeout(() => controller.abort(reason), 50);
+    await expect(clientOf(url).create("{}", "k", controller.signal)).rejects.toBe(reason);
+  });
+});
+
+it("breaks off what is under way when it is closed", async () => {
+  const { url } = await rawServer(() => {});
+  const service = clientOf(url);
+  const pending = failureOf(service.query("task-1", never()));
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  await service.close();
+  expect((await pending).code).toBe("network_error");
+});

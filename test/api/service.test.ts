@@ -1,0 +1,413 @@
+/** The four operations against servers that answer by and against the contract. */
+import { gzipSync } from "node:zlib";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Service } from "../../src/api/service.ts";
+import { failureOf } from "./failure.ts";
+import {
+  API_KEY,
+  answer,
+  clientOf,
+  closeAll,
+  type Handler,
+  httpServer,
+  never,
+  readAll,
+  succeededTask,
+  task,
+} from "./loopback.ts";
+
+afterEach(closeAll);
+
+async function serviceThat(handler: Handler, prefix = ""): Promise<Service> {
+  const { url } = await httpServer(handler);
+  return clientOf(`${url}${prefix}`);
+}
+
+const answering = (status: number, body: unknown, headers: Record<string, string> = {}): Promise<Service> =>
+  serviceThat((_request, response) => answer(response, status, body, headers));
+
+describe("create", () => {
+  it("sends the very bytes, the key and the bearer header, and asks for no encoding", async () => {
+    const seen: unknown[] = [];
+    const service = await serviceThat((request, response, body) => {
+      const { authorization, "accept-encoding": encoding, "content-type": type } = request.headers;
+      seen.push(request.method, request.url, authorization, encoding, type);
+      seen.push(request.headers["idempotency-key"], body);
+      answer(response, 202, task());
+    }, "/base");
+    const body = '{"prompt":"Grüße 👋\\n"}';
+    const created = await service.create(body, "v1-abc", never());
+    expect(created).toEqual({
+      taskId: "task-1",
+      status: "queued",
+      billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
+      audioSeconds: null,
+      output: null,
+      error: null,
+      oddities: [],
+    });
+    expect(seen).toEqual([
+      "POST",
+      "/base/api/v1/audio/generations",
+      `Bearer ${API_KEY}`,
+      "identity",
+      "application/json",
+      "v1-abc",
+      body,
+    ]);
+  });
+
+  it("refuses a body over 32 KiB and a malformed key without sending anything", async () => {
+    let requests = 0;
+    const service = await serviceThat((_request, response) => {
+      requests += 1;
+      answer(response, 202, task());
+    });
+    const long = await failureOf(service.create("ü".repeat(16 * 1024 + 1), "key", never()));
+    const badKey = await failureOf(service.create("{}", "key with blanks", never()));
+    expect([long.code, badKey.code, requests]).toEqual(["request_too_large", "invalid_request", 0]);
+    await service.create("ü".repeat(16 * 1024), "key", never());
+    expect(requests).toBe(1);
+  });
+
+  it.each([
+    [400, "invalid_request", false],
+    [401, "invalid_api_key", false],
+    [402, "insufficient_credits", false],
+    [403, "purchase_required", false],
+    [404, "not_found", false],
+    [409, "idempotency_conflict", false],
+    [413, "request_too_large", false],
+    [429, "rate_limit", true],
+    [429, "concurrency_limit", true],
+    [503, "api_unavailable", true],
+    [503, "temporarily_unavailable", true],
+  ])("passes on %i %s with the service's words in quotes", async (status, code, retryable) => {
+    const service = await answering(status, { error: { code, message: "Because." } });
+    const failure = await failureOf(service.create("{}", "key", never()));
+    expect(failure).toMatchObject({ code, httpStatus: status, retryable });
+    expect(failure.message).toContain('The service says: "Because."');
+  });
+
+  it.each([
+    [401, "rate_limit", "invalid_api_key"],
+    [402, "made_up", "insufficient_credits"],
+    [403, "made_up", "purchase_required"],
+    [404, "gone", "not_found"],
+    [409, "not_ready", "idempotency_conflict"],
+    [429, "invalid_request", "rate_limit"],
+    [503, "rate_limit", "temporarily_unavailable"],
+    [418, "teapot", "unexpected_response"],
+  ])("believes the status %i rather than the code %s", async (status, code, expected) => {
+    const service = await answering(status, { error: { code, message: "x" } });
+    expect((await failureOf(service.create("{}", "key", never()))).code).toBe(expected);
+  });
+
+  it.each([
+    [400, "invalid_request", false],
+    [401, "invalid_api_key", false],
+    [403, "unexpected_response", false],
+    [404, "unexpected_response", false],
+    [413, "request_too_large", false],
+    [418, "unexpected_response", false],
+    [429, "rate_limit", true],
+    [500, "unexpected_response", true],
+    [502, "unexpected_response", true],
+    [503, "temporarily_unavailable", true],
+    [504, "unexpected_response", true],
+  ])("takes a page of a gateway with %i for %s", async (status, code, retryable) => {
+    const service = await answering(status, "<html><body>Nope</body></html>", {
+      "content-type": "text/html",
+    });
+    const failure = await failureOf(service.create("{}", "key", never()));
+    expect(failure).toMatchObject({ code, httpStatus: status, retryable });
+    expect(failure.message).not.toContain("Nope");
+  });
+
+  it.each([
+    [{ "retry-after": "60" }, 60],
+    [{ "retry-after": "7" }, 7],
+    [{ "retry-after": "100000" }, 600],
+    [{ "retry-after": "soon" }, 60],
+    [{}, 60],
+  ])("reads how long a 429 asks to wait: %o", async (headers, seconds) => {
+    const service = await answering(429, { error: { code: "rate_limit", message: "" } }, headers);
+    expect((await failureOf(service.create("{}", "key", never()))).retryAfterSeconds).toBe(seconds);
+  });
+
+  it("knows how long to wait after a 503 only when the service says so", async () => {
+    const body = { error: { code: "api_unavailable", message: "" } };
+    const silent = await failureOf((await answering(503, body)).create("{}", "key", never()));
+    const stated = await answering(503, body, { "retry-after": "20" });
+    expect(silent.retryAfterSeconds).toBeUndefined();
+    expect((await failureOf(stated.create("{}", "key", never()))).retryAfterSeconds).toBe(20);
+  });
+
+  it.each([200, 201, 204, 206, 301, 302, 307])("does not accept %i for 202", async (status) => {
+    const body = status === 204 ? "" : task();
+    const service = await answering(status, body, { location: "/elsewhere" });
+    const failure = await failureOf(service.create("{}", "key", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: status });
+    expect(failure.retryable).toBe(status < 300);
+    expect(failure.taskId).toBe(status < 300 && status !== 204 ? "task-1" : undefined);
+  });
+
+  it("follows no redirect and sends the key nowhere else", async () => {
+    let strangers = 0;
+    const other = await httpServer((_request, response) => {
+      strangers += 1;
+      answer(response, 202, task());
+    });
+    const service = await answering(307, "", { location: `${other.url}/api/v1/audio/generations` });
+    const failure = await failureOf(service.create("{}", "key", never()));
+    expect(failure.message).toContain("redirect");
+    expect(strangers).toBe(0);
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["no JSON", "{"],
+    ["a list", "[]"],
+    ["null", "null"],
+    ["no id", JSON.stringify(task({ id: undefined }))],
+    ["a path for an id", JSON.stringify(task({ id: "../../x" }))],
+    ["an endless id", JSON.stringify(task({ id: "a".repeat(257) }))],
+    ["an unknown status", JSON.stringify(task({ status: "cancelled" }))],
+    ["a prototype for a status", JSON.stringify(task({ status: "__proto__" }))],
+  ])("asks for the same again after a 202 with %s", async (_what, body) => {
+    const failure = await failureOf((await answering(202, body)).create("{}", "key", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 202, retryable: true });
+  });
+
+  it("refuses a compressed answer", async () => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(202, { "content-encoding": "gzip" });
+      response.end(gzipSync(JSON.stringify(task())));
+    });
+    const failure = await failureOf(service.create("{}", "key", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+    expect(failure.message).toContain("compressed");
+  });
+
+  it("stops reading a JSON body at 1 MiB", async () => {
+    let sentBytes = 0;
+    const service = await serviceThat((_request, response) => {
+      const piece = Buffer.alloc(64 * 1024, 0x20);
+      const more = (): void => {
+        if (response.destroyed || sentBytes > 64 * 1024 * 1024) return;
+        sentBytes += piece.byteLength;
+        response.write(piece, more);
+      };
+      response.writeHead(202);
+      more();
+    });
+    const failure = await failureOf(service.create("{}", "key", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+    expect(sentBytes).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it("accepts a body of almost 1 MiB that ends in a task", async () => {
+    const service = await answering(202, " ".repeat(1024 * 1024 - 1000) + JSON.stringify(task()));
+    expect((await service.create("{}", "key", never())).taskId).toBe("task-1");
+  });
+});
+
+describe("query", () => {
+  it("reads a finished task", async () => {
+    const service = await answering(200, succeededTask({ later_addition: { a: 1 } }));
+    expect(await service.query("task-1", never())).toEqual({
+      taskId: "task-1",
+      status: "succeeded",
+      billing: { reserved_credits: 150, charged_credits: 38, refunded_credits: 112 },
+      audioSeconds: 29.5,
+      output: { format: "mp3", sampleRateHz: 24000, durationSeconds: 29.5 },
+      error: null,
+      oddities: [],
+    });
+  });
+
+  it("does not take another task for the one asked for", async () => {
+    const service = await answering(200, succeededTask({ id: "task-2" }));
+    const failure = await failureOf(service.query("task-1", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true, taskId: "task-1" });
+  });
+
+  it.each(["..", ".", "a/b", "a%2fb", "a?b", "", "ä", "-a", "a b"])(
+    "sends nothing for the id %j",
+    async (id) => {
+      let requests = 0;
+      const service = await serviceThat((_request, response) => {
+        requests += 1;
+        answer(response, 200, task());
+      });
+      expect((await failureOf(service.query(id, never()))).code).toBe("invalid_request");
+      expect(requests).toBe(0);
+    },
+  );
+
+  it("keeps the id with a failure", async () => {
+    const service = await answering(404, { error: { code: "not_found", message: "No." } });
+    const failure = await failureOf(service.query("task-1", never()));
+    expect(failure).toMatchObject({ code: "not_found", retryable: false, taskId: "task-1" });
+  });
+
+  it("knows no 409", async () => {
+    const service = await answering(409, { error: { code: "not_ready", message: "No." } });
+    const failure = await failureOf(service.query("task-1", never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: false });
+  });
+});
+
+describe("content", () => {
+  const bytesOf = async (body: AsyncIterable<Uint8Array>): Promise<string> =>
+    Buffer.concat(await readAll(body)).toString();
+
+  it("asks for the whole without a Range and for the rest with one", async () => {
+    const ranges: unknown[] = [];
+    const service = await serviceThat((request, response) => {
+      ranges.push(request.headers.range, request.headers.authorization);
+      if (request.headers.range === undefined) {
+        response.writeHead(200, { "content-length": "10" }).end("0123456789");
+      } else {
+        response.writeHead(206, { "content-range": "bytes 4-9/10", "content-length": "6" }).end("456789");
+      }
+    });
+    const whole = await service.content("task-1", 0, never());
+    expect([whole.start, whole.totalBytes, await bytesOf(whole.body)]).toEqual([0, 10, "0123456789"]);
+    const rest = await service.content("task-1", 4, never());
+    expect([rest.start, rest.totalBytes, await bytesOf(rest.body)]).toEqual([4, 10, "456789"]);
+    expect(ranges).toEqual([undefined, `Bearer ${API_KEY}`, "bytes=4-", `Bearer ${API_KEY}`]);
+  });
+
+  it("says that a 200 to a Range begins at 0", async () => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(200, { "content-length": "3" }).end("abc");
+    });
+    const whole = await service.content("task-1", 2, never());
+    expect([whole.start, whole.totalBytes]).toEqual([0, 3]);
+    whole.discard();
+  });
+
+  it.each([
+    ["bytes 3-9/10", "another first byte"],
+    ["bytes 4-9", "no total"],
+    ["bytes 9-4/10", "an end before the start"],
+    ["bytes 4-10/10", "an end beyond the total"],
+    ["bytes 4-9/10", "another length"],
+    ["items 4-9/10", "another unit"],
+    ["", "nothing"],
+  ])("does not continue with a Content-Range of %j: %s", async (range) => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(206, { ...(range === "" ? {} : { "content-range": range }), "content-length": "5" });
+      response.end("45678");
+    });
+    const failure = await failureOf(service.content("task-1", 4, never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 206 });
+    expect(failure.cause).toMatchObject({ name: "StaleBytes" });
+  });
+
+  it("keeps surplus bytes of a chunked range away from its reader", async () => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(206, { "content-range": "bytes 4-9/20" });
+      response.write("456789");
+      setTimeout(() => response.end("surplus"), 20);
+    });
+    const { body } = await service.content("task-1", 4, never());
+    const got: string[] = [];
+    const failure = await failureOf(
+      (async () => {
+        for await (const chunk of body) got.push(Buffer.from(chunk).toString());
+      })(),
+    );
+    expect(got.join("")).toBe("456789");
+    expect(failure.cause).toMatchObject({ name: "StaleBytes" });
+  });
+
+  it.each([
+    ["bytes */1234", 1234],
+    ["bytes */*", null],
+    ["", null],
+  ])("tells the size that a 416 states: %j", async (range, totalBytes) => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(416, range === "" ? {} : { "content-range": range }).end();
+    });
+    const failure = await failureOf(service.content("task-1", 4, never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 416 });
+    expect(failure.cause).toMatchObject({ name: "StaleBytes", totalBytes });
+  });
+
+  it.each(["not_ready", "idempotency_conflict"])("takes a 409 for not_ready, also as %s", async (code) => {
+    const service = await answering(409, { error: { code, message: "Wait." } });
+    const failure = await failureOf(service.content("task-1", 0, never()));
+    expect(failure).toMatchObject({ code: "not_ready", retryable: true, taskId: "task-1" });
+  });
+
+  it.each([
+    ["content-type", "text/html; charset=utf-8"],
+    ["content-type", "application/json"],
+    ["content-encoding", "gzip"],
+  ])("refuses a 200 with %s: %s", async (name, value) => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(200, { [name]: value }).end("whatever");
+    });
+    const failure = await failureOf(service.content("task-1", 0, never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+  });
+
+  it("never goes to a redirect's target", async () => {
+    let strangers = 0;
+    const other = await httpServer((_request, response) => {
+      strangers += 1;
+      response.end("audio");
+    });
+    const service = await answering(302, "", { location: other.url });
+    const failure = await failureOf(service.content("task-1", 0, never()));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: false, httpStatus: 302 });
+    expect(strangers).toBe(0);
+  });
+
+  it("tells a body whose end nothing marks from one with a length or chunks", async () => {
+    const kinds: Record<string, Record<string, string>> = {
+      "/a/content": { "content-length": "1" },
+      "/b/content": { "transfer-encoding": "chunked" },
+      "/c/content": { connection: "close" },
+    };
+    const service = await serviceThat((request, response) => {
+      const path = request.url?.slice("/api/v1/audio/generations".length) ?? "";
+      if (path === "/c/content") {
+        request.socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nx");
+      } else {
+        response.writeHead(200, kinds[path]).end("x");
+      }
+    });
+    const seen: unknown[] = [];
+    for (const id of ["a", "b", "c"]) {
+      const response = await service.content(id, 0, never());
+      seen.push([response.isEndUnmarked, await bytesOf(response.body)]);
+    }
+    expect(seen).toEqual([
+      [false, "x"],
+      [false, "x"],
+      [true, "x"],
+    ]);
+  });
+});
+
+describe("contentInfo", () => {
+  it("asks by HEAD for the size", async () => {
+    const service = await serviceThat((request, response) => {
+      response.writeHead(200, { "content-length": request.method === "HEAD" ? "4321" : "1" }).end();
+    });
+    expect(await service.contentInfo("task-1", never())).toEqual({ totalBytes: 4321 });
+  });
+
+  it.each([
+    [404, "not_found"],
+    [403, "purchase_required"],
+    [409, "not_ready"],
+    [429, "rate_limit"],
+  ])("takes the bare status %i for %s, because a HEAD has no body", async (status, code) => {
+    const service = await serviceThat((_request, response) => response.writeHead(status).end());
+    expect((await failureOf(service.contentInfo("task-1", never()))).code).toBe(code);
+  });
+});
