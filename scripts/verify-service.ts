@@ -1,4 +1,5 @@
 /** Owns running the contract suite against a service: its arguments, its warning of the cost, its consent; knows no rule. */
+import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
@@ -32,17 +33,13 @@ function readArguments(): { baseUrl: string; yes: boolean } {
   }
 }
 
+/** An input that ends without an answer is a no. */
 async function consents(): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    const answer = await terminal.question("Go on? (yes/no) ");
-    return /^y(es)?$/i.test(answer.trim());
-  } catch {
-    // The input ended without an answer.
-    return false;
-  } finally {
-    terminal.close();
-  }
+  const ended = once(terminal, "close").then(() => "");
+  const answer = await Promise.race([terminal.question("Go on? (yes/no) "), ended]);
+  terminal.close();
+  return /^y(es)?$/i.test(answer.trim());
 }
 
 const { baseUrl, yes } = readArguments();

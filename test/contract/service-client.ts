@@ -126,7 +126,9 @@ export class ServiceClient {
   async finished(id: string, options: RequestOptions = {}): Promise<AudioTask> {
     const deadlineMs = performance.now() + FINISH_DEADLINE_MS;
     for (;;) {
-      const task = taskOf(await this.query(id, options));
+      const answer = await this.query(id, options);
+      expect(answer.status).toBe(200);
+      const task = taskOf(answer);
       if (task.status === "succeeded" || task.status === "failed") return task;
       expect(performance.now(), "the task takes too long").toBeLessThan(deadlineMs);
       await sleep(this.target.pollIntervalMs);

@@ -1,0 +1,106 @@
+/** Owns the tests of starting and stopping: what is refused, what is closed, what is left behind. */
+import { once } from "node:events";
+import { readdir, writeFile } from "node:fs/promises";
+import { connect, createServer } from "node:net";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type SandboxOptions, SandboxUsageError, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { SHORT_INPUT } from "../contract/service-client.ts";
+import { startBox, temporaryFolder } from "./box.ts";
+import { TinySpeech } from "./tiny-speech.ts";
+
+describe("starting", () => {
+  it("refuses a taken port in one sentence, and leaves nothing open", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    const port = typeof address === "object" ? (address?.port ?? 0) : 0;
+    const speech = new TinySpeech();
+    await expect(startSandbox({ port, speech })).rejects.toThrow(
+      new SandboxUsageError(`Port ${port} on 127.0.0.1 is already in use.`),
+    );
+    expect(speech.closed).toBe(true);
+  });
+
+  it.each([
+    ["a port above 65535", { port: 70_000 }],
+    ["a negative processing time", { processingSeconds: -1 }],
+    ["no number for a processing time", { processingSeconds: Number.NaN }],
+    ["a time scale of 0", { timeScale: 0 }],
+    ["a time scale above 1", { timeScale: 2 }],
+    ["accounts without accounts", { accounts: { accounts: [] } }],
+  ] as const)("refuses %s", async (_, options) => {
+    const given: SandboxOptions = "accounts" in options ? { accounts: { accounts: [] } } : options;
+    await expect(startSandbox({ speech: new TinySpeech(), ...given })).rejects.toThrow(SandboxUsageError);
+  });
+
+  it("refuses a state folder that is a file, or holds something else's database", async () => {
+    const folder = await temporaryFolder();
+    await writeFile(join(folder, "file"), "x");
+    await writeFile(
+      join(folder, "sandbox.sqlite"),
+      "this is no database, but long enough to be looked at".repeat(100),
+    );
+    for (const stateDir of [join(folder, "file"), folder]) {
+      const start = startSandbox({ stateDir, speech: new TinySpeech() });
+      await expect(start).rejects.toThrow(SandboxUsageError);
+    }
+  });
+
+  it("listens on loopback alone", async () => {
+    const { sandbox } = await startBox();
+    const { hostname, port } = new URL(sandbox.baseUrl);
+    expect(hostname).toBe("127.0.0.1");
+    const outside = Object.values(networkInterfaces())
+      .flatMap((list) => list ?? [])
+      .filter((entry) => !entry.internal && entry.family === "IPv4");
+    for (const { address } of outside) {
+      const socket = connect({ host: address, port: Number(port) });
+      const [error] = await once(socket, "error");
+      expect(error).toMatchObject({ code: "ECONNREFUSED" });
+    }
+  });
+});
+
+describe("stopping", () => {
+  it("closes open connections at once, ends the engine and removes its folder", async () => {
+    const temporary = await temporaryFolder();
+    vi.stubEnv("TMPDIR", temporary);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { sandbox, client, speech } = await startBox();
+    await client.created({ prompt: "[hangs]" });
+    await client.created(SHORT_INPUT);
+    expect(await readdir(temporary)).toHaveLength(1);
+    const idle = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
+    await once(idle, "connect");
+    const half = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
+    half.write("POST /api/v1/audio/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf");
+    await once(half, "connect");
+    const closed = Promise.all(
+      [idle, half].map(
+        (socket) =>
+          new Promise<void>((resolve) => {
+            // A reset is as good an end as any.
+            socket
+              .on("error", () => undefined)
+              .on("close", () => resolve())
+              .resume();
+          }),
+      ),
+    );
+    const startMs = performance.now();
+    await sandbox.stop();
+    expect(performance.now() - startMs).toBeLessThan(1000);
+    await closed;
+    expect(speech.closed).toBe(true);
+    expect(await readdir(temporary)).toEqual([]);
+  });
+
+  it("can be asked twice", async () => {
+    const { sandbox } = await startBox();
+    await Promise.all([sandbox.stop(), sandbox.stop()]);
+    await sandbox.stop();
+  });
+});
