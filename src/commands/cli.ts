@@ -1,0 +1,88 @@
+/** Owns the choice of a command from argv, and its exit code; each command is loaded only when it is chosen. */
+import { parseArgs } from "node:util";
+import { VERSION } from "../version.ts";
+import { CommandError, HELP, UsageError } from "./usage.ts";
+
+type Options = NonNullable<Parameters<typeof parseArgs>[0]>["options"];
+
+function parse(args: readonly string[], options: NonNullable<Options>) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: false, strict: true }).values;
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
+    throw new UsageError(`${reason.replace(/\.$/, "")}; see --help.`);
+  }
+}
+
+function numberOption(name: string, value: unknown, minimum: number, maximum: number): number | undefined {
+  if (value === undefined) return undefined;
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
+  if (number >= minimum && number <= maximum) return number;
+  throw new UsageError(`--${name} must be a number from ${minimum} to ${maximum}; see --help.`);
+}
+
+async function runSandbox(args: readonly string[]): Promise<void> {
+  const text = { type: "string" } as const;
+  const values = parse(args, {
+    port: text,
+    accounts: text,
+    "processing-seconds": text,
+    "time-scale": text,
+  });
+  const port = numberOption("port", values["port"], 0, 65_535);
+  if (port !== undefined && !Number.isInteger(port)) {
+    throw new UsageError("--port must be a whole number from 0 to 65535; see --help.");
+  }
+  const { sandbox } = await import("./sandbox.ts");
+  await sandbox({
+    port,
+    accountsFile: typeof values["accounts"] === "string" ? values["accounts"] : undefined,
+    processingSeconds: numberOption("processing-seconds", values["processing-seconds"], 0, 3600),
+    timeScale: numberOption("time-scale", values["time-scale"], 0.001, 1),
+  });
+}
+
+async function dispatch(args: readonly string[]): Promise<void> {
+  const [first, ...rest] = args;
+  const json = { json: { type: "boolean" } } as const;
+  switch (first) {
+    case "--help":
+    case "-h":
+    case "--version":
+    case "-v":
+    case "--sandbox": {
+      if (rest.length > 0) throw new UsageError(`${first} takes nothing after it; see --help.`);
+      if (first === "--sandbox") {
+        const { run: serve } = await import("./serve.ts");
+        await serve(["--sandbox"]);
+      } else process.stdout.write(first.endsWith("h") || first === "--help" ? HELP : `${VERSION}\n`);
+      return;
+    }
+    case "sandbox":
+      await runSandbox(rest);
+      return;
+    case "doctor": {
+      const { doctor } = await import("./doctor.ts");
+      process.exitCode = await doctor(parse(rest, json)["json"] === true);
+      return;
+    }
+    case "tasks": {
+      const { tasks } = await import("./tasks.ts");
+      await tasks(parse(rest, json)["json"] === true);
+      return;
+    }
+    default:
+      throw new UsageError(`${JSON.stringify(first)} is not a command; see --help.`);
+  }
+}
+
+/** Runs the command that argv names. Exit 2: bad usage; 1: it could not be done; each in one sentence. */
+export async function run(args: readonly string[]): Promise<void> {
+  try {
+    await dispatch(args);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof CommandError)) throw error;
+    process.stderr.write(`audio-generation-mcp: ${error.message}\n`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
+  }
+}

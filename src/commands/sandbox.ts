@@ -1,0 +1,34 @@
+/** Owns the `sandbox` command: serves the sandbox alone until it is told to stop; knows nothing of MCP. */
+import { loadSandbox } from "./sandbox-loader.ts";
+import { CommandError } from "./usage.ts";
+
+export interface SandboxCommand {
+  readonly port: number | undefined;
+  readonly accountsFile: string | undefined;
+  readonly processingSeconds: number | undefined;
+  readonly timeScale: number | undefined;
+}
+
+/** Prints one JSON line when it listens, and nothing more on stdout. */
+export async function sandbox(command: SandboxCommand): Promise<void> {
+  const { SandboxUsageError, startSandbox } = await loadSandbox();
+  const { readAccountsFile } = await import("../sandbox/accounts-file.ts");
+  const { port, accountsFile, processingSeconds, timeScale } = command;
+  try {
+    const running = await startSandbox({
+      ...(port === undefined ? {} : { port }),
+      ...(accountsFile === undefined ? {} : { accounts: await readAccountsFile(accountsFile) }),
+      ...(processingSeconds === undefined ? {} : { processingSeconds }),
+      ...(timeScale === undefined ? {} : { timeScale }),
+    });
+    process.stdout.write(`${JSON.stringify({ base_url: running.baseUrl, api_key: running.apiKey })}\n`);
+    const stop = (): void => {
+      running.stop().finally(() => process.exit(0));
+    };
+    process.once("SIGTERM", stop);
+    process.once("SIGINT", stop);
+  } catch (error) {
+    if (error instanceof SandboxUsageError) throw new CommandError(error.message);
+    throw error;
+  }
+}

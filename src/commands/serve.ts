@@ -1,0 +1,62 @@
+/** Owns serving MCP on stdio: composes, starts lazily, and stops in time; knows no tool and no protocol detail. */
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { readConfig } from "../config.ts";
+import { createLog, type Log } from "../log.ts";
+import { createRedact } from "../redaction.ts";
+import { createMcpServer } from "../server/mcp-server.ts";
+import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
+import { secretsOf } from "./settings.ts";
+
+/** Design 6.10: a client that is gone must not wait for us, whatever hangs. */
+const STOP_WITHIN_MS = 1500;
+
+/** Stops once, on whatever comes first, and always exits. */
+function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
+  let isStopping = false;
+  return (code) => {
+    if (isStopping) return;
+    isStopping = true;
+    setTimeout(() => process.exit(code), STOP_WITHIN_MS);
+    stop()
+      .catch((cause: unknown) => log.warn("stopping was not clean", cause))
+      .finally(() => process.exit(code));
+  };
+}
+
+/** @param args `--sandbox` or nothing */
+export async function run(args: readonly string[]): Promise<void> {
+  const isSandbox = args.includes("--sandbox");
+  const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
+  const lazy = new LazyGeneration(config, isSandbox);
+  const redact = createRedact(secretsOf(config));
+  const log = createLog(config.logLevel, (text) => lazy.redact(redact(text)));
+  lazy.log = log;
+  const handle = serveStdio(
+    () =>
+      createMcpServer({
+        tools: {
+          generation: () => lazy.get(),
+          defaultVoice: config.defaultVoice,
+          defaultWaitSeconds: config.waitSeconds,
+        },
+        redact: (text) => lazy.redact(redact(text)),
+        log,
+      }),
+    { onerror: (error) => log.debug(`protocol: ${error.message}`) },
+  );
+  const stop = stopOn(log, async () => {
+    await Promise.all([handle.close(), lazy.close()]);
+  });
+  process.stdin.once("end", () => stop(0));
+  process.stdin.once("close", () => stop(0));
+  process.stdin.once("error", () => stop(0));
+  process.stdout.once("error", () => stop(0));
+  process.stdout.once("close", () => stop(0));
+  process.once("SIGTERM", () => stop(0));
+  process.once("SIGINT", () => stop(0));
+  process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
+  process.on("uncaughtException", (cause) => {
+    log.error("an uncaught error; stopping, the ledger keeps what was accepted", cause);
+    stop(1);
+  });
+}

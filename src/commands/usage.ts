@@ -1,0 +1,23 @@
+/** Owns the command line's words: help, and how bad usage is said; runs nothing. */
+
+export const HELP = `audio-generation-mcp: an MCP server that turns text into saved narration.
+
+Usage:
+  audio-generation-mcp                 serve MCP on stdio (settings from the environment)
+  audio-generation-mcp --sandbox       the same against a built-in service: no account, no key, real audio
+  audio-generation-mcp sandbox         serve the sandbox service alone
+      [--port N] [--accounts FILE] [--processing-seconds S] [--time-scale X]
+  audio-generation-mcp doctor [--json] check settings, folders, store, host and key; costs nothing
+  audio-generation-mcp tasks [--json]  what was asked for, its cost and its file
+  audio-generation-mcp --help | --version
+
+Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_STATE_DIR, AUDIO_STORE_URL,
+  AUDIO_DEFAULT_VOICE, AUDIO_WAIT_SECONDS, AUDIO_POLL_INTERVAL_SECONDS, AUDIO_CREDIT_BUDGET,
+  AUDIO_LOG_LEVEL, HTTPS_PROXY, HTTP_PROXY, NO_PROXY
+`;
+
+/** Wrong words on the command line: one sentence, exit 2. */
+export class UsageError extends Error {}
+
+/** A command that could not do its work: one sentence, exit 1. */
+export class CommandError extends Error {}

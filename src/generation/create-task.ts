@@ -1,0 +1,220 @@
+/** Owns getting a task id for a claimed record: admission, the create, its repeats (design 6.4 to 6.6); never watches or saves. */
+
+import { decideCreate, wasNeverSent } from "../api/retry.ts";
+import type { ObservedTask } from "../api/service.ts";
+import { AudioError } from "../errors.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+import type { CreateSlot } from "../limits/limits.ts";
+import type { GenerationDeps } from "./deps.ts";
+import { idempotencyKey } from "./identity.ts";
+import type { Job } from "./job.ts";
+import { describeHold } from "./job-messages.ts";
+import { countedCharge, observe } from "./observe.ts";
+import type { RecordBook } from "./record-book.ts";
+
+/** A lost ledger can hide many failed attempts; nobody has this many. */
+const MOST_ATTEMPTS = 1000;
+
+const toAudioError = (error: unknown): AudioError =>
+  error instanceof AudioError
+    ? error
+    : new AudioError("network_error", "The request to the service failed.", {
+        retryable: true,
+        cause: error,
+      });
+
+/** The record's next attempt: its task failed in an earlier call and was refunded, so asking again tries again. */
+export function nextAttempt(record: TaskRecord): TaskRecord {
+  if (record.input === null || record.take === null) return record;
+  const attempt = record.attempt + 1;
+  return {
+    ...record,
+    attempt,
+    idempotencyKey: idempotencyKey(record.input, record.take, attempt),
+    status: "waiting",
+    taskId: null,
+    isGone: false,
+    billing: null,
+    audioSeconds: null,
+    output: null,
+    taskError: null,
+    sentAtMs: null,
+    acceptedAtMs: null,
+    finishedAtMs: null,
+    polledAtMs: null,
+  };
+}
+
+/** One record on its way to a task id. */
+class Creation {
+  readonly #job: Job;
+  readonly #deps: GenerationDeps;
+  readonly #book: RecordBook;
+  readonly #onInFlightWait: () => void;
+  /** An earlier send of this attempt may have reached the service: its slot and reservation must stay. */
+  #mayHaveArrived: boolean;
+  #tries = 0;
+
+  constructor(job: Job, deps: GenerationDeps, book: RecordBook, onInFlightWait: () => void) {
+    this.#job = job;
+    this.#deps = deps;
+    this.#book = book;
+    this.#onInFlightWait = onInFlightWait;
+    this.#mayHaveArrived = job.record.status === "unresolved";
+  }
+
+  async run(): Promise<void> {
+    const giveUpAtMs = this.#deps.clock.steadyMs() + this.#deps.timing.recoveryMs;
+    while (this.#deps.clock.steadyMs() < giveUpAtMs && this.#job.record.attempt <= MOST_ATTEMPTS) {
+      const slot = await this.#admit();
+      const task = await this.#send(slot);
+      if (task === null) continue;
+      if (task.status !== "failed") return;
+      await this.#walkPast(task);
+    }
+    throw (
+      this.#job.lastError ??
+      new AudioError("wait_expired", "The service did not take the request within the recovery window.", {
+        retryable: true,
+        idempotencyKey: this.#job.record.idempotencyKey ?? undefined,
+      })
+    );
+  }
+
+  async #admit(): Promise<CreateSlot> {
+    const { job, limits } = { job: this.#job, limits: this.#deps.limits };
+    const slot = await limits.admitCreate({
+      recordId: job.record.recordId,
+      attempt: job.record.attempt,
+      signal: job.signal,
+      onWaiting: (reason, waitMs) => {
+        job.hold = { reason, waitMs };
+        job.announce(describeHold(job.hold));
+        if (reason === "in_flight") this.#onInFlightWait();
+      },
+    });
+    job.hold = null;
+    return slot;
+  }
+
+  /** Sends once. `null`: not accepted this time, and whatever had to be waited for has been. */
+  async #send(slot: CreateSlot): Promise<ObservedTask | null> {
+    const { input, idempotencyKey: key, recordId } = this.#job.record;
+    if (input === null || key === null) {
+      await slot.settle("refused");
+      throw new AudioError("not_found", "This record holds no request that could be sent.");
+    }
+    this.#tries += 1;
+    try {
+      // Before the send: a crash from here on must find an attempt whose answer is unknown.
+      this.#job.record = await this.#book.update(recordId, (record) => ({
+        ...record,
+        status: "unresolved",
+        sentAtMs: this.#deps.clock.wallMs(),
+      }));
+    } catch (error) {
+      await slot.settle(this.#mayHaveArrived ? "unanswered" : "refused");
+      throw error;
+    }
+    this.#job.isCommitted = true;
+    this.#job.announce("Sending the request to the service");
+    let task: ObservedTask;
+    try {
+      task = await this.#deps.service.create(input, key, this.#job.signal);
+    } catch (error) {
+      if (this.#job.signal.aborted) {
+        await slot.settle("unanswered");
+        throw error;
+      }
+      await this.#recover(slot, toAudioError(error));
+      return null;
+    }
+    await this.#accept(slot, task);
+    return task;
+  }
+
+  async #accept(slot: CreateSlot, task: ObservedTask): Promise<void> {
+    const nowMs = this.#deps.clock.wallMs();
+    // The task id first, before anything else happens (design 1, promise 2).
+    this.#job.record = await this.#book.update(this.#job.record.recordId, (record) => ({
+      ...observe(record, task, nowMs),
+      acceptedAtMs: nowMs,
+    }));
+    this.#job.lastError = null;
+    this.#mayHaveArrived = false;
+    await slot.settle("accepted");
+    for (const oddity of task.oddities) this.#deps.log.warn(`task ${task.taskId}: ${oddity}`);
+    if (task.status === "succeeded") {
+      const { recordId, attempt } = this.#job.record;
+      await this.#deps.limits.endTask(recordId, attempt, countedCharge(task.billing));
+    }
+    if (task.status === "queued" || task.status === "processing") {
+      this.#job.hasCreated = true;
+      this.#job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved`);
+    }
+  }
+
+  /** The answer replayed a task that had failed before: refunded, so this call makes a new attempt. */
+  async #walkPast(task: ObservedTask): Promise<void> {
+    const { recordId, attempt } = this.#job.record;
+    await this.#deps.limits.endTask(recordId, attempt, task.billing?.charged_credits ?? 0);
+    this.#job.record = await this.#book.update(recordId, nextAttempt);
+    this.#job.announce("An earlier attempt had failed and was refunded; trying again");
+  }
+
+  async #recover(slot: CreateSlot, error: AudioError): Promise<void> {
+    const known = error.withIds({ idempotencyKey: this.#job.record.idempotencyKey ?? undefined });
+    const decision = decideCreate(known, this.#tries, this.#deps.random);
+    const isAnswered = decision.kind === "limited" || decision.kind === "unavailable";
+    if (decision.kind === "retry" && !wasNeverSent(error)) this.#mayHaveArrived = true;
+    await slot.settle(this.#mayHaveArrived ? "unanswered" : "refused");
+    if (decision.kind === "stop") {
+      await this.#giveUp(known);
+      throw known;
+    }
+    if (!this.#mayHaveArrived) await this.#markUnsent();
+    if (decision.kind === "limited") {
+      await this.#deps.limits.pause("creates", decision.retryAfterSeconds);
+      return;
+    }
+    const delayMs = decision.delayMs * this.#deps.timing.scale;
+    if (isAnswered) this.#job.hold = { reason: "unavailable", waitMs: delayMs };
+    else this.#job.lastError = known;
+    this.#job.announce(
+      isAnswered
+        ? "The service is unavailable; trying again"
+        : `${known.message} Trying again with the same key`,
+    );
+    await this.#deps.clock.sleep(delayMs, this.#job.signal);
+  }
+
+  async #markUnsent(): Promise<void> {
+    this.#job.record = await this.#book.update(this.#job.record.recordId, (record) => ({
+      ...record,
+      status: "waiting",
+      sentAtMs: null,
+    }));
+  }
+
+  /** A refusal means that there is no task, unless an earlier send may have made one. */
+  async #giveUp(error: AudioError): Promise<void> {
+    if (this.#mayHaveArrived) return;
+    await this.#book.remove(this.#job.record.recordId);
+    this.#deps.log.info(`the service refused a create: ${error.code}`);
+  }
+}
+
+/**
+ * Brings a claimed record to an accepted task, waiting for slots and repeating with the same key as needed.
+ *
+ * @param onInFlightWait told when tasks in flight hold the create back, so that orphaned ones get watched
+ * @throws AudioError the service's refusal, `budget_exceeded`, `store_unavailable`, or the last failure when the recovery window ends
+ */
+export async function createTask(
+  job: Job,
+  deps: GenerationDeps,
+  book: RecordBook,
+  onInFlightWait: () => void,
+): Promise<void> {
+  await new Creation(job, deps, book, onInFlightWait).run();
+}

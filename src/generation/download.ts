@@ -1,0 +1,137 @@
+/** Owns the use case behind `download_audio`: a finished task's audio as a verified file; never waits for a task. */
+import { AudioError } from "../errors.ts";
+import { checkFileName } from "../files/file-name.ts";
+import { precheckFileName } from "../files/save-audio.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+import type { GenerationDeps } from "./deps.ts";
+import { findRecordOfTask } from "./find-record.ts";
+import { taskFailed, underName } from "./generate.ts";
+import { foreignRecordId } from "./identity.ts";
+import type { Jobs } from "./jobs.ts";
+import { observe } from "./observe.ts";
+import { checkTaskId, refreshed } from "./query-task.ts";
+import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
+import { type TaskView, viewOf } from "./task-view.ts";
+import { type Call, waitForJob } from "./wait-for-job.ts";
+import { queryOnce } from "./watch-task.ts";
+
+/**
+ * The task's audio, saved here under the wanted name.
+ *
+ * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `file_exists`, `timeout` when the
+ *   transfer outlives the window (it goes on), and what saving throws
+ */
+export async function download(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  request: { taskId: string; fileName: string | null },
+  call: Call,
+): Promise<TaskView> {
+  checkTaskId(request.taskId);
+  if (request.fileName !== null) checkFileName(request.fileName);
+  const known = await findRecordOfTask(deps, request.taskId);
+  const saved = known?.status === "succeeded" ? await findSaved(deps, known, request.fileName) : null;
+  if (known !== null && saved !== null) {
+    if (!saved.isSound) throw unsoundError(known, saved);
+    const file = await underName(deps, jobs, known, saved, request.fileName);
+    return viewOf(known, { replayed: true, file });
+  }
+  const record =
+    known === null
+      ? await recordForeignTask(deps, jobs, request.taskId, call.signal)
+      : await refreshed(deps, jobs, known, call.signal);
+  if (record.status === "failed") throw taskFailed(record);
+  if (record.status !== "succeeded") {
+    jobs.start(record, "finish");
+    throw notReady(record);
+  }
+  await deps.folder.ensureWritable();
+  return await transfer(deps, jobs, await preferName(deps, jobs, record, request.fileName), request, call);
+}
+
+function notReady(record: { taskId: string | null; status: string }): AudioError {
+  return new AudioError("not_ready", `Task ${record.taskId ?? "?"} is still ${record.status}.`, {
+    retryable: true,
+    taskId: record.taskId ?? undefined,
+  });
+}
+
+/** A task made elsewhere enters the ledger when its audio is fetched, and not before. */
+async function recordForeignTask(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<TaskRecord> {
+  const task = await queryOnce(deps, taskId, signal);
+  if (task.status === "queued" || task.status === "processing") throw notReady(task);
+  const nowMs = deps.clock.wallMs();
+  const id = foreignRecordId(deps.origin, taskId);
+  const empty: TaskRecord = {
+    version: 1,
+    recordId: id,
+    workId: id,
+    origin: deps.origin,
+    fingerprint: deps.fingerprint,
+    input: null,
+    take: null,
+    attempt: 1,
+    idempotencyKey: null,
+    status: "processing",
+    taskId: null,
+    isGone: false,
+    billing: null,
+    audioSeconds: null,
+    output: null,
+    taskError: null,
+    fileName: null,
+    files: [],
+    createdAtMs: nowMs,
+    sentAtMs: null,
+    acceptedAtMs: null,
+    finishedAtMs: null,
+    polledAtMs: null,
+  };
+  const record = observe(empty, task, nowMs);
+  return record.status === "failed" ? record : await jobs.book.add(record);
+}
+
+/** A free wanted name becomes the record's own, so that the audio is saved under it at once. */
+async function preferName(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  fileName: string | null,
+): Promise<TaskRecord> {
+  if (fileName === null || jobs.running(record.recordId) !== undefined) return record;
+  if ((await precheckFileName(deps.folder, wantedName(record, fileName))) === "taken") return record;
+  return await jobs.book.update(record.recordId, (before) => ({ ...before, fileName }));
+}
+
+async function transfer(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  request: { fileName: string | null },
+  call: Call,
+): Promise<TaskView> {
+  const { job } = jobs.start(record, "finish");
+  const windowMs = Math.max(1, deps.timing.transferWaitMs);
+  const end = await waitForJob(job, { ...call, windowMs }, deps.clock);
+  switch (end?.kind) {
+    case "saved": {
+      const file = await underName(deps, jobs, end.record, end.file, request.fileName);
+      return viewOf(end.record, { replayed: true, file });
+    }
+    case "error":
+      throw end.error;
+    case "failed":
+      throw taskFailed(end.record);
+    case "left":
+    case undefined:
+      throw new AudioError("timeout", "The audio is still being downloaded; the transfer goes on.", {
+        retryable: true,
+        taskId: record.taskId ?? undefined,
+      });
+  }
+}

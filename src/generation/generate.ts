@@ -1,0 +1,130 @@
+/** Owns the use case behind `generate_audio`: one request, one task, one file; knows no tool and no wording. */
+import type { AudioInput } from "../contract/audio-input.ts";
+import { AudioError } from "../errors.ts";
+import { checkFileName } from "../files/file-name.ts";
+import { nameAgain, precheckFileName } from "../files/save-audio.ts";
+import type { SavedFile, TaskRecord } from "../ledger/record.ts";
+import { canonicalInput } from "./canonical-input.ts";
+import type { GenerationDeps } from "./deps.ts";
+import { findRecordOfWork, newRecord, type Work } from "./find-record.ts";
+import type { Job } from "./job.ts";
+import { goneError, type Jobs } from "./jobs.ts";
+import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
+import { type TaskView, viewOf } from "./task-view.ts";
+import { type Call, throwIfUnreachable, waitForJob } from "./wait-for-job.ts";
+
+export interface GenerateRequest {
+  readonly input: AudioInput;
+  readonly take: number;
+  readonly fileName: string | null;
+}
+
+/** A job left for reasons of its own (a finishing one that a create had joined too late) is started anew. */
+const MOST_STARTS = 3;
+
+/**
+ * Runs a request to its saved file, or to a handle when the call's window closes first.
+ *
+ * @throws AudioError every refusal and failure; a task that failed while this call watched is `task_failed`
+ */
+export async function generate(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  request: GenerateRequest,
+  call: Call,
+): Promise<TaskView> {
+  if (request.fileName !== null) checkFileName(request.fileName);
+  const work: Work = {
+    input: canonicalInput(request.input),
+    take: request.take,
+    fileName: request.fileName,
+  };
+  const found = await findRecordOfWork(deps, jobs, work, call.signal);
+  const record = found?.record ?? newRecord(deps, work);
+  const facts = { replayed: record.taskId !== null && record.status !== "failed", notes: found?.notes ?? [] };
+  const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
+  if (saved !== null) {
+    if (!saved.isSound) throw unsoundError(record, saved);
+    return viewOf(record, { ...facts, file: await underName(deps, jobs, record, saved, work.fileName) });
+  }
+  if (record.isGone) throw goneError(record);
+  await deps.folder.ensureWritable();
+  if (record.taskId === null && work.fileName !== null) await refuseTakenName(deps, record, work.fileName);
+  return await runJob(deps, jobs, record, work, call, facts);
+}
+
+async function refuseTakenName(deps: GenerationDeps, record: TaskRecord, fileName: string): Promise<void> {
+  const name = wantedName(record, fileName);
+  if ((await precheckFileName(deps.folder, name)) === "free") return;
+  throw new AudioError(
+    "file_exists",
+    `The output folder already holds another file named ${name}. Nothing was sent.`,
+    { idempotencyKey: record.idempotencyKey ?? undefined },
+  );
+}
+
+async function runJob(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  work: Work,
+  call: Call,
+  facts: { replayed: boolean; notes: readonly string[] },
+): Promise<TaskView> {
+  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+    const { job, isNew } = jobs.start(record, "create");
+    const end = await waitForJob(job, call, deps.clock);
+    const replayed = facts.replayed || isReplay(job, isNew);
+    switch (end?.kind) {
+      case undefined:
+        throwIfUnreachable(job);
+        return viewOf(job.record, { ...facts, replayed, hold: job.hold });
+      case "saved": {
+        const file = await underName(deps, jobs, end.record, end.file, work.fileName);
+        return viewOf(end.record, { ...facts, replayed, file });
+      }
+      case "failed":
+        throw taskFailed(end.record);
+      case "error":
+        throw end.error;
+      case "left":
+        call.signal.throwIfAborted();
+    }
+  }
+  throw new AudioError("timeout", "The request could not be started; this server may be stopping.", {
+    retryable: true,
+    idempotencyKey: record.idempotencyKey ?? undefined,
+  });
+}
+
+/** Nothing new was reserved by this call when another call, or another process, had the create accepted. */
+function isReplay(job: Job, isNew: boolean): boolean {
+  if (job.record.taskId === null) return false;
+  return !isNew || !job.hasCreated;
+}
+
+export function taskFailed(record: TaskRecord): AudioError {
+  const words = record.taskError === null ? "no reason given" : record.taskError.message;
+  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed: ${words}`, {
+    taskId: record.taskId ?? undefined,
+    idempotencyKey: record.idempotencyKey ?? undefined,
+  });
+}
+
+/** The saved audio under the name that this caller wants; a second name is recorded like the first. */
+export async function underName(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  file: SavedFile,
+  fileName: string | null,
+): Promise<SavedFile> {
+  if (fileName === null) return file;
+  const named = await nameAgain(file, deps.folder, wantedName(record, fileName));
+  if (named.path === file.path) return file;
+  await jobs.book.update(record.recordId, (before) => ({
+    ...before,
+    files: [...before.files, named],
+  }));
+  return named;
+}

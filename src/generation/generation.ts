@@ -1,0 +1,58 @@
+/** Owns the workflow's front door: one object with every use case; builds none of what it runs on. */
+import { readSaved } from "../files/save-audio.ts";
+import type { RecordStatus } from "../ledger/record.ts";
+import type { GenerationDeps } from "./deps.ts";
+import { download } from "./download.ts";
+import { type GenerateRequest, generate } from "./generate.ts";
+import { Jobs } from "./jobs.ts";
+import { type ListedTask, listTasks } from "./list-tasks.ts";
+import { getTask } from "./query-task.ts";
+import { type AudioBytes, readAudio } from "./read-audio.ts";
+import { Resumer } from "./resume.ts";
+import type { SavedAudio, TaskView } from "./task-view.ts";
+import type { Call } from "./wait-for-job.ts";
+
+/** Every method throws {@link AudioError}; every one but `close` also takes up what was left behind. */
+export interface Generation {
+  generate(request: GenerateRequest, call: Call): Promise<TaskView>;
+  getTask(taskId: string, call: Call): Promise<TaskView>;
+  download(request: { taskId: string; fileName: string | null }, call: Call): Promise<TaskView>;
+  listTasks(query: { status: RecordStatus | null; limit: number }): Promise<ListedTask[]>;
+  readAudio(uri: string): Promise<AudioBytes>;
+  /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
+  bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+export function createGeneration(deps: GenerationDeps): Generation {
+  const jobs = new Jobs(deps);
+  const resumer = new Resumer(deps, jobs);
+  jobs.whenInFlightHoldsBack(() => resumer.soon());
+  return {
+    generate: (request, call) => {
+      resumer.soon();
+      return generate(deps, jobs, request, call);
+    },
+    getTask: (taskId, call) => {
+      resumer.soon();
+      return getTask(deps, jobs, taskId, call);
+    },
+    download: (request, call) => {
+      resumer.soon();
+      return download(deps, jobs, request, call);
+    },
+    listTasks: (query) => {
+      resumer.soon();
+      return listTasks(deps, query);
+    },
+    readAudio: (uri) => readAudio(deps, uri),
+    bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
+    close: async () => {
+      await resumer.settled();
+      await jobs.close();
+      await deps.limits.close();
+      await deps.service.close();
+      await deps.store.close();
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/** Owns the sentences that progress notifications carry; decides nothing. */
+import type { TaskRecord } from "../ledger/record.ts";
+import type { Hold } from "./job.ts";
+
+const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
+
+export function describeHold(hold: Hold): string {
+  switch (hold.reason) {
+    case "rate":
+      return `Waiting for a free create slot (6 a minute), about ${seconds(hold.waitMs)}`;
+    case "in_flight":
+      return "Waiting for one of the account's two running tasks to end";
+    case "paused":
+      return `The service asked for a pause; about ${seconds(hold.waitMs)} left`;
+    case "unavailable":
+      return `The service is unavailable; trying again in about ${seconds(hold.waitMs)}`;
+    case "elsewhere":
+      return "Another window is already working on this request";
+  }
+}
+
+/** @param elapsedMs since this job began to watch */
+export function describeWatch(record: TaskRecord, elapsedMs: number): string {
+  return `Task ${record.taskId ?? "?"} is ${record.status} (${seconds(elapsedMs)} so far)`;
+}

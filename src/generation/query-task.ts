@@ -1,0 +1,114 @@
+/** Owns the use case behind `get_task`: how a task stands, and waiting for it; creates nothing. */
+
+import { decideRead } from "../api/retry.ts";
+import type { ObservedTask } from "../api/service.ts";
+import { isTaskId } from "../contract/wire.ts";
+import { AudioError } from "../errors.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+import type { GenerationDeps } from "./deps.ts";
+import { findRecordOfTask } from "./find-record.ts";
+import { goneError, type Jobs } from "./jobs.ts";
+import { findSaved, unsoundError } from "./saved-files.ts";
+import { type TaskView, viewOf } from "./task-view.ts";
+import { type Call, waitForJob } from "./wait-for-job.ts";
+import { markGone, queryOnce, recordObservation } from "./watch-task.ts";
+
+export function checkTaskId(taskId: string): void {
+  if (isTaskId(taskId)) return;
+  throw new AudioError(
+    "invalid_request",
+    "task_id must be an id that this server returned: letters, digits and . _ : - only, 256 at most.",
+    { remedy: "Use the task_id of an earlier result; list_tasks shows them." },
+  );
+}
+
+/** A task of the ledger, as fresh as one poll interval: asked for only if nobody has asked since. */
+export async function refreshed(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  signal: AbortSignal,
+): Promise<TaskRecord> {
+  if (record.isGone) throw goneError(record);
+  if (record.taskId === null || record.finishedAtMs !== null) return record;
+  const running = jobs.running(record.recordId);
+  const sincePollMs = record.polledAtMs === null ? Infinity : deps.clock.wallMs() - record.polledAtMs;
+  if (sincePollMs >= 0 && sincePollMs < deps.timing.pollIntervalMs) return record;
+  if (running !== undefined && running.lastError === null) return running.record;
+  try {
+    const task = await queryOnce(deps, record.taskId, signal);
+    return await recordObservation(deps, jobs.book, record.recordId, task);
+  } catch (error) {
+    if (error instanceof AudioError && error.code === "not_found") {
+      await markGone(deps, jobs.book, record.recordId);
+      throw goneError(record);
+    }
+    throw error;
+  }
+}
+
+/**
+ * How a task stands; with a window, how it stands when it has ended (and its audio is saved, if this ledger
+ * saves it) or when the window closes. A failed task is a normal result.
+ */
+export async function getTask(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  taskId: string,
+  call: Call,
+): Promise<TaskView> {
+  checkTaskId(taskId);
+  const record = await findRecordOfTask(deps, taskId);
+  if (record === null) return await getForeignTask(deps, taskId, call);
+  const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
+  if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
+  if (saved !== null) throw unsoundError(record, saved);
+  const current = await refreshed(deps, jobs, record, call.signal);
+  if (current.status === "failed") return viewOf(current, { replayed: true });
+  const { job } = jobs.start(current, "finish");
+  if (call.windowMs === 0) return viewOf(current, { replayed: true });
+  const end = await waitForJob(job, call, deps.clock);
+  if (end?.kind === "error") throw end.error;
+  const file = end?.kind === "saved" ? end.file : null;
+  return viewOf(end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record, {
+    replayed: true,
+    file,
+  });
+}
+
+/** A task that this ledger did not make: polled for this call alone, and not saved. */
+async function getForeignTask(deps: GenerationDeps, taskId: string, call: Call): Promise<TaskView> {
+  const endsAtMs = deps.clock.steadyMs() + call.windowMs;
+  for (let failures = 0; ; ) {
+    let task: ObservedTask | null = null;
+    try {
+      task = await queryOnce(deps, taskId, call.signal);
+    } catch (error) {
+      failures += 1;
+      const isFinal =
+        !(error instanceof AudioError) || decideRead(error, failures, deps.random).kind === "stop";
+      if (isFinal || call.signal.aborted || deps.clock.steadyMs() >= endsAtMs) throw error;
+    }
+    const leftMs = endsAtMs - deps.clock.steadyMs();
+    const hasEnded = task?.status === "succeeded" || task?.status === "failed";
+    if (task !== null && (hasEnded || leftMs <= 0)) return viewOfForeign(task);
+    call.onProgress(`Task ${taskId} is ${task?.status ?? "not answering"}`);
+    await deps.clock.sleep(Math.max(1, Math.min(leftMs, deps.timing.pollIntervalMs)), call.signal);
+  }
+}
+
+function viewOfForeign(task: ObservedTask): TaskView {
+  return {
+    taskId: task.taskId,
+    status: task.status,
+    take: null,
+    idempotencyKey: null,
+    replayed: true,
+    billing: task.billing,
+    audioSeconds: task.audioSeconds,
+    audio: null,
+    error: task.error,
+    hold: null,
+    notes: [],
+  };
+}

@@ -1,0 +1,45 @@
+/** Owns taking up what was left behind: accepted tasks nobody has saved (design 6.9); never creates, never runs at start-up. */
+import type { GenerationDeps } from "./deps.ts";
+import type { Jobs } from "./jobs.ts";
+
+/** More open tasks than this are taken up in later rounds. */
+const MOST_PER_ROUND = 50;
+const SHORTEST_BETWEEN_MS = 2000;
+
+export class Resumer {
+  readonly #deps: GenerationDeps;
+  readonly #jobs: Jobs;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #round: Promise<void> = Promise.resolve();
+
+  constructor(deps: GenerationDeps, jobs: Jobs) {
+    this.#deps = deps;
+    this.#jobs = jobs;
+  }
+
+  /** Starts a round in the background, unless one has just been. A failing one is logged: the call itself will say more. */
+  soon(): void {
+    const nowMs = this.#deps.clock.steadyMs();
+    if (nowMs - this.#lastMs < SHORTEST_BETWEEN_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
+    this.#lastMs = nowMs;
+    this.#round = this.#round
+      .then(() => this.#run())
+      .catch((cause: unknown) => this.#deps.log.warn("open tasks could not be resumed", cause));
+  }
+
+  async #run(): Promise<void> {
+    const { store, origin, fingerprint } = this.#deps;
+    const entries = await store.coordinator.listIndex({ origin, openOnly: true, limit: MOST_PER_ROUND });
+    for (const { recordId } of entries) {
+      if (this.#jobs.running(recordId) !== undefined) continue;
+      const record = await store.records.get(recordId).catch(() => undefined);
+      const isOurs = record?.fingerprint === fingerprint && record.taskId !== null && !record.isGone;
+      if (record !== undefined && isOurs) this.#jobs.start(record, "finish");
+    }
+  }
+
+  /** Resolves when the round that is under way has ended. */
+  async settled(): Promise<void> {
+    await this.#round;
+  }
+}

@@ -1,0 +1,118 @@
+/** Owns watching an accepted task until it ends (design 6.6); never creates and never saves. */
+import { decideRead } from "../api/retry.ts";
+import type { ObservedTask } from "../api/service.ts";
+import { AudioError } from "../errors.ts";
+import type { GenerationDeps } from "./deps.ts";
+import type { Job } from "./job.ts";
+import { describeWatch } from "./job-messages.ts";
+import { countedCharge, observe } from "./observe.ts";
+import type { RecordBook } from "./record-book.ts";
+
+/** One query within the shared budget of reads. A 429 pauses every process's reads before it is thrown on. */
+export async function queryOnce(
+  deps: GenerationDeps,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<ObservedTask> {
+  try {
+    return await deps.limits.read(signal, () => deps.service.query(taskId, signal));
+  } catch (error) {
+    if (error instanceof AudioError) {
+      const decision = decideRead(error, 1, deps.random);
+      if (decision.kind === "limited") await deps.limits.pause("reads", decision.retryAfterSeconds);
+      throw error.withIds({ taskId });
+    }
+    throw error;
+  }
+}
+
+/** Writes an observed task into its record; an ended one frees its slot and settles its reservation. */
+export async function recordObservation(
+  deps: GenerationDeps,
+  book: RecordBook,
+  recordId: string,
+  task: ObservedTask,
+) {
+  for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
+  const record = await book.update(recordId, (before) => observe(before, task, deps.clock.wallMs()));
+  if (record.status === "failed") await deps.limits.endTask(recordId, record.attempt, 0);
+  if (record.status === "succeeded") {
+    await deps.limits.endTask(recordId, record.attempt, countedCharge(record.billing));
+  }
+  return record;
+}
+
+/**
+ * Polls the job's task on its grid until it has succeeded or failed.
+ *
+ * @throws AudioError `not_found` (recorded, so that no repeat pays again), `invalid_api_key`, or `wait_expired`
+ *   after the recovery window; resets, time-outs, 429 and 503 are waited out
+ */
+export async function watchTask(job: Job, deps: GenerationDeps, book: RecordBook): Promise<void> {
+  const { clock, timing } = deps;
+  const beganAtMs = clock.steadyMs();
+  let nextPollMs = nextPollAfter(job, deps);
+  let failures = 0;
+  while (job.record.status === "queued" || job.record.status === "processing") {
+    await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
+    const taskId = job.record.taskId;
+    if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
+    try {
+      const task = await queryOnce(deps, taskId, job.signal);
+      failures = 0;
+      job.lastError = null;
+      job.record = await recordObservation(deps, book, job.record.recordId, task);
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+      failures += 1;
+      await survive(job, deps, book, error, failures);
+    }
+    const nowMs = clock.steadyMs();
+    job.announce(job.lastError?.message ?? describeWatch(job.record, nowMs - beganAtMs));
+    if (nowMs - beganAtMs > timing.recoveryMs && job.record.finishedAtMs === null) {
+      throw new AudioError("wait_expired", `Task ${taskId} did not end within the recovery window.`, {
+        retryable: true,
+        taskId,
+      });
+    }
+    // The grid is kept (no drift by the query's own time), but a poll that came late is not made up for.
+    nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, nowMs);
+  }
+}
+
+/** A task that somebody polled less than an interval ago is not due yet, whoever that was. */
+function nextPollAfter(job: Job, deps: GenerationDeps): number {
+  const { clock, timing } = deps;
+  const polledAtMs = job.record.polledAtMs;
+  const sincePollMs = polledAtMs === null ? timing.pollIntervalMs : clock.wallMs() - polledAtMs;
+  // A wall clock that was set back must not put the next poll off: then one is simply due.
+  const waitMs = sincePollMs < 0 ? 0 : Math.max(0, timing.pollIntervalMs - sincePollMs);
+  return clock.steadyMs() + waitMs;
+}
+
+async function survive(
+  job: Job,
+  deps: GenerationDeps,
+  book: RecordBook,
+  error: AudioError,
+  failures: number,
+): Promise<void> {
+  if (error.code === "not_found") {
+    await markGone(deps, book, job.record.recordId);
+    throw error;
+  }
+  const decision = decideRead(error, failures, deps.random);
+  if (decision.kind === "stop") throw error;
+  job.lastError = error;
+  // The poll grid is the pause between tries; only a backoff longer than it adds to it. A 429 has paused the gate.
+  if (decision.kind === "retry" || decision.kind === "unavailable") {
+    const extraMs = decision.delayMs * deps.timing.scale - deps.timing.pollIntervalMs;
+    if (extraMs > 0) await deps.clock.sleep(extraMs, job.signal);
+  }
+}
+
+/** The service no longer knows a task that it had accepted: it frees the slot, and its reservation stays counted. */
+export async function markGone(deps: GenerationDeps, book: RecordBook, recordId: string): Promise<void> {
+  const record = await book.update(recordId, (before) => ({ ...before, isGone: true }));
+  await deps.limits.endTask(recordId, record.attempt, countedCharge(record.billing));
+}

@@ -1,0 +1,59 @@
+/** Owns the sentence about wrong arguments: field, rule and the value's fault; checks nothing itself. */
+import type { ZodError, z } from "zod";
+import { firstCodePoints } from "../contract/unicode.ts";
+
+const MOST_FAULTS = 5;
+const MOST_VALUE_CODE_POINTS = 60;
+
+function valueAt(args: unknown, path: readonly PropertyKey[]): unknown {
+  let value = args;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = Reflect.get(value, step);
+  }
+  return value;
+}
+
+function fieldName(path: readonly PropertyKey[]): string {
+  return path
+    .map((step, index) =>
+      typeof step === "number" ? `[${step}]` : `${index === 0 ? "" : "."}${String(step)}`,
+    )
+    .join("");
+}
+
+/** The value as a person would quote it; long text is cut, and objects are only named. */
+function quote(value: unknown): string {
+  if (typeof value === "string") {
+    const start = firstCodePoints(value, MOST_VALUE_CODE_POINTS);
+    return JSON.stringify(start === value ? value : `${start}…`);
+  }
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
+  return String(value);
+}
+
+function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
+  if (issue.code === "unrecognized_keys") {
+    const names = issue.keys
+      .slice(0, MOST_FAULTS)
+      .map((key) => quote(key))
+      .join(", ");
+    return `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`;
+  }
+  const field = fieldName(issue.path);
+  if (field === "") return "the arguments must be an object";
+  const value = valueAt(args, issue.path);
+  if (value === undefined) return `${field} is required`;
+  return `${field} ${issue.message} (got ${quote(value)})`;
+}
+
+/**
+ * Every fault of the arguments in one sentence each.
+ *
+ * @param args what the client sent
+ * @param knownFields the tool's argument names, told when an unknown one was sent
+ */
+export function describeBadInput(error: ZodError, args: unknown, knownFields: readonly string[]): string {
+  const faults = error.issues.slice(0, MOST_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
+  return `${faults.join(". ")}.`;
+}

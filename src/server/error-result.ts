@@ -1,0 +1,45 @@
+/** Owns how a failure is shown: what happened, what to do, and the facts for machines (design 5); catches nothing. */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { ZodError } from "zod";
+import { AudioError } from "../errors.ts";
+import type { Redact } from "../redaction.ts";
+import { describeBadInput } from "./bad-input.ts";
+import { REMEDIES } from "./remedies.ts";
+
+export const ERROR_META_KEY = "audio-generation-mcp/error";
+
+/** Any thrown value as the one error type; what nobody foresaw is said plainly and without its inner words. */
+export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
+  if (thrown instanceof AudioError) return thrown;
+  if (thrown instanceof ZodError) {
+    return new AudioError("invalid_request", describeBadInput(thrown, args, knownFields));
+  }
+  return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
+    retryable: true,
+    cause: thrown,
+  });
+}
+
+/** One text block and `_meta`; no `structuredContent`. Secrets are blotted out of every string. */
+export function errorResult(error: AudioError, redact: Redact): CallToolResult {
+  const remedy = error.remedy ?? REMEDIES[error.code];
+  const ids = [
+    error.taskId === undefined ? "" : ` (task_id ${error.taskId})`,
+    error.retryAfterSeconds === undefined ? "" : ` Wait ${error.retryAfterSeconds} s first.`,
+  ];
+  const text = `${error.code}: ${error.message}${ids[0]}\nWhat to do: ${remedy}${ids[1]}`;
+  return {
+    isError: true,
+    content: [{ type: "text", text: redact(text) }],
+    _meta: {
+      [ERROR_META_KEY]: {
+        code: error.code,
+        http_status: error.httpStatus ?? null,
+        retryable: error.retryable,
+        retry_after_seconds: error.retryAfterSeconds ?? null,
+        task_id: error.taskId === undefined ? null : redact(error.taskId),
+        idempotency_key: error.idempotencyKey ?? null,
+      },
+    },
+  };
+}

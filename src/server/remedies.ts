@@ -1,0 +1,49 @@
+/** Owns what to do about each error code, in words for an assistant; knows no single failure. */
+import type { ErrorCode } from "../errors.ts";
+
+const REPEAT = "Repeat the same call unchanged: it does not pay twice.";
+
+/** The usual next step of a code; a thrown error may carry one that fits better. */
+export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
+  invalid_request: "Correct the named argument and call again. Nothing was sent or charged.",
+  invalid_api_key:
+    "Ask the user to set AUDIO_API_KEY to an active key of the account. Then repeat the same call; a task already accepted is picked up again.",
+  insufficient_credits:
+    "Tell the user that at least 150 credits must be available, and wait for a top-up. Nothing was charged. Then repeat the same call.",
+  purchase_required:
+    "Tell the user that the account needs a paid credit pack or an active paid subscription (gifted credits alone do not unlock it). Nothing was charged.",
+  not_found:
+    "Check the task_id; list_tasks shows the known ones. A task of another account cannot be read with this key.",
+  idempotency_conflict:
+    "Do not retry with changed arguments to get around this. Tell the user; if the audio is really wanted, the next take makes a new task and costs credits.",
+  not_ready: "Call get_task with this task_id and wait_seconds, then download_audio again.",
+  request_too_large:
+    "Shorten the text or the URLs, or split the text into several calls. Nothing was charged.",
+  rate_limit: REPEAT,
+  concurrency_limit: REPEAT,
+  api_unavailable: REPEAT,
+  temporarily_unavailable: REPEAT,
+  configuration_error:
+    "Ask the user to correct the settings named above in the client's configuration of this server, and to restart it. list_voices works meanwhile.",
+  network_error: `${REPEAT} If it keeps failing, ask the user to check the connection and AUDIO_BASE_URL.`,
+  timeout: REPEAT,
+  unexpected_response: `${REPEAT} If it keeps failing, ask the user to check that AUDIO_BASE_URL is the service's address.`,
+  task_failed:
+    "The reservation was returned; it cost nothing. Repeat the same call once to try again; if it fails again, change the text.",
+  budget_exceeded:
+    "Tell the user that the credit budget (AUDIO_CREDIT_BUDGET, any 24 hours) is used up. Nothing was sent. Repeat the same call when it has room again, or after the user raises it.",
+  file_exists: "Call again with another file_name, or with none. Nothing was overwritten.",
+  invalid_file_name:
+    "Use a plain name such as intro-chapter-1: no slashes, no leading dot, no extension needed.",
+  output_not_writable:
+    "Ask the user to make the output folder (AUDIO_OUTPUT_DIR) writable. Then repeat the same call: a task already accepted is saved without paying again.",
+  disk_full:
+    "Ask the user to free disk space. Then repeat the same call: the paid audio is downloaded again at no cost.",
+  too_large:
+    "The audio stays at the service. Tell the user its task_id; it can be fetched with any HTTP client from the task's content address with the same key. Shorter texts give smaller files.",
+  too_large_to_inline: "Use the saved file: the path is above. Call with deliver path.",
+  store_unavailable:
+    "Nothing was sent, because without the ledger it could be paid for twice. Ask the user to mend what is named above, then repeat the same call.",
+  wait_expired:
+    "The task_id is kept. Call get_task with it later; if the task ends after all, its audio is saved at no further cost.",
+};

@@ -1,0 +1,20 @@
+/** Owns the tool `get_task`: its schema, its words and its handler. */
+import { z } from "zod";
+import { taskId, waitSeconds } from "./shared-fields.ts";
+import { renderTask, taskOutput } from "./task-output.ts";
+import { defineTool } from "./tool.ts";
+
+export const getTask = defineTool({
+  name: "get_task",
+  title: "Get a task",
+  description:
+    "How a task stands: status, cost, saved file. With wait_seconds it waits for the end and the file. Free.",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  input: z.strictObject({ task_id: taskId, wait_seconds: waitSeconds.meta({ default: 0 }).optional() }),
+  output: taskOutput,
+  async handle(args, deps, call) {
+    const generation = await deps.generation();
+    const windowMs = (args.wait_seconds ?? 0) * 1000;
+    return renderTask(await generation.getTask(args.task_id, { ...call, windowMs }));
+  },
+});

@@ -1,0 +1,17 @@
+/** Owns the argument schemas that several tools share; knows no single tool. */
+import { z } from "zod";
+
+export const WAIT_SECONDS_MAX = 3600;
+
+const waitRule = `must be a number from 0 to ${WAIT_SECONDS_MAX}`;
+
+export const waitSeconds = z.number(waitRule).min(0, waitRule).max(WAIT_SECONDS_MAX, waitRule);
+
+export const taskId = z
+  .string("must be a string")
+  .min(1, "must not be empty")
+  .max(256, "must be at most 256 characters");
+
+export const fileName = z
+  .string("must be a string")
+  .meta({ description: "Plain name in the output folder, without extension" });

@@ -1,0 +1,123 @@
+/** Owns the one output shape that three tools share (design 5) and the words beside it; knows no workflow. */
+import { basename } from "node:path";
+import { pathToFileURL } from "node:url";
+import { z } from "zod";
+import { MIME_TYPES } from "../contract/audio-format.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import type { TaskView } from "../generation/task-view.ts";
+import type { AudioLink, ToolResult } from "./tool.ts";
+
+const objectOrNull = z.record(z.string(), z.unknown()).nullable();
+
+export const taskOutput = z.strictObject({
+  task_id: z.string().nullable(),
+  status: z.enum(["waiting", "queued", "processing", "succeeded", "failed"]),
+  take: z.int().nullable(),
+  idempotency_key: z.string().nullable(),
+  replayed: z.boolean(),
+  billing: objectOrNull,
+  audio_seconds: z.number().nullable(),
+  audio: objectOrNull,
+  error: objectOrNull,
+  next_step: z.string(),
+});
+
+const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+/** What to call next, complete in itself: a model may see nothing but this. */
+export function nextStep(view: TaskView): string {
+  switch (view.status) {
+    case "waiting":
+      return "Call generate_audio again with exactly the same arguments: it joins this request and does not pay twice. Do not change take.";
+    case "queued":
+    case "processing":
+      return `Call get_task with task_id ${view.taskId} and wait_seconds 45. The audio is saved in the background all the same.`;
+    case "succeeded":
+      return view.audio === null
+        ? `Call download_audio with task_id ${view.taskId}; downloading is free.`
+        : "Tell the user where the file is. Nothing else to do.";
+    case "failed":
+      return "The reservation was returned. Call generate_audio again with the same arguments to try once more.";
+  }
+}
+
+function describeHold(view: TaskView): string {
+  switch (view.hold?.reason) {
+    case "rate":
+      return "Waiting for a free slot: the service takes 6 requests a minute.";
+    case "in_flight":
+      return "Waiting for one of the account's two running tasks to end.";
+    case "paused":
+      return "The service asked for a pause before the next request.";
+    case "unavailable":
+      return "The service is unavailable at the moment.";
+    case "elsewhere":
+    case undefined:
+      return "Another window is already working on this request.";
+  }
+}
+
+function cost(view: TaskView): string {
+  if (view.billing === null) return "The service did not state the cost.";
+  const { charged_credits: charged, refunded_credits: refunded } = view.billing;
+  if (view.status === "failed") return `Cost 0 credits: the ${RESERVED_CREDITS} reserved were returned.`;
+  if (charged === null) return `${RESERVED_CREDITS} credits are reserved until it ends.`;
+  const earlier = view.replayed ? "Nothing new was charged; it had cost" : "Cost";
+  return `${earlier} ${charged} credits (${refunded ?? 0} of ${RESERVED_CREDITS} returned).`;
+}
+
+function headline(view: TaskView): string {
+  if (view.audio !== null) {
+    const { path, format, sampleRateHz, durationSeconds } = view.audio;
+    const length = durationSeconds === null ? "" : `, ${round(durationSeconds)} s`;
+    return `Saved ${path} (${format}, ${sampleRateHz} Hz${length}). ${cost(view)}`;
+  }
+  if (view.status === "waiting") return `Not accepted yet; nothing is lost. ${describeHold(view)}`;
+  if (view.status === "failed") {
+    return `Task ${view.taskId} failed: ${view.error?.message ?? "no reason given"} ${cost(view)}`;
+  }
+  return `Task ${view.taskId} is ${view.status}. ${cost(view)}`;
+}
+
+function audioOutput(view: TaskView): Record<string, unknown> | null {
+  if (view.audio === null) return null;
+  const { path, format, sampleRateHz, durationSeconds, sizeBytes, sha256 } = view.audio;
+  return {
+    path,
+    uri: pathToFileURL(path).href,
+    mime_type: MIME_TYPES[format],
+    format,
+    sample_rate: sampleRateHz,
+    duration_seconds: durationSeconds,
+    size_bytes: sizeBytes,
+    sha256,
+  };
+}
+
+function linkTo(view: TaskView): AudioLink | undefined {
+  if (view.audio === null) return undefined;
+  const { path, format, sizeBytes } = view.audio;
+  return { uri: pathToFileURL(path).href, name: basename(path), mimeType: MIME_TYPES[format], sizeBytes };
+}
+
+/** A task as a tool result: every field present, one short text, a link when the audio is saved. */
+export function renderTask(view: TaskView): ToolResult {
+  const next = nextStep(view);
+  const link = linkTo(view);
+  return {
+    structured: {
+      task_id: view.taskId,
+      status: view.status,
+      take: view.take,
+      idempotency_key: view.idempotencyKey,
+      replayed: view.replayed,
+      billing: view.billing,
+      audio_seconds: view.audioSeconds,
+      audio: audioOutput(view),
+      error: view.error,
+      next_step: next,
+    },
+    text: [headline(view), ...view.notes, `Next: ${next}`].join("\n"),
+    ...(link === undefined ? {} : { link }),
+  };
+}

@@ -1,0 +1,75 @@
+/** Owns what a tool is: data plus one handler that returns data or throws; knows nothing of MCP's messages. */
+import type { z } from "zod";
+import type { VoiceId } from "../contract/voices.ts";
+import type { Generation } from "../generation/generation.ts";
+
+/** The hints that clients read before they call; all four are always stated. */
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint: boolean;
+  readonly idempotentHint: boolean;
+  readonly openWorldHint: boolean;
+}
+
+/** What a handler may use, and no more. */
+export interface ToolDeps {
+  /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
+  generation(): Promise<Generation>;
+  readonly defaultVoice: VoiceId | null;
+  readonly defaultWaitSeconds: number;
+}
+
+export interface ToolCall {
+  readonly signal: AbortSignal;
+  readonly onProgress: (message: string) => void;
+}
+
+/** A file that a result points at. */
+export interface AudioLink {
+  readonly uri: string;
+  readonly name: string;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+}
+
+/** Audio bytes that the caller asked to have inside the result. */
+export interface InlineAudio {
+  readonly uri: string;
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface ToolResult {
+  readonly structured: Record<string, unknown>;
+  /** One short block for people and models. */
+  readonly text: string;
+  readonly link?: AudioLink;
+  readonly inline?: InlineAudio;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly annotations: Annotations;
+  readonly input: z.ZodObject;
+  readonly output: z.ZodObject;
+  /** Parses its own arguments, so that each tool's types stay its own; a `ZodError` is rendered as `invalid_request`. */
+  handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+}
+
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle"> {
+  readonly input: Input;
+  /** Rules across fields, which JSON Schema cannot say; defaults to the input itself. */
+  readonly rules?: z.ZodType<z.output<Input>>;
+  handle(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+}
+
+/** Ties a handler's argument type to its schema. */
+export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
+  return {
+    ...definition,
+    handle: (args, deps, call) =>
+      definition.handle((definition.rules ?? definition.input).parse(args), deps, call),
+  };
+}
