@@ -24,6 +24,13 @@ class GenerationFailure extends Error {
 const failed = (): GenerationFailure =>
   new GenerationFailure("generation_failed", "The audio could not be generated.");
 
+/** Audio that is on disk, and its price. */
+interface ProducedAudio {
+  readonly chargedCredits: number;
+  readonly audioSeconds: number;
+  readonly audioBytes: number;
+}
+
 export interface GeneratorOptions {
   readonly clock: SandboxClock;
   readonly engine: SpeechEngine;
@@ -62,16 +69,19 @@ export class Generator {
     const { clock, ledger, processingSeconds, onFault } = this.#options;
     const stop = this.#stopping.signal;
     const totalMs = processingSeconds * 1000;
+    let producing: Promise<ProducedAudio> | undefined;
     try {
       await clock.sleep(totalMs * QUEUED_SHARE, stop);
       ledger.tasks.markProcessing(task.id);
-      const [audio] = await Promise.all([
-        this.#produce(task),
-        clock.sleep(totalMs * (1 - QUEUED_SHARE), stop),
-      ]);
+      producing = this.#produce(task);
+      const [audio] = await Promise.all([producing, clock.sleep(totalMs * (1 - QUEUED_SHARE), stop)]);
       ledger.endTask(task, { status: "succeeded", ...audio });
     } catch (error) {
-      if (stop.aborted) return;
+      if (stop.aborted) {
+        // The sleep gives up at once; a file that is being written is waited for.
+        await producing?.catch(() => undefined);
+        return;
+      }
       if (!(error instanceof GenerationFailure)) onFault(error);
       const { code, message } = error instanceof GenerationFailure ? error : failed();
       try {
@@ -84,11 +94,10 @@ export class Generator {
   }
 
   /** Speaks the prompt and stores the audio; only what is on disk counts as produced. */
-  async #produce(
-    task: TaskRecord,
-  ): Promise<{ chargedCredits: number; audioSeconds: number; audioBytes: number }> {
+  async #produce(task: TaskRecord): Promise<ProducedAudio> {
     if (task.doomed === 1) throw failed();
     return await this.#speeches.run(async () => {
+      this.#stopping.signal.throwIfAborted();
       const { bytes, audioSeconds } = await this.#speakInTime(task);
       if (!Number.isFinite(audioSeconds) || audioSeconds <= 0 || bytes.byteLength === 0) {
         throw new GenerationFailure(
