@@ -32,6 +32,6 @@ export class UnspeakablePromptError extends Error {
   override readonly name = "UnspeakablePromptError";
 
   constructor() {
-    super("the prompt has no letter and no digit that could be spoken");
+    super("nothing in the prompt can be spoken");
   }
 }

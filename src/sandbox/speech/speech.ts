@@ -1,7 +1,7 @@
 /** Owns the speech engine that the sandbox sees: a queue before at most two worker threads; knows no sound. */
 import { availableParallelism } from "node:os";
 import type { SpeechRequest, SpokenAudio } from "./speech-request.ts";
-import { SpeechWorker } from "./speech-worker.ts";
+import { SpeechWorker } from "./worker-handle.ts";
 
 export type { SpeechRequest, SpokenAudio } from "./speech-request.ts";
 export { UnspeakablePromptError } from "./speech-request.ts";

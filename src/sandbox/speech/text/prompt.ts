@@ -34,7 +34,8 @@ const SIGN_NAMES: Readonly<Record<string, string>> = {
 const RUN =
   /(?<han>[\p{Script=Han}]+)|(?<kana>[\p{Script=Hiragana}\p{Script=Katakana}ー]+)|(?<latin>\p{Script=Latin}[\p{Script=Latin}\p{M}'’]*)|(?<number>\p{Nd}+(?:[.,:]\p{Nd}+)*)|(?<other>[\p{L}\p{Nl}\p{No}][\p{L}\p{M}\p{Nl}\p{No}]*)|(?<sign>[&%+=@$€£¥°<>])|(?<long>[.!?。！？…;；\n]+)|(?<short>[,،、，:：()（）「」“”"—–]+)/gu;
 
-const SENTENCE = /[^.!?。！？\n]+[.!?。！？\n]*/gu;
+/** A full stop ends a sentence only before white space: it may be the point of a number or of a host's name. */
+const SENTENCE_END = /(?<=[!?。！？\n]|\.(?=\s))/u;
 
 function cleaned(prompt: string): string {
   return prompt
@@ -109,7 +110,7 @@ export async function readPrompt(
   if (!/[\p{L}\p{N}]/u.test(text)) return [];
   const fallback = detectLatinLanguage(text) ?? latinDefault(voiceLanguages);
   const tokens: SpeechToken[] = [];
-  for (const [sentence] of text.matchAll(SENTENCE)) {
+  for (const sentence of text.split(SENTENCE_END)) {
     tokens.push(...(await readSentence(sentence, detectLatinLanguage(sentence) ?? fallback)));
   }
   return tokens;

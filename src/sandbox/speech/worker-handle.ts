@@ -7,7 +7,7 @@ import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 
 /** The longest prompts take a quarter of this; beyond it the thread hangs. */
-export const SPEAK_TIMEOUT_MS = 60_000;
+const SPEAK_TIMEOUT_MS = 60_000;
 
 /** From source the worker is a neighbour in TypeScript; in the bundle it is an entry of its own. */
 function workerUrl(): URL {

@@ -1,0 +1,76 @@
+/** Owns the claims about threads: same bytes each time, crash and hang are survived, nothing keeps a process alive. */
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, describe, expect, test } from "vitest";
+import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
+import { SpeechWorker } from "../../../src/sandbox/speech/worker-handle.ts";
+import { speechRequest } from "./speech-request.ts";
+
+const engine = createSpeechEngine();
+afterAll(() => engine.close());
+
+function misbehavingWorker(onMessage: string, timeoutMs: number): SpeechWorker {
+  const source = `import { parentPort } from "node:worker_threads"; parentPort.on("message", () => { ${onMessage} });`;
+  return new SpeechWorker(new URL(`data:text/javascript,${encodeURIComponent(source)}`), timeoutMs);
+}
+
+/** An engine whose first thread misbehaves and whose others are sound. */
+function engineWithBadStart(onMessage: string) {
+  const first = misbehavingWorker(onMessage, 500);
+  const workers = [first];
+  return createSpeechEngine(() => workers.shift() ?? new SpeechWorker());
+}
+
+describe("determinism", () => {
+  test.each(["mp3", "ogg_opus"] as const)(
+    "%s: the same request gives the same bytes on any thread",
+    async (format) => {
+      const request = speechRequest({ outputFormat: format, voice: "magnus_en_zh", pitch: 3, speed: 1.3 });
+      const fresh = createSpeechEngine();
+      const spoken = await Promise.all([engine.speak(request), engine.speak(request), fresh.speak(request)]);
+      await fresh.close();
+      const again = await engine.speak(request);
+      for (const { bytes } of spoken) expect(Buffer.compare(bytes, again.bytes)).toBe(0);
+    },
+  );
+});
+
+describe("failure", () => {
+  test.each([
+    ["a crash", "throw new Error('no more')", /crashed/],
+    ["an exit", "process.exit(3)", /ended with code 3/],
+    ["a hang", "for (;;);", /took longer/],
+    ["nonsense", "parentPort.postMessage({ outcome: 'sung' })", /no intelligible answer/],
+  ])("%s rejects what was asked, and the next request is spoken", async (_kind, onMessage, message) => {
+    const shaky = engineWithBadStart(onMessage);
+    await expect(shaky.speak(speechRequest())).rejects.toThrow(message);
+    await expect(shaky.speak(speechRequest())).resolves.toHaveProperty("audioSeconds");
+    await shaky.close();
+  });
+
+  test("a failing request fails alone", async () => {
+    await expect(engine.speak(speechRequest({ speed: 0 }))).rejects.toThrow(/speech synthesis failed/);
+    await expect(engine.speak(speechRequest())).resolves.toHaveProperty("audioSeconds");
+  });
+});
+
+describe("close", () => {
+  test("rejects what is pending and what comes later", async () => {
+    const closing = createSpeechEngine();
+    const pending = Array.from({ length: 4 }, () => closing.speak(speechRequest()));
+    const settled = Promise.allSettled(pending);
+    await closing.close();
+    for (const { status } of await settled) expect(status).toBe("rejected");
+    await expect(closing.speak(speechRequest())).rejects.toThrow(/closed/);
+  });
+});
+
+describe("the process", () => {
+  test("ends by itself after speaking, without close", async () => {
+    const script = fileURLToPath(new URL("./speak-and-end.ts", import.meta.url));
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [script], { timeout: 15_000 });
+    expect(stdout.trim()).toMatch(/^\d+\.\d+$/);
+    expect(stderr).toBe("");
+  });
+});

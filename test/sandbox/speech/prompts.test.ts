@@ -1,0 +1,84 @@
+/** Owns the claim that any prompt of the contract's length gives audio in bounded time, or is honestly refused. */
+import { afterAll, describe, expect, test } from "vitest";
+import { createSpeechEngine, UnspeakablePromptError } from "../../../src/sandbox/speech/speech.ts";
+import { loudness, pcmSamples } from "./measure.ts";
+import { speechRequest } from "./speech-request.ts";
+
+const LONGEST = 2048;
+const filled = (text: string): string => [...text.repeat(LONGEST)].slice(0, LONGEST).join("");
+
+/** Letters without a pattern, the same each time. */
+function scrambledLetters(): string {
+  let state = 1;
+  return Array.from({ length: LONGEST }, () => {
+    state = (state * 1103515245 + 12345) % 2 ** 31;
+    return String.fromCharCode("a".charCodeAt(0) + (Math.floor(state / 65536) % 26));
+  }).join("");
+}
+
+const engine = createSpeechEngine();
+afterAll(() => engine.close());
+
+describe("languages", () => {
+  test.each([
+    ["English", "I have 3 cats, it's 20% & counting.", undefined],
+    ["Chinese", "你好，世界！我有3只猫。", "felix_zh"],
+    ["Japanese", "こんにちは、世界。カタカナも。", "vivi_mixed_en_zh_ja_es_id"],
+    ["Spanish", "¿Cómo estás? Me llamo Tracy.", "tracy_es_zh"],
+    ["Portuguese", "Você não fala português?", "mindy_en_es_id_pt_zh"],
+    ["Indonesian", "Selamat pagi, saya tidak tidur.", "mindy_en_es_id_pt_zh"],
+    ["Russian", "Привет, мир!", undefined],
+    ["Greek", "Γειά σου κόσμε", undefined],
+    ["Korean", "안녕하세요 세계", undefined],
+    ["Arabic", "مرحبا بالعالم", undefined],
+    ["Thai", "สวัสดีชาวโลก", undefined],
+    ["Hindi", "नमस्ते दुनिया", undefined],
+    ["a reference", "@Audio1 says hello", undefined],
+    ["markup and entities", "<b>1 < 2 & 3</b> &amp; \"quotes\" 'too'", undefined],
+    ["one letter", "z", undefined],
+    ["a file name", "speech.wav", undefined],
+    ["an option", "--help", undefined],
+  ] as const)("%s is spoken", async (_language, prompt, voice) => {
+    const { bytes, audioSeconds } = await engine.speak(speechRequest({ prompt, voice }));
+    expect(audioSeconds).toBeGreaterThan(0.3);
+    expect(audioSeconds).toBeLessThan(10);
+    expect(loudness(pcmSamples(bytes))).toBeGreaterThan(0.02);
+  });
+
+  test("the same words take another sound in another language", async () => {
+    const english = await engine.speak(speechRequest({ prompt: "gente", voice: "stokie_en" }));
+    const spanish = await engine.speak(speechRequest({ prompt: "la gente", voice: "stokie_en" }));
+    expect(Buffer.compare(english.bytes, spanish.bytes)).not.toBe(0);
+  });
+});
+
+describe("prompts with nothing to say", () => {
+  test.each(["😀🎉", "👨‍👩‍👧‍👦 🇯🇵 1️⃣", "...!!!", "&", "—"])("%s is refused", async (prompt) => {
+    await expect(engine.speak(speechRequest({ prompt }))).rejects.toBeInstanceOf(UnspeakablePromptError);
+  });
+
+  test("emoji beside words are passed over", async () => {
+    const plain = await engine.speak(speechRequest({ prompt: "hello" }));
+    const decorated = await engine.speak(speechRequest({ prompt: "😀 hello 🎉" }));
+    expect(Buffer.compare(decorated.bytes, plain.bytes)).toBe(0);
+  });
+});
+
+/** Two at a time, as the engine has two threads; each one's time includes its wait. */
+describe("the longest prompts", { concurrent: true }, () => {
+  test.each([
+    ["Han characters", filled("春眠不觉晓处处闻啼鸟夜来风雨声花落知多少")],
+    ["scrambled letters", scrambledLetters()],
+    ["one vowel", filled("a")],
+    ["digits", filled("1234567890")],
+    ["Arabic", filled("مرحبا")],
+    ["Hindi", filled("नमस्ते दुनिया ")],
+    ["sentences of one character", filled("啊。")],
+  ])("2,048 code points of %s are spoken within bounds", async (_kind, prompt) => {
+    const started = performance.now();
+    const { audioSeconds } = await engine.speak(speechRequest({ prompt, sampleRate: 8000, speed: 2 }));
+    expect(audioSeconds).toBeGreaterThan(20);
+    expect(audioSeconds).toBeLessThanOrEqual(600);
+    expect(performance.now() - started).toBeLessThan(28_000);
+  });
+});

@@ -1,0 +1,6 @@
+/** Owns one spoken sentence in a process of its own, which must then end by itself. */
+import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
+import { speechRequest } from "./speech-request.ts";
+
+const { audioSeconds } = await createSpeechEngine().speak(speechRequest());
+console.log(audioSeconds.toFixed(3));
