@@ -1,0 +1,228 @@
+/** What each refusal of the service comes to: code, remedy, and how often it was asked (contract 7). */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterEach(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+const PERMANENT = [
+  { status: 400, code: "invalid_request", remedy: /Correct the named argument/ },
+  { status: 401, code: "invalid_api_key", remedy: /AUDIO_API_KEY/ },
+  { status: 402, code: "insufficient_credits", remedy: /at least 150 credits/ },
+  { status: 403, code: "purchase_required", remedy: /paid credit pack/ },
+  { status: 404, code: "not_found", remedy: /What to do/ },
+  { status: 409, code: "idempotency_conflict", remedy: /next take/ },
+  { status: 413, code: "request_too_large", remedy: /Shorten/ },
+] as const;
+
+describe("a create that the service refuses for good", () => {
+  it.each(PERMANENT)("$status $code is told at once, with its remedy, and not repeated", async (refusal) => {
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, refusal.status, refusal.code);
+      return true;
+    };
+    const outcome = await driver.call("generate_audio", { prompt: "Refused" });
+    expect(errorOf(outcome)).toMatchObject({
+      code: refusal.code,
+      http_status: refusal.status,
+      retryable: false,
+      task_id: null,
+    });
+    expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
+    expect(textOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
+    expect(textOf(outcome)).toMatch(refusal.remedy);
+    expect(service.count("create")).toBe(1);
+    service.intercept = undefined;
+    const later = taskOf(await driver.call("generate_audio", { prompt: "Refused" }));
+    expect(later.status).toBe("succeeded");
+    expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
+  });
+});
+
+describe("a create that the service puts off", () => {
+  it.each(["rate_limit", "concurrency_limit"])("429 %s is waited out, then succeeds", async (code) => {
+    service.intercept = ({ kind, ordinal }, response) => {
+      if (kind !== "create" || ordinal > 1) return false;
+      service.refuse(response, 429, code);
+      return true;
+    };
+    const task = taskOf(await driver.call("generate_audio", { prompt: "Put off" }));
+    expect(task.status).toBe("succeeded");
+    const [first, second] = service.exchanges.filter(({ kind }) => kind === "create");
+    // Retry-After 60 at a time scale of 0.01.
+    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(600);
+    expect(first?.key).toBe(second?.key);
+  });
+
+  it("answers waiting when the window closes during the pause, and goes on by itself", async () => {
+    service.intercept = ({ kind, ordinal }, response) => {
+      if (kind !== "create" || ordinal > 1) return false;
+      service.refuse(response, 429, "rate_limit");
+      return true;
+    };
+    const outcome = taskOf(await driver.call("generate_audio", { prompt: "Waiting", wait_seconds: 0.3 }));
+    expect(outcome).toMatchObject({ status: "waiting", task_id: null, billing: null });
+    expect(outcome.next_step).toMatch(/exactly the same arguments/);
+    await expect.poll(() => workplace.outputNames(), { timeout: 5000 }).toHaveLength(1);
+  });
+
+  it.each(["api_unavailable", "temporarily_unavailable"])(
+    "503 %s three times, then succeeds",
+    async (code) => {
+      service.intercept = ({ kind, ordinal }, response) => {
+        if (kind !== "create" || ordinal > 3) return false;
+        service.refuse(response, 503, code);
+        return true;
+      };
+      expect(taskOf(await driver.call("generate_audio", { prompt: "Unavailable" })).status).toBe("succeeded");
+      expect(new Set(service.exchanges.map(({ key }) => key).filter(Boolean)).size).toBe(1);
+      expect(service.tasks.size).toBe(1);
+    },
+  );
+
+  it("503 for ever comes to waiting, and the same call goes on later", async () => {
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, 503, "api_unavailable");
+      return true;
+    };
+    const call = { prompt: "For ever", wait_seconds: 0.5 };
+    expect(taskOf(await driver.call("generate_audio", call))).toMatchObject({ status: "waiting" });
+    service.intercept = undefined;
+    expect(taskOf(await driver.call("generate_audio", { ...call, wait_seconds: 20 })).status).toBe(
+      "succeeded",
+    );
+    expect(service.tasks.size).toBe(1);
+  });
+});
+
+describe("a query or download that the service refuses", () => {
+  it("401 while watching ends the call at once with the task id, and the task is picked up again", async () => {
+    service.processingMs = 200;
+    let refusals = 0;
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "query" || refusals > 0) return false;
+      refusals += 1;
+      service.refuse(response, 401, "invalid_api_key");
+      return true;
+    };
+    const facts = errorOf(await driver.call("generate_audio", { prompt: "Watched" }));
+    expect(facts).toMatchObject({ code: "invalid_api_key", http_status: 401 });
+    expect(service.tasks.has(facts.task_id ?? "")).toBe(true);
+    const again = taskOf(await driver.call("generate_audio", { prompt: "Watched" }));
+    expect(again).toMatchObject({ status: "succeeded", task_id: facts.task_id, replayed: true });
+    expect(service.count("create")).toBe(1);
+  });
+
+  it("404 while watching stops, keeps the id, and no repeat pays again", async () => {
+    service.processingMs = 60_000;
+    const handle = taskOf(await driver.call("generate_audio", { prompt: "Forgotten", wait_seconds: 0 }));
+    service.tasks.clear();
+    service.byKey.clear();
+    const facts = errorOf(await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 5 }));
+    expect(facts).toMatchObject({ code: "not_found", task_id: handle.task_id });
+    const again = await driver.call("generate_audio", { prompt: "Forgotten" });
+    expect(errorOf(again)).toMatchObject({ code: "not_found", task_id: handle.task_id });
+    expect(textOf(again)).toMatch(/next take/);
+    expect(service.count("create")).toBe(1);
+    service.processingMs = 0;
+    const taken = taskOf(await driver.call("generate_audio", { prompt: "Forgotten", take: 2 }));
+    expect(taken.status).toBe("succeeded");
+  });
+
+  it("429 and 503 on queries and downloads are waited out", async () => {
+    service.processingMs = 100;
+    const seen = new Map<string, number>();
+    service.intercept = ({ kind }, response) => {
+      if (kind === "create") return false;
+      const count = (seen.get(kind) ?? 0) + 1;
+      seen.set(kind, count);
+      if (count > 2) return false;
+      if (count === 1) service.refuse(response, 429, "rate_limit");
+      else service.refuse(response, 503, "temporarily_unavailable");
+      return true;
+    };
+    const task = taskOf(await driver.call("generate_audio", { prompt: "Rough weather" }));
+    expect(task.audio?.size_bytes).toBe(20_000);
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("409 not_ready at the content goes back to watching", async () => {
+    service.intercept = ({ kind, ordinal }, response) => {
+      if (kind !== "content" || ordinal > 1) return false;
+      service.refuse(response, 409, "not_ready");
+      return true;
+    };
+    expect(taskOf(await driver.call("generate_audio", { prompt: "Not ready" })).status).toBe("succeeded");
+    expect(service.count("content")).toBe(2);
+  });
+
+  it("an unknown task id is not_found from get_task and download_audio", async () => {
+    for (const name of ["get_task", "download_audio"]) {
+      const facts = errorOf(await driver.call(name, { task_id: "no-such-task" }));
+      expect(facts).toMatchObject({ code: "not_found", http_status: 404, task_id: "no-such-task" });
+    }
+  });
+});
+
+describe("a task that fails", () => {
+  it("is an error for the call that watched it, costs nothing, and one new attempt is made by the next", async () => {
+    service.processingMs = 150;
+    service.intercept = ({ kind, ordinal }, _response, self) => {
+      if (kind === "query" && ordinal === 1) for (const task of self.tasks.values()) task.status = "failed";
+      return false;
+    };
+    const call = { prompt: "Fails once" };
+    const outcome = await driver.call("generate_audio", call);
+    const facts = errorOf(outcome);
+    expect(facts).toMatchObject({ code: "task_failed" });
+    expect(textOf(outcome)).toContain("the voice was lost");
+    const shown = taskOf(await driver.call("get_task", { task_id: facts.task_id }));
+    expect(shown).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
+    expect(errorOf(await driver.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
+    const again = taskOf(await driver.call("generate_audio", call));
+    expect(again).toMatchObject({ status: "succeeded", replayed: false });
+    expect(again.task_id).not.toBe(facts.task_id);
+    expect(service.count("create")).toBe(2);
+  });
+
+  it("is walked past when the ledger was lost", async () => {
+    service.processingMs = 150;
+    service.intercept = ({ kind, ordinal }, _response, self) => {
+      if (kind === "query" && ordinal === 1) for (const task of self.tasks.values()) task.status = "failed";
+      return false;
+    };
+    await driver.call("generate_audio", { prompt: "Lost" });
+    await driver.close();
+    const elsewhere = await createWorkplace();
+    driver = await drive(elsewhere.env(service, FAST));
+    const task = taskOf(await driver.call("generate_audio", { prompt: "Lost" }));
+    expect(task.status).toBe("succeeded");
+    expect(service.tasks.size).toBe(2);
+    expect(service.count("create")).toBe(3);
+    await elsewhere.remove();
+  });
+});

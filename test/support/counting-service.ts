@@ -1,0 +1,295 @@
+/** Owns a small service for tests that counts every exchange and can be told to misbehave at any of them; speech is a few bytes. */
+import { createHash, randomBytes } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { chargeForSeconds } from "../../src/contract/billing.ts";
+
+export type ExchangeKind = "create" | "query" | "content" | "other";
+
+export interface Exchange {
+  readonly kind: ExchangeKind;
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+  readonly key: string | undefined;
+  readonly taskId: string | undefined;
+  readonly atMs: number;
+  /** 1 for the first exchange of this kind. */
+  readonly ordinal: number;
+  status?: number;
+}
+
+export interface CountedTask {
+  readonly id: string;
+  readonly key: string;
+  readonly body: string;
+  readonly acceptedAtMs: number;
+  readonly audio: Buffer;
+  status: "queued" | "processing" | "succeeded" | "failed";
+}
+
+/** Answers an exchange in place of the service. Returns true when it did, and nothing more is sent. */
+export type Interceptor = (
+  exchange: Exchange,
+  response: ServerResponse,
+  service: CountingService,
+) => boolean | Promise<boolean>;
+
+export interface CountingOptions {
+  /** From acceptance to success. */
+  readonly processingMs?: number;
+  readonly audioSeconds?: number;
+  readonly audioBytes?: number;
+  readonly apiKeys?: readonly string[];
+  /** Enforces the contract's limits with windows of 60 s times this; absent: none. */
+  readonly limitScale?: number;
+}
+
+const PATH = /^\/api\/v1\/audio\/generations(?:\/([^/]+)(\/content)?)?$/;
+
+export const API_KEY = "sk-test-0123456789abcdef";
+
+export class CountingService {
+  readonly exchanges: Exchange[] = [];
+  readonly tasks = new Map<string, CountedTask>();
+  readonly byKey = new Map<string, CountedTask>();
+  intercept: Interceptor | undefined;
+  processingMs: number;
+  audioSeconds: number;
+  readonly #options: CountingOptions;
+  readonly #server: Server;
+  readonly #createTimes: number[] = [];
+  readonly #readTimes: number[] = [];
+  /** How many answers were 429. */
+  limited = 0;
+
+  private constructor(options: CountingOptions) {
+    this.#options = options;
+    this.processingMs = options.processingMs ?? 0;
+    this.audioSeconds = options.audioSeconds ?? 4;
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(options: CountingOptions = {}): Promise<CountingService> {
+    const service = new CountingService(options);
+    await new Promise<void>((resolve) => service.#server.listen(0, "127.0.0.1", resolve));
+    return service;
+  }
+
+  get baseUrl(): string {
+    const address = this.#server.address() as AddressInfo; // listens on TCP, so it is no string
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  get apiKey(): string {
+    return this.#options.apiKeys?.[0] ?? API_KEY;
+  }
+
+  count(kind: ExchangeKind): number {
+    return this.exchanges.filter((exchange) => exchange.kind === kind).length;
+  }
+
+  /** Credits that accepted tasks have reserved altogether. */
+  get reservedCredits(): number {
+    return this.tasks.size * 150;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
+    const text = JSON.stringify(body);
+    response.writeHead(status, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(text),
+      ...headers,
+    });
+    response.end(text);
+  }
+
+  refuse(response: ServerResponse, status: number, code: string, message = "refused by the test"): void {
+    const headers: Record<string, string> = status === 429 ? { "retry-after": "60" } : {};
+    if (status === 429) this.limited += 1;
+    this.json(response, status, { error: { code, message } }, headers);
+  }
+
+  /** The task as the contract shows it. */
+  view(task: CountedTask, isNew = false): Record<string, unknown> {
+    // A create is answered `queued`, however fast the work is (contract 3).
+    if (!isNew) this.#progress(task);
+    const done = task.status === "succeeded";
+    const input: { output_format?: string; sample_rate?: number } = JSON.parse(task.body);
+    const charged = done ? chargeForSeconds(this.audioSeconds) : task.status === "failed" ? 0 : null;
+    return {
+      id: task.id,
+      object: "audio.generation",
+      model: "audio-1.0",
+      status: task.status,
+      billing: {
+        reserved_credits: 150,
+        charged_credits: charged,
+        refunded_credits: charged === null ? null : 150 - charged,
+      },
+      output: done
+        ? {
+            url: `${this.baseUrl}/api/v1/audio/generations/${task.id}/content`,
+            format: input.output_format ?? "mp3",
+            sample_rate: input.sample_rate ?? 24000,
+            duration: this.audioSeconds,
+          }
+        : null,
+      usage: done ? { audio_seconds: this.audioSeconds } : null,
+      error: task.status === "failed" ? { code: "generation_failed", message: "the voice was lost" } : null,
+    };
+  }
+
+  /** Takes a create as the real service would: replay, conflict, or a new task. */
+  accept(exchange: Exchange): CountedTask | "conflict" {
+    const key = exchange.key ?? "";
+    const existing = this.byKey.get(key);
+    if (existing !== undefined) return existing.body === exchange.body ? existing : "conflict";
+    const id = `task-${randomBytes(6).toString("hex")}`;
+    const task: CountedTask = {
+      id,
+      key,
+      body: exchange.body,
+      acceptedAtMs: performance.now(),
+      audio: this.#audio(exchange.body),
+      status: "queued",
+    };
+    this.tasks.set(id, task);
+    this.byKey.set(key, task);
+    return task;
+  }
+
+  /** Bytes that begin like their format and are different for every request. */
+  #audio(body: string): Buffer {
+    const { output_format: format = "mp3" }: { output_format?: string } = JSON.parse(body);
+    const heads: Record<string, Buffer> = {
+      mp3: Buffer.from([0xff, 0xfb, 0x90, 0x00]),
+      wav: Buffer.from("RIFF\0\0\0\0WAVEfmt "),
+      ogg_opus: Buffer.from("OggS"),
+      pcm: Buffer.alloc(0),
+    };
+    const head = heads[format] ?? Buffer.alloc(0);
+    const size = this.#options.audioBytes ?? 20_000;
+    const seed = createHash("sha256").update(body).digest();
+    return Buffer.concat([head, Buffer.alloc(Math.max(0, size - head.length), seed)]);
+  }
+
+  #progress(task: CountedTask): void {
+    if (task.status === "failed" || task.status === "succeeded") return;
+    const elapsedMs = performance.now() - task.acceptedAtMs;
+    if (elapsedMs >= this.processingMs) task.status = "succeeded";
+    else if (elapsedMs >= this.processingMs / 3) task.status = "processing";
+  }
+
+  #isOverLimit(times: number[], most: number): boolean {
+    const scale = this.#options.limitScale;
+    if (scale === undefined) return false;
+    const nowMs = performance.now();
+    while (times.length > 0 && (times[0] ?? 0) <= nowMs - 60_000 * scale) times.shift();
+    if (times.length >= most) return true;
+    times.push(nowMs);
+    return false;
+  }
+
+  get inFlight(): number {
+    let count = 0;
+    for (const task of this.tasks.values()) {
+      this.#progress(task);
+      if (task.status === "queued" || task.status === "processing") count += 1;
+    }
+    return count;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(Buffer.from(chunk));
+    const match = PATH.exec(request.url ?? "");
+    const kind: ExchangeKind =
+      match === null
+        ? "other"
+        : request.method === "POST"
+          ? "create"
+          : match[2] === undefined
+            ? "query"
+            : "content";
+    const exchange: Exchange = {
+      kind,
+      method: request.method ?? "",
+      url: request.url ?? "",
+      headers: request.headers,
+      body: Buffer.concat(chunks).toString(),
+      key: request.headers["idempotency-key"]?.toString(),
+      taskId: match?.[1],
+      atMs: performance.now(),
+      ordinal: this.count(kind) + 1,
+    };
+    this.exchanges.push(exchange);
+    response.once("finish", () => {
+      exchange.status = response.statusCode;
+    });
+    if (this.intercept !== undefined && (await this.intercept(exchange, response, this))) return;
+    this.answer(exchange, response);
+  }
+
+  /** What the service answers when nobody interferes. */
+  answer(exchange: Exchange, response: ServerResponse): void {
+    const keys = this.#options.apiKeys ?? [API_KEY];
+    if (!keys.some((key) => exchange.headers.authorization === `Bearer ${key}`)) {
+      this.refuse(response, 401, "invalid_api_key");
+      return;
+    }
+    if (exchange.kind === "create") this.#answerCreate(exchange, response);
+    else this.#answerRead(exchange, response);
+  }
+
+  #answerCreate(exchange: Exchange, response: ServerResponse): void {
+    if (this.#isOverLimit(this.#createTimes, 6)) {
+      this.refuse(response, 429, "rate_limit");
+      return;
+    }
+    const isNew = !this.byKey.has(exchange.key ?? "");
+    if (isNew && this.#options.limitScale !== undefined && this.inFlight >= 2) {
+      this.refuse(response, 429, "concurrency_limit");
+      return;
+    }
+    const task = this.accept(exchange);
+    if (task === "conflict") this.refuse(response, 409, "idempotency_conflict");
+    else this.json(response, 202, this.view(task, isNew));
+  }
+
+  #answerRead(exchange: Exchange, response: ServerResponse): void {
+    if (this.#isOverLimit(this.#readTimes, 60)) {
+      this.refuse(response, 429, "rate_limit");
+      return;
+    }
+    const task = this.tasks.get(exchange.taskId ?? "");
+    if (task === undefined) this.refuse(response, 404, "not_found");
+    else if (exchange.kind === "query") this.json(response, 200, this.view(task));
+    else this.#answerContent(exchange, task, response);
+  }
+
+  #answerContent(exchange: Exchange, task: CountedTask, response: ServerResponse): void {
+    this.#progress(task);
+    if (task.status !== "succeeded") {
+      this.refuse(response, 409, "not_ready");
+      return;
+    }
+    const from = Number(/^bytes=(\d+)-$/.exec(exchange.headers.range ?? "")?.[1] ?? 0);
+    const part = task.audio.subarray(from);
+    response.writeHead(from > 0 ? 206 : 200, {
+      "content-type": "application/octet-stream",
+      "content-length": part.length,
+      "cache-control": "no-store",
+      ...(from > 0 ? { "content-range": `bytes ${from}-${task.audio.length - 1}/${task.audio.length}` } : {}),
+    });
+    response.end(exchange.method === "HEAD" ? undefined : part);
+  }
+}

@@ -1,0 +1,211 @@
+/** Owns what an end-to-end test works in: folders of its own, the built bin, and official clients driving it. */
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client as ModernClient } from "@modelcontextprotocol/client";
+import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { z } from "zod";
+
+export const BIN = join(import.meta.dirname, "..", "..", "dist", "main.js");
+
+/** Folders of one test's own, with the settings that point at them. */
+export interface Workplace {
+  readonly root: string;
+  readonly outputDir: string;
+  readonly stateDir: string;
+  env(
+    service: { baseUrl: string; apiKey: string } | null,
+    more?: Record<string, string>,
+  ): Record<string, string>;
+  /** Names in the output folder, sorted; temporary files included. */
+  outputNames(): Promise<string[]>;
+  remove(): Promise<void>;
+}
+
+/** Windows, polls and backoffs a hundred times shorter than in life. */
+export const FAST = { AUDIO_TIME_SCALE: "0.01" };
+
+export async function createWorkplace(): Promise<Workplace> {
+  const root = await mkdtemp(join(tmpdir(), "agm-test-"));
+  const outputDir = join(root, "out");
+  const stateDir = join(root, "state");
+  return {
+    root,
+    outputDir,
+    stateDir,
+    env: (service, more = {}) => ({
+      PATH: process.env["PATH"] ?? "",
+      HOME: root,
+      AUDIO_OUTPUT_DIR: outputDir,
+      AUDIO_STATE_DIR: stateDir,
+      ...(service === null ? {} : { AUDIO_BASE_URL: service.baseUrl, AUDIO_API_KEY: service.apiKey }),
+      ...more,
+    }),
+    outputNames: async () => (existsSync(outputDir) ? (await readdir(outputDir)).sort() : []),
+    remove: () => rm(root, { recursive: true, force: true }),
+  };
+}
+
+export const taskOutput = z.strictObject({
+  task_id: z.string().nullable(),
+  status: z.enum(["waiting", "queued", "processing", "succeeded", "failed"]),
+  take: z.int().nullable(),
+  idempotency_key: z.string().nullable(),
+  replayed: z.boolean(),
+  billing: z
+    .strictObject({
+      reserved_credits: z.literal(150),
+      charged_credits: z.int().nullable(),
+      refunded_credits: z.int().nullable(),
+    })
+    .nullable(),
+  audio_seconds: z.number().nullable(),
+  audio: z
+    .strictObject({
+      path: z.string(),
+      uri: z.string(),
+      mime_type: z.string(),
+      format: z.string(),
+      sample_rate: z.int(),
+      duration_seconds: z.number(),
+      size_bytes: z.int(),
+      sha256: z.string(),
+    })
+    .nullable(),
+  error: z.strictObject({ code: z.string(), message: z.string() }).nullable(),
+  next_step: z.string().min(1),
+});
+export type TaskOutput = z.infer<typeof taskOutput>;
+
+const contentBlock = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  data: z.string().optional(),
+  mimeType: z.string().optional(),
+  uri: z.string().optional(),
+  size: z.number().optional(),
+  name: z.string().optional(),
+  resource: z.looseObject({ uri: z.string(), blob: z.string().optional() }).optional(),
+});
+
+const errorFacts = z.strictObject({
+  code: z.string(),
+  http_status: z.int().nullable(),
+  retryable: z.boolean(),
+  retry_after_seconds: z.number().nullable(),
+  task_id: z.string().nullable(),
+  idempotency_key: z.string().nullable(),
+});
+
+const toolResult = z.looseObject({
+  isError: z.boolean().optional(),
+  content: z.array(contentBlock),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+  _meta: z.looseObject({ "audio-generation-mcp/error": errorFacts.optional() }).optional(),
+});
+export type ToolOutcome = z.infer<typeof toolResult>;
+
+export interface Driver {
+  readonly pid: number;
+  readonly stderr: () => string;
+  tools(): Promise<Array<{ name: string } & Record<string, unknown>>>;
+  call(
+    name: string,
+    args: Record<string, unknown>,
+    options?: {
+      onprogress?: (message: string, progress: number) => void;
+      signal?: AbortSignal;
+      timeoutMs?: number;
+    },
+  ): Promise<ToolOutcome>;
+  read(uri: string): Promise<{ mimeType: string | undefined; bytes: Buffer }>;
+  templates(): Promise<string[]>;
+  instructions(): string | undefined;
+  close(): Promise<void>;
+}
+
+export type ClientKind = "v1" | "v2";
+
+const readResult = z.object({
+  contents: z.array(z.object({ mimeType: z.string().optional(), blob: z.string() })).min(1),
+});
+
+/** Starts the built bin under an official client, as an assistant's application would. */
+export async function drive(
+  env: Record<string, string>,
+  kind: ClientKind = "v2",
+  args: readonly string[] = [],
+): Promise<Driver> {
+  const parameters = {
+    command: process.execPath,
+    args: [BIN, ...args],
+    env,
+    stderr: "pipe" as const,
+  };
+  const info = { name: "end-to-end-test", version: "1.0.0" };
+  const client = kind === "v1" ? new LegacyClient(info) : new ModernClient(info);
+  const transport = kind === "v1" ? new LegacyTransport(parameters) : new ModernTransport(parameters);
+  let stderr = "";
+  transport.stderr?.on("data", (chunk) => {
+    stderr += String(chunk);
+  });
+  if (client instanceof LegacyClient) await client.connect(transport as LegacyTransport);
+  else await client.connect(transport as ModernTransport);
+  const pid = transport.pid;
+  if (pid === null) throw new Error("the server did not start");
+  return {
+    pid,
+    stderr: () => stderr,
+    tools: async () => (await client.listTools()).tools,
+    call: async (name, toolArgs, options = {}) => {
+      const { onprogress, signal, timeoutMs = 30_000 } = options;
+      const requestOptions = {
+        timeout: timeoutMs,
+        ...(signal === undefined ? {} : { signal }),
+        ...(onprogress === undefined
+          ? {}
+          : {
+              onprogress: (update: { message?: string | undefined; progress: number }) =>
+                onprogress(update.message ?? "", update.progress),
+            }),
+      };
+      const parameters = { name, arguments: toolArgs };
+      const result =
+        client instanceof LegacyClient
+          ? await client.callTool(parameters, undefined, requestOptions)
+          : await client.callTool(parameters, requestOptions);
+      return toolResult.parse(result);
+    },
+    read: async (uri) => {
+      const [first] = readResult.parse(await client.readResource({ uri })).contents;
+      return { mimeType: first?.mimeType, bytes: Buffer.from(first?.blob ?? "", "base64") };
+    },
+    templates: async () =>
+      (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
+    instructions: () => client.getInstructions(),
+    close: () => client.close(),
+  };
+}
+
+/** The task of a successful result. */
+export function taskOf(outcome: ToolOutcome): TaskOutput {
+  if (outcome.isError === true) throw new Error(`an error came back: ${textOf(outcome)}`);
+  return taskOutput.parse(outcome.structuredContent);
+}
+
+/** The facts of an error result. */
+export function errorOf(outcome: ToolOutcome): z.infer<typeof errorFacts> {
+  const facts = outcome._meta?.["audio-generation-mcp/error"];
+  if (outcome.isError !== true || facts === undefined) {
+    throw new Error(`no error came back: ${JSON.stringify(outcome).slice(0, 500)}`);
+  }
+  if (outcome.structuredContent !== undefined) throw new Error("an error carries structured content");
+  return facts;
+}
+
+export function textOf(outcome: ToolOutcome): string {
+  return outcome.content.map((block) => block.text ?? "").join("\n");
+}
