@@ -1,0 +1,244 @@
+/** Whole downloads over real sockets that break at a chosen byte. */
+import { createHash, randomBytes } from "node:crypto";
+import type { Socket } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
+import type { Service } from "../../src/api/service.ts";
+import { systemClock } from "../../src/clock.ts";
+import { failureOf } from "./failure.ts";
+import { clientOf, closeAll, httpServer, never, rawServer } from "./loopback.ts";
+import { MemorySink } from "./memory-sink.ts";
+
+afterEach(closeAll);
+
+const AUDIO = Buffer.concat([Buffer.from("ID3"), randomBytes(700_000)]);
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+function rangeOf(head: string): number {
+  return Number(/^range: bytes=(\d+)-/im.exec(head)?.[1] ?? 0);
+}
+
+function headFor(fromByte: number, totalBytes = AUDIO.byteLength): string {
+  const length = `content-length: ${totalBytes - fromByte}\r\n`;
+  return fromByte === 0
+    ? `HTTP/1.1 200 OK\r\n${length}\r\n`
+    : `HTTP/1.1 206 Partial\r\ncontent-range: bytes ${fromByte}-${totalBytes - 1}/${totalBytes}\r\n${length}\r\n`;
+}
+
+function download(service: Service, sink: MemorySink, changes: Partial<DownloadOptions> = {}) {
+  return downloadInto(sink, (fromByte, signal) => service.content("task-1", fromByte, signal), {
+    maxBytes: 64 * 1024 * 1024,
+    clock: systemClock,
+    signal: never(),
+    totalDeadlineMs: 10_000,
+    pauseMs: () => 5,
+    ...changes,
+  });
+}
+
+/** Writes, waits until it is on the wire, then ends the connection in the given way. */
+function writeThen(socket: Socket, bytes: Uint8Array, end: (socket: Socket) => void): void {
+  socket.write(bytes, () => setTimeout(() => end(socket), 20));
+}
+
+describe("a connection that breaks", () => {
+  it.each([
+    ["is reset", (socket: Socket) => socket.resetAndDestroy()],
+    ["is closed", (socket: Socket) => socket.end()],
+  ])("is resumed when it %s in the middle, three times over", async (_how, end) => {
+    const asked: number[] = [];
+    const { url } = await rawServer((socket, head, connection) => {
+      const from = rangeOf(head);
+      asked.push(from);
+      socket.write(headFor(from));
+      const until = connection <= 3 ? from + 150_000 : AUDIO.byteLength;
+      writeThen(socket, AUDIO.subarray(from, until), connection <= 3 ? end : () => {});
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(sink.writtenBytes).toBe(AUDIO.byteLength);
+    expect(asked).toHaveLength(4);
+    expect(asked).toEqual([...asked].sort((a, b) => a - b));
+  });
+
+  it("is resumed when chunks end too early", async () => {
+    const { url } = await rawServer((socket, head, connection) => {
+      const from = rangeOf(head);
+      if (connection > 1) {
+        socket.write(headFor(from));
+        socket.write(AUDIO.subarray(from));
+        return;
+      }
+      socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+      socket.write(`${(100_000).toString(16)}\r\n`);
+      writeThen(socket, AUDIO.subarray(0, 60_000), (open) => open.end());
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+  });
+
+  it("is resumed after a silence", async () => {
+    const { url } = await rawServer((socket, head, connection) => {
+      const from = rangeOf(head);
+      socket.write(headFor(from));
+      socket.write(connection === 1 ? AUDIO.subarray(0, 1000) : AUDIO.subarray(from));
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url, { deadlines: { idleBodyMs: 150 } }), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(sink.restarts).toBe(0);
+  });
+
+  it("leaves the process alive and the audio whole when the peer closes under backpressure", async () => {
+    const { url } = await rawServer((socket, head) => {
+      const from = rangeOf(head);
+      socket.write(headFor(from));
+      socket.write(AUDIO.subarray(from), () => socket.destroy());
+    });
+    const sink = new MemorySink();
+    const write = sink.write.bind(sink);
+    // A slow disk: the reader is behind when the connection goes.
+    sink.write = async (chunk) => {
+      await systemClock.sleep(2);
+      await write(chunk);
+    };
+    await download(clientOf(url), sink, { maxBreaks: 50 });
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(sink.writtenBytes).toBe(AUDIO.byteLength);
+  });
+
+  it("is an error when the body is always shorter than its length", async () => {
+    const { url } = await rawServer((socket, head) => {
+      const from = rangeOf(head);
+      socket.end(Buffer.concat([Buffer.from(headFor(from)), AUDIO.subarray(from, Math.max(from, 5000))]));
+    });
+    const failure = await failureOf(download(clientOf(url), new MemorySink(), { maxBreaks: 3 }));
+    expect(failure).toMatchObject({ code: "network_error", retryable: true });
+  });
+});
+
+describe("a service with its own idea of ranges", () => {
+  it("gets the whole audio across when it answers 200 to a Range", async () => {
+    const { url } = await rawServer((socket, _head, connection) => {
+      socket.write(headFor(0));
+      if (connection === 1) writeThen(socket, AUDIO.subarray(0, 300_000), (open) => open.resetAndDestroy());
+      else socket.write(AUDIO);
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(sink.restarts).toBe(1);
+  });
+
+  it("gets it across when it answers 416", async () => {
+    const { url } = await rawServer((socket, _head, connection) => {
+      if (connection === 2) {
+        socket.end("HTTP/1.1 416 No\r\ncontent-range: bytes */5\r\ncontent-length: 0\r\n\r\n");
+        return;
+      }
+      socket.write(headFor(0));
+      if (connection === 1) writeThen(socket, AUDIO.subarray(0, 300_000), (open) => open.resetAndDestroy());
+      else socket.write(AUDIO);
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+  });
+
+  it("gets it across when it sends another part than was asked for", async () => {
+    const { url } = await rawServer((socket, head, connection) => {
+      socket.write(headFor(connection === 2 ? 17 : rangeOf(head)));
+      if (connection === 1) writeThen(socket, AUDIO.subarray(0, 300_000), (open) => open.resetAndDestroy());
+      else socket.write(connection === 2 ? AUDIO.subarray(17) : AUDIO);
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(sink.restarts).toBe(1);
+  });
+
+  it("gets it across, verified by a 416, when only the end of the connection marks the end", async () => {
+    const { url } = await rawServer((socket, head) => {
+      if (rangeOf(head) === AUDIO.byteLength) {
+        const size = AUDIO.byteLength;
+        socket.end(`HTTP/1.1 416 No\r\ncontent-range: bytes */${size}\r\ncontent-length: 0\r\n\r\n`);
+        return;
+      }
+      socket.write("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+      socket.end(AUDIO);
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(sink.restarts).toBe(0);
+  });
+
+  it("gets the rest across when such a connection was in fact cut", async () => {
+    const { url } = await rawServer((socket, head) => {
+      const from = rangeOf(head);
+      if (from > 0) {
+        socket.write(headFor(from));
+        socket.write(AUDIO.subarray(from));
+        return;
+      }
+      socket.write("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n");
+      socket.end(AUDIO.subarray(0, 400_000));
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+  });
+});
+
+describe("too much or too slow", () => {
+  it("stops an audio whose length says more than 64 MiB without reading it", async () => {
+    const { url } = await rawServer((socket) => {
+      socket.write(headFor(0, 64 * 1024 * 1024 + 1));
+      socket.write("ID3");
+    });
+    const sink = new MemorySink();
+    expect((await failureOf(download(clientOf(url), sink))).code).toBe("too_large");
+    expect(sink.writtenBytes).toBe(0);
+  });
+
+  it("stops an audio that turns out to be too long", async () => {
+    let sentBytes = 0;
+    const { url } = await httpServer((_request, response) => {
+      const piece = Buffer.alloc(64 * 1024);
+      const more = (): void => {
+        if (response.destroyed || sentBytes > 100 * 1024 * 1024) return;
+        sentBytes += piece.byteLength;
+        response.write(piece, more);
+      };
+      response.writeHead(200);
+      more();
+    });
+    const sink = new MemorySink();
+    const maxBytes = 1024 * 1024;
+    expect((await failureOf(download(clientOf(url), sink, { maxBytes }))).code).toBe("too_large");
+    expect(sink.writtenBytes).toBeLessThanOrEqual(maxBytes);
+    expect(sentBytes).toBeLessThan(50 * 1024 * 1024);
+  });
+
+  it("ends one byte at a time by the total deadline, although it is never idle", async () => {
+    const { url } = await rawServer((socket) => {
+      socket.write(headFor(0));
+      const drip = setInterval(() => socket.write("x"), 20);
+      socket.on("close", () => clearInterval(drip));
+    });
+    const service = clientOf(url, { deadlines: { idleBodyMs: 100 } });
+    const startedAt = performance.now();
+    const failure = await failureOf(download(service, new MemorySink(), { totalDeadlineMs: 300 }));
+    expect(failure.code).toBe("timeout");
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+});
+
+it("hands a 409 not_ready back", async () => {
+  const { url } = await httpServer((_request, response) => {
+    response.writeHead(409).end(JSON.stringify({ error: { code: "not_ready", message: "Soon." } }));
+  });
+  expect((await failureOf(download(clientOf(url), new MemorySink()))).code).toBe("not_ready");
+});

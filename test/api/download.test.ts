@@ -1,0 +1,396 @@
+/** The transfer's decisions, against answers made by hand and at random: exact bytes, or an error. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { StaleBytes } from "../../src/api/causes.ts";
+import type { ContentResponse } from "../../src/api/content.ts";
+import { type DownloadOptions, downloadInto } from "../../src/api/download.ts";
+import { systemClock } from "../../src/clock.ts";
+import { AudioError } from "../../src/errors.ts";
+import { failureOf } from "./failure.ts";
+import { never } from "./loopback.ts";
+import { MemorySink } from "./memory-sink.ts";
+
+const options = (changes: Partial<DownloadOptions> = {}): DownloadOptions => ({
+  maxBytes: 64 * 1024 * 1024,
+  clock: systemClock,
+  signal: never(),
+  totalDeadlineMs: 20_000,
+  pauseMs: () => 0,
+  ...changes,
+});
+
+const AUDIO = Buffer.from("ID3 0123456789 abcdefghij");
+const reset = (): AudioError => new AudioError("network_error", "reset", { retryable: true });
+const stale = (totalBytes: number | null = null): AudioError =>
+  new AudioError("unexpected_response", "416", { retryable: true, cause: new StaleBytes("416", totalBytes) });
+
+async function* bodyOf(bytes: Uint8Array, failure?: unknown, pieceBytes = 7): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.byteLength; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+  if (failure !== undefined) throw failure;
+}
+
+function part(
+  start: number,
+  bytes: Uint8Array,
+  changes: Partial<ContentResponse> & { failure?: unknown } = {},
+) {
+  const { failure, ...rest } = changes;
+  return { start, totalBytes: AUDIO.byteLength, body: bodyOf(bytes, failure), discard: () => {}, ...rest };
+}
+
+type Step = (fromByte: number) => ContentResponse;
+
+/** Answers one step after another; a last one repeats. Remembers the offsets asked for. */
+function script(...steps: Step[]): { open: (fromByte: number) => Promise<ContentResponse>; asked: number[] } {
+  const asked: number[] = [];
+  const open = async (fromByte: number): Promise<ContentResponse> => {
+    asked.push(fromByte);
+    const step = steps[Math.min(asked.length, steps.length) - 1];
+    if (step === undefined) throw new Error("nothing scripted");
+    return step(fromByte);
+  };
+  return { open, asked };
+}
+
+const throwing =
+  (make: () => unknown): Step =>
+  () => {
+    throw make();
+  };
+const rest: Step = (fromByte) => part(fromByte, AUDIO.subarray(fromByte));
+const cutAt =
+  (end: number): Step =>
+  (fromByte) =>
+    part(fromByte, AUDIO.subarray(fromByte, end), { failure: reset() });
+
+describe("a download", () => {
+  it("resumes after a dropped body without writing a byte twice", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script(cutAt(5), cutAt(5), cutAt(20), rest);
+    expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect(sink.writtenBytes).toBe(AUDIO.byteLength);
+    expect(asked).toEqual([0, 5, 5, 20]);
+  });
+
+  it("resumes after a body that ended before its announced length", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script((from) => part(from, AUDIO.subarray(0, 9)), rest);
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect(asked).toEqual([0, 9]);
+  });
+
+  it("starts over with the answer at hand when a 200 answers a Range", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script(cutAt(10), () => part(0, AUDIO));
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect([asked, sink.restarts]).toEqual([[0, 10], 1]);
+  });
+
+  it("starts over after a 416", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script(
+      cutAt(10),
+      throwing(() => stale(3)),
+      rest,
+    );
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect([asked, sink.restarts]).toEqual([[0, 10, 0], 1]);
+  });
+
+  it.each([
+    ["another offset", part(7, AUDIO.subarray(7))],
+    ["another total", part(10, AUDIO.subarray(10), { totalBytes: 1000 })],
+  ])("starts over after a part of %s", async (_what, misfit) => {
+    const sink = new MemorySink();
+    const { open, asked } = script(cutAt(10), () => misfit, rest);
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect(asked).toEqual([0, 10, 0]);
+  });
+
+  it("follows an audio that has another size the next time", async () => {
+    const other = Buffer.from("ID3 shorter");
+    const sink = new MemorySink();
+    const whole = (): ContentResponse => part(0, other, { totalBytes: other.byteLength });
+    await downloadInto(sink, script(cutAt(10), whole).open, options());
+    expect(sink.bytes.equals(other)).toBe(true);
+  });
+
+  it("starts over after surplus bytes", async () => {
+    const sink = new MemorySink();
+    const { open } = script((from) => part(from, Buffer.concat([AUDIO, Buffer.from("!!")])), rest);
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect(sink.restarts).toBe(1);
+  });
+
+  it("is complete when the announced bytes are here, whatever the socket does then", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script(() => part(0, AUDIO, { failure: reset() }));
+    expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
+    expect(asked).toEqual([0]);
+  });
+
+  it("goes through 503, time-outs and pages of gateways", async () => {
+    const sink = new MemorySink();
+    const { open } = script(
+      throwing(() => new AudioError("temporarily_unavailable", "503", { retryable: true })),
+      throwing(() => new AudioError("timeout", "late", { retryable: true })),
+      throwing(() => new AudioError("unexpected_response", "502", { retryable: true })),
+      rest,
+    );
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+  });
+
+  it.each(["not_ready", "not_found", "invalid_api_key", "rate_limit"] as const)(
+    "hands %s to its caller at once",
+    async (code) => {
+      const { open, asked } = script(throwing(() => new AudioError(code, "no", { retryable: true })));
+      expect((await failureOf(downloadInto(new MemorySink(), open, options()))).code).toBe(code);
+      expect(asked).toEqual([0]);
+    },
+  );
+
+  it("gives up after breaks without progress, with the last one's error", async () => {
+    const { open, asked } = script(cutAt(10));
+    const failure = await failureOf(downloadInto(new MemorySink(), open, options({ maxBreaks: 3 })));
+    expect(failure).toMatchObject({ code: "network_error", retryable: true });
+    expect(asked).toEqual([0, 10, 10, 10]);
+  });
+
+  it("does not count starting over as progress", async () => {
+    const sink = new MemorySink();
+    // Ignores ranges and always breaks at the same byte.
+    const { open, asked } = script(() => part(0, AUDIO.subarray(0, 10), { failure: reset() }));
+    await failureOf(downloadInto(sink, open, options({ maxBreaks: 4 })));
+    expect(asked).toHaveLength(5);
+  });
+
+  it("pauses longer after each break without progress", async () => {
+    const pauses: number[] = [];
+    const pauseMs = (breaks: number): number => {
+      pauses.push(breaks);
+      return 0;
+    };
+    const { open } = script(cutAt(4), cutAt(4), cutAt(4), cutAt(9), cutAt(9), rest);
+    await downloadInto(new MemorySink(), open, options({ pauseMs }));
+    expect(pauses).toEqual([1, 2, 3, 1, 2]);
+  });
+
+  it("does not take nothing for audio", async () => {
+    const { open } = script(() => part(0, Buffer.alloc(0), { totalBytes: 0 }));
+    const failure = await failureOf(downloadInto(new MemorySink(), open, options({ maxBreaks: 1 })));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+  });
+});
+
+describe("too large an audio", () => {
+  it("is refused by its announced length, before a byte is written", async () => {
+    const sink = new MemorySink();
+    let isDiscarded = false;
+    const discard = (): void => {
+      isDiscarded = true;
+    };
+    const { open, asked } = script(() => part(0, AUDIO, { totalBytes: 101, discard }));
+    const failure = await failureOf(downloadInto(sink, open, options({ maxBytes: 100 })));
+    expect(failure).toMatchObject({ code: "too_large", retryable: false });
+    expect([sink.writtenBytes, asked.length, isDiscarded]).toEqual([0, 1, true]);
+  });
+
+  it("is stopped on the way when nothing was announced", async () => {
+    const sink = new MemorySink();
+    const { open } = script(() => part(0, AUDIO, { totalBytes: null }));
+    expect((await failureOf(downloadInto(sink, open, options({ maxBytes: 15 })))).code).toBe("too_large");
+    expect(sink.writtenBytes).toBeLessThanOrEqual(15);
+  });
+
+  it("is not one of exactly the limit", async () => {
+    const { open } = script(rest);
+    await downloadInto(new MemorySink(), open, options({ maxBytes: AUDIO.byteLength }));
+  });
+});
+
+describe("an audio of unknown size", () => {
+  const whole = (): ContentResponse => part(0, AUDIO, { totalBytes: null });
+  const unmarked = (): ContentResponse => part(0, AUDIO, { totalBytes: null, isEndUnmarked: true });
+
+  it("is complete at the end of its chunks", async () => {
+    const { open, asked } = script(whole);
+    expect(await downloadInto(new MemorySink(), open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
+    expect(asked).toEqual([0]);
+  });
+
+  it("is asked for what follows when only the connection's end marks its own, and a 416 confirms the size", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script(
+      unmarked,
+      throwing(() => stale(AUDIO.byteLength)),
+    );
+    expect(await downloadInto(sink, open, options())).toEqual({ sizeBytes: AUDIO.byteLength });
+    expect([asked, sink.restarts]).toEqual([[0, AUDIO.byteLength], 0]);
+  });
+
+  it("goes on when more follows", async () => {
+    const sink = new MemorySink();
+    const cut = (): ContentResponse =>
+      part(0, AUDIO.subarray(0, 12), { totalBytes: null, isEndUnmarked: true });
+    await downloadInto(sink, script(cut, rest).open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+  });
+
+  it("is believed when it comes twice in the same length", async () => {
+    const sink = new MemorySink();
+    const { open, asked } = script(unmarked);
+    await downloadInto(sink, open, options());
+    expect(sink.bytes.equals(AUDIO)).toBe(true);
+    expect(asked).toEqual([0, AUDIO.byteLength]);
+  });
+});
+
+describe("time and signals", () => {
+  /** One byte at a time, for ever. */
+  async function* drip(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      await systemClock.sleep(5);
+      yield Buffer.from("x");
+    }
+  }
+
+  it("ends one byte at a time by the total deadline", async () => {
+    let isDiscarded = false;
+    const discard = (): void => {
+      isDiscarded = true;
+    };
+    const { open } = script(() => ({ start: 0, totalBytes: 1_000_000, body: drip(), discard }));
+    const failure = await failureOf(downloadInto(new MemorySink(), open, options({ totalDeadlineMs: 80 })));
+    expect(failure).toMatchObject({ code: "timeout", retryable: true });
+    expect(isDiscarded).toBe(true);
+  });
+
+  it("ends waiting for an answer by the total deadline, and drops an answer that comes later", async () => {
+    let isDiscarded = false;
+    const answer = Promise.withResolvers<ContentResponse>();
+    let signal: AbortSignal | undefined;
+    const open = (_fromByte: number, given: AbortSignal): Promise<ContentResponse> => {
+      signal = given;
+      return answer.promise;
+    };
+    const failure = await failureOf(downloadInto(new MemorySink(), open, options({ totalDeadlineMs: 30 })));
+    expect([failure.code, signal?.aborted]).toEqual(["timeout", true]);
+    answer.resolve(
+      part(0, AUDIO, {
+        discard: () => {
+          isDiscarded = true;
+        },
+      }),
+    );
+    await expect.poll(() => isDiscarded).toBe(true);
+  });
+
+  it("rejects with the caller's reason, in a body and in a pause", async () => {
+    const reason = new Error("left");
+    const soon = (): AbortSignal => {
+      const controller = new AbortController();
+      setTimeout(() => controller.abort(reason), 20);
+      return controller.signal;
+    };
+    const dripping = script(() => ({ start: 0, totalBytes: 1000, body: drip(), discard: () => {} }));
+    const signal = soon();
+    await expect(downloadInto(new MemorySink(), dripping.open, options({ signal }))).rejects.toBe(reason);
+    const paused = options({ signal: soon(), pauseMs: () => 10_000 });
+    await expect(downloadInto(new MemorySink(), script(cutAt(3)).open, paused)).rejects.toBe(reason);
+    await expect(
+      downloadInto(new MemorySink(), script(rest).open, options({ signal: AbortSignal.abort(reason) })),
+    ).rejects.toBe(reason);
+  });
+
+  it("does not take a full disk for a broken connection", async () => {
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    const sink = new MemorySink();
+    sink.write = () => Promise.reject(full);
+    const { open, asked } = script(rest);
+    await expect(downloadInto(sink, open, options())).rejects.toBe(full);
+    expect(asked).toEqual([0]);
+  });
+});
+
+describe("at random", () => {
+  const size = AUDIO.byteLength;
+  const offset = fc.nat({ max: size });
+  /** What a service may do to one request. */
+  const behaviour = fc.oneof(
+    fc.record({ kind: fc.constant("cut" as const), at: offset }),
+    fc.record({ kind: fc.constant("short" as const), at: offset }),
+    fc.record({ kind: fc.constant("whole" as const), at: offset }),
+    fc.record({ kind: fc.constant("shifted" as const), at: offset }),
+    fc.record({ kind: fc.constant("surplus" as const), at: offset }),
+    fc.record({ kind: fc.constant("refused" as const), at: offset }),
+    fc.record({ kind: fc.constant("reset" as const), at: offset }),
+    fc.record({ kind: fc.constant("good" as const), at: offset }),
+  );
+
+  const respond = (from: number, kind: string, at: number, pieceBytes: number): ContentResponse => {
+    const end = Math.max(from, at);
+    const make = (start: number, bytes: Uint8Array, failure?: unknown): ContentResponse => ({
+      start,
+      totalBytes: size,
+      body: bodyOf(bytes, failure, pieceBytes),
+      discard: () => {},
+    });
+    switch (kind) {
+      case "cut":
+        return make(from, AUDIO.subarray(from, end), reset());
+      case "short":
+        return make(from, AUDIO.subarray(from, end));
+      case "whole":
+        return make(0, AUDIO.subarray(0, at), reset());
+      case "shifted":
+        return make(Math.min(at, size - 1), AUDIO.subarray(Math.min(at, size - 1)));
+      case "surplus":
+        return make(from, Buffer.concat([AUDIO.subarray(from), Buffer.from("surplus")]));
+      case "refused":
+        throw stale();
+      case "reset":
+        throw reset();
+      default:
+        return make(from, AUDIO.subarray(from));
+    }
+  };
+
+  it("yields exactly the audio, or an error, and counts no byte twice without starting over", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(behaviour, { maxLength: 12 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 0, max: 6 }),
+        async (behaviours, pieceBytes, maxBreaks) => {
+          const sink = new MemorySink();
+          let calls = 0;
+          const open = async (from: number): Promise<ContentResponse> => {
+            expect(from).toBe(sink.size);
+            const { kind, at } = behaviours[calls] ?? { kind: "good", at: 0 };
+            calls += 1;
+            return respond(from, kind, at, pieceBytes);
+          };
+          const result = await downloadInto(sink, open, options({ maxBreaks })).catch(
+            (error: unknown) => error,
+          );
+          if (result instanceof AudioError) {
+            // As many breaks as are allowed in a row never end it.
+            expect(behaviours.length).toBeGreaterThan(maxBreaks);
+            return;
+          }
+          expect(result).toEqual({ sizeBytes: size });
+          expect(sink.bytes.equals(AUDIO)).toBe(true);
+          if (sink.restarts === 0) expect(sink.writtenBytes).toBe(size);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

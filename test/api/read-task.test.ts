@@ -1,0 +1,82 @@
+/** What survives of a task whose answer breaks the contract: the money and the audio, first of all. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { readTask } from "../../src/api/read-task.ts";
+import { cleanServiceText } from "../../src/api/service-text.ts";
+import { succeededTask, task } from "./loopback.ts";
+
+const read = (body: unknown) => readTask(body, cleanServiceText);
+
+describe("a task with a bad part", () => {
+  it.each([
+    ["does not add up", { reserved_credits: 150, charged_credits: 38, refunded_credits: 100 }],
+    [
+      "charges more than was reserved",
+      { reserved_credits: 150, charged_credits: 200, refunded_credits: -50 },
+    ],
+    ["has another reservation", { reserved_credits: 300, charged_credits: 38, refunded_credits: 262 }],
+    ["has fractions", { reserved_credits: 150, charged_credits: 37.5, refunded_credits: 112.5 }],
+    ["is not settled", { reserved_credits: 150, charged_credits: null, refunded_credits: null }],
+    ["is text", "150"],
+    ["is missing", undefined],
+  ])("is kept without its billing when that %s", (_what, billing) => {
+    const found = read(succeededTask({ billing }));
+    expect(found).toMatchObject({ taskId: "task-1", status: "succeeded", billing: null, audioSeconds: 29.5 });
+    expect(found?.output).not.toBeNull();
+    expect(found?.oddities.join()).toContain("billing");
+  });
+
+  it.each([
+    ["missing", undefined],
+    ["null", null],
+    ["of an unknown format", { url: "https://x", format: "flac", sample_rate: 24000, duration: 1 }],
+    ["of an unknown rate", { url: "https://x", format: "mp3", sample_rate: 1, duration: 1 }],
+    ["without length", { url: "https://x", format: "mp3", sample_rate: 24000, duration: 0 }],
+  ])("is kept without its output when that is %s", (_what, output) => {
+    const found = read(succeededTask({ output }));
+    expect(found).toMatchObject({ status: "succeeded", output: null, billing: { charged_credits: 38 } });
+    expect(found?.oddities.join()).toContain("output");
+  });
+
+  it("keeps an output whose URL is no use, because it is never fetched", () => {
+    const found = read(succeededTask({ output: { format: "wav", sample_rate: 8000, duration: 2 } }));
+    expect(found?.output).toEqual({ format: "wav", sampleRateHz: 8000, durationSeconds: 2 });
+    expect(found?.oddities.join()).toContain("output.url");
+  });
+
+  it("is kept without its usage", () => {
+    expect(read(succeededTask({ usage: { audio_seconds: -1 } }))).toMatchObject({ audioSeconds: null });
+  });
+
+  it("is kept with another model or object", () => {
+    const found = read(task({ model: "audio-2.0", object: "speech" }));
+    expect(found).toMatchObject({ taskId: "task-1", status: "queued" });
+    expect(found?.oddities).toHaveLength(2);
+  });
+});
+
+it("cleans the error of a failed task", () => {
+  const found = read(task({ status: "failed", error: { code: "e\u202Ex", message: "bad\nnews\u0000" } }));
+  expect(found).toMatchObject({ status: "failed", error: { code: "ex", message: "bad news" }, oddities: [] });
+});
+
+it("names an error code that is nothing but invisible", () => {
+  expect(read(task({ status: "failed", error: { code: "\u200b", message: "" } }))?.error).toEqual({
+    code: "unknown",
+    message: "",
+  });
+});
+
+it("never throws, whatever the body is", () => {
+  fc.assert(
+    fc.property(
+      fc.anything(),
+      fc.constantFrom("id", "status", "billing", "output", "usage", "error"),
+      (any, key) => {
+        read(any);
+        const found = read({ ...task(), [key]: any });
+        if (key !== "id" && key !== "status") expect(found?.taskId).toBe("task-1");
+      },
+    ),
+  );
+});

@@ -1,0 +1,140 @@
+/** The tables of what is repeated, and when. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { UnsentRequest } from "../../src/api/causes.ts";
+import { backoffMs, decideCreate, decideRead, parseRetryAfter, wasNeverSent } from "../../src/api/retry.ts";
+import { AudioError, type ErrorCode, type FailureFacts } from "../../src/errors.ts";
+
+const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);
+const failure = (code: ErrorCode, facts: FailureFacts = {}): AudioError => new AudioError(code, "x", facts);
+const half = (): number => 0.5;
+
+describe("after a failed create", () => {
+  it.each<ErrorCode>([
+    "invalid_request",
+    "invalid_api_key",
+    "insufficient_credits",
+    "purchase_required",
+    "not_found",
+    "idempotency_conflict",
+    "request_too_large",
+    "not_ready",
+    "disk_full",
+  ])("%s is never repeated", (code) => {
+    expect(decideCreate(failure(code, { retryable: true }), 1, half)).toEqual({ kind: "stop" });
+  });
+
+  it.each<ErrorCode>(["network_error", "timeout", "unexpected_response"])(
+    "%s is repeated where that can help",
+    (code) => {
+      expect(decideCreate(failure(code, { retryable: true }), 1, half)).toEqual({
+        kind: "retry",
+        delayMs: 1500,
+        neverSent: false,
+      });
+      expect(decideCreate(failure(code, { retryable: false }), 1, half)).toEqual({ kind: "stop" });
+    },
+  );
+
+  it("tells whether the request was never sent", () => {
+    const unsent = failure("network_error", { retryable: true, cause: new UnsentRequest("x") });
+    expect(decideCreate(unsent, 1, half)).toMatchObject({ kind: "retry", neverSent: true });
+    expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);
+    expect(wasNeverSent(Object.assign(new Error("x"), { code: "ECONNRESET" }))).toBe(false);
+    expect(wasNeverSent(undefined)).toBe(false);
+  });
+
+  it.each<ErrorCode>(["rate_limit", "concurrency_limit"])(
+    "%s waits what the service says, or 60 s",
+    (code) => {
+      const told = failure(code, { retryAfterSeconds: 7 });
+      expect(decideCreate(told, 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 7 });
+      expect(decideCreate(failure(code), 1, half)).toEqual({ kind: "limited", retryAfterSeconds: 60 });
+    },
+  );
+
+  it.each<ErrorCode>(["api_unavailable", "temporarily_unavailable"])("%s waits, longer each time", (code) => {
+    expect(decideCreate(failure(code), 1, half)).toEqual({ kind: "unavailable", delayMs: 1500 });
+    expect(decideCreate(failure(code), 3, half)).toEqual({ kind: "unavailable", delayMs: 4500 });
+    const told = failure(code, { retryAfterSeconds: 20 });
+    expect(decideCreate(told, 1, half)).toEqual({ kind: "unavailable", delayMs: 20_000 });
+  });
+});
+
+describe("after a failed query or download", () => {
+  it.each<ErrorCode>(["invalid_api_key", "not_found"])("%s stops", (code) => {
+    expect(decideRead(failure(code), 1, half)).toEqual({ kind: "stop" });
+  });
+
+  it("not_ready goes back to watching", () => {
+    expect(decideRead(failure("not_ready"), 1, half)).toEqual({ kind: "not_ready" });
+  });
+
+  it("a limit and a break are as for a create", () => {
+    expect(decideRead(failure("rate_limit"), 1, half).kind).toBe("limited");
+    expect(decideRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
+  });
+});
+
+it("backs off between 1 s and 30 s, whatever the attempt", () => {
+  fc.assert(
+    fc.property(
+      fc.nat(),
+      fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      (attempt, chance) => {
+        const delayMs = backoffMs(attempt, () => chance);
+        expect(delayMs).toBeGreaterThanOrEqual(1000);
+        expect(delayMs).toBeLessThanOrEqual(30_000);
+      },
+    ),
+  );
+});
+
+describe("Retry-After", () => {
+  it.each([
+    ["60", 60],
+    ["0", 0],
+    [" 5 ", 5],
+    ["601", 600],
+    ["99999999999999999999", 600],
+    [new Date(NOW + 30_000).toUTCString(), 30],
+    ["Thu, 15 Jan 2026 12:02:00 GMT", 120],
+    ["Thursday, 15-Jan-26 12:02:00 GMT", 120],
+    ["Thu Jan 15 12:02:00 2026", 120],
+    [new Date(NOW + 86_400_000).toUTCString(), 600],
+    [new Date(NOW - 1000).toUTCString(), 60],
+    ["-5", 60],
+    ["1.5", 60],
+    ["1e3", 60],
+    ["0x10", 60],
+    ["soon", 60],
+    ["", 60],
+    ["60, 60", 60],
+    [undefined, 60],
+  ])("of %j counts as %i s", (header, seconds) => {
+    expect(parseRetryAfter(header, NOW)).toBe(seconds);
+  });
+
+  it("is always a number from 0 to 600", () => {
+    const anything = fc.oneof(
+      fc.string({ unit: "binary" }),
+      fc.integer().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    );
+    fc.assert(
+      fc.property(anything, (header) => {
+        const seconds = parseRetryAfter(header, NOW);
+        expect(seconds).toBeGreaterThanOrEqual(0);
+        expect(seconds).toBeLessThanOrEqual(600);
+      }),
+    );
+  });
+
+  it("round-trips every date within the cap", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 600 }), (seconds) => {
+        expect(parseRetryAfter(new Date(NOW + seconds * 1000).toUTCString(), NOW)).toBe(seconds);
+      }),
+    );
+  });
+});

@@ -1,0 +1,211 @@
+/** Which names are refused, and what an accepted or invented one becomes. */
+import { createHash } from "node:crypto";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import fc from "fast-check";
+import { afterEach, describe, expect, it } from "vitest";
+import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
+import { AudioError } from "../../src/errors.ts";
+import { audioFileName, checkFileName, numberedName, unsoundName } from "../../src/files/file-name.ts";
+import { newFolder, removeFolders } from "./folders.ts";
+
+afterEach(removeFolders);
+
+function refusal(name: string): AudioError {
+  try {
+    checkFileName(name);
+  } catch (error) {
+    if (error instanceof AudioError) return error;
+    throw error;
+  }
+  throw new Error(`${JSON.stringify(name)} was accepted`);
+}
+
+describe("a name that is refused", () => {
+  it.each([
+    ["", "empty"],
+    ["../x", "plain name"],
+    ["..", "dot"],
+    [".", "dot"],
+    ["/etc/passwd", "plain name"],
+    ["C:\\x", "plain name"],
+    ["a/b", "plain name"],
+    ["a\\b", "plain name"],
+    [".bashrc", "start with a dot"],
+    ["x:evil", "colon"],
+    ["x:$DATA", "colon"],
+    ["CON.mp3", "device"],
+    ["con", "device"],
+    ["nul.tar.gz", "device"],
+    ["COM1.mp3", "device"],
+    ["LPT9", "device"],
+    ["lpt0.wav", "device"],
+    ["COM\u00b9.mp3", "device"],
+    ["aux .mp3", "device"],
+    ["CONOUT$", "device"],
+    ["name.", "end with a dot"],
+    ["name ", "end with a dot"],
+    ["name. .", "end with a dot"],
+    ["a".repeat(300), "at most 120 characters"],
+    ["a".repeat(121), "at most 120 characters"],
+    ["你".repeat(83), "bytes of UTF-8"],
+    ["👋".repeat(120), "bytes of UTF-8"],
+    ["a\u0000b", "control"],
+    ["a\nb", "control"],
+    ["a\u007f", "control"],
+    ["a\u0085b", "control"],
+    ["mp3.\u202Eexe", "invisible"],
+    ["a\u2066b", "invisible"],
+    ["a\u200bb", "invisible"],
+    ["a\ufeff", "invisible"],
+    ["a\u2028b", "invisible"],
+    ["a\u3164b", "invisible"],
+    ["a\u{E0041}", "invisible"],
+    ["a\ud800", "surrogate"],
+    ["what?", "any of"],
+    ["a*", "any of"],
+    ["<a>", "any of"],
+    ['"a"', "any of"],
+    ["a|b", "any of"],
+    ["\u3000", "white space"],
+    ["\u3000.mp3", "white space"],
+  ])("%j, naming the rule", (name, rule) => {
+    const failure = refusal(name);
+    expect(failure.code).toBe("invalid_file_name");
+    expect(failure.message).toContain(rule);
+    expect(failure.message).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u);
+    expect(failure.message.length).toBeLessThan(400);
+  });
+});
+
+describe("a name that is accepted", () => {
+  it.each([
+    "chapter 1",
+    "Kapitel 1 – Größe",
+    "第一章",
+    "глава",
+    "❤️ story",
+    "👋",
+    "v1.2",
+    "console",
+    "comet1",
+    "com10",
+    "null",
+    "a'b (c) [d] {e} & f, g; h!",
+    "-rf",
+    "a".repeat(120),
+    `${"a".repeat(120)}.mp3`,
+    "你".repeat(82),
+  ])("%j", (name) => {
+    expect(() => checkFileName(name)).not.toThrow();
+  });
+
+  it.each([
+    ["story", "mp3", "story.mp3"],
+    ["story.mp3", "mp3", "story.mp3"],
+    ["story.MP3", "mp3", "story.mp3"],
+    ["story.mp3", "wav", "story.mp3.wav"],
+    ["story.ogg", "ogg_opus", "story.ogg"],
+    ["v1.2", "pcm", "v1.2.pcm"],
+    ["story.mp3.mp3", "mp3", "story.mp3.mp3"],
+    ["a".repeat(120), "mp3", `${"a".repeat(120)}.mp3`],
+    [`${"a".repeat(120)}.mp3`, "mp3", `${"a".repeat(120)}.mp3`],
+  ] as const)("%j as %s is saved as %j", (name, format, expected) => {
+    expect(audioFileName(name, format, "a prompt", "task-1")).toBe(expected);
+  });
+
+  it("counts an ending that is not the format's toward its length", () => {
+    const name = `${"a".repeat(118)}.wav`;
+    expect(() => audioFileName(name, "wav", null, "t")).not.toThrow();
+    expect(() => audioFileName(name, "mp3", null, "t")).toThrow(AudioError);
+  });
+});
+
+describe("a name of our own", () => {
+  it.each([
+    ["Hello there, you!", "task-1", "Hello-there-you-task-1.mp3"],
+    ["  Crème brûlée\n", "t", "Creme-brulee-t.mp3"],
+    ["你好", "t", "audio-t.mp3"],
+    [null, "t", "audio-t.mp3"],
+    ["../../etc/passwd", "t", "etc-passwd-t.mp3"],
+    ["CON", "nul", "CON-nul.mp3"],
+    ["a", "id.with:odd_ones", "a-id-with-odd-ones.mp3"],
+    ["x".repeat(2000), "t", `${"x".repeat(40)}-t.mp3`],
+  ])("from the prompt %j and the id %j", (prompt, taskId, expected) => {
+    expect(audioFileName(null, "mp3", prompt, taskId)).toBe(expected);
+  });
+
+  it("shortens an id over 40 characters to its first 24 and 8 of its hash", () => {
+    const short = "a".repeat(40);
+    const long = "b".repeat(41);
+    const digest = createHash("sha256").update(long).digest("hex").slice(0, 8);
+    expect(audioFileName(null, "wav", "p", short)).toBe(`p-${short}.wav`);
+    expect(audioFileName(null, "wav", "p", long)).toBe(`p-${"b".repeat(24)}-${digest}.wav`);
+  });
+
+  it("is plain, short and acceptable, whatever the prompt and the id are", () => {
+    const ids = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$/);
+    const prompts = fc.option(fc.string({ unit: "binary", maxLength: 400 }));
+    fc.assert(
+      fc.property(prompts, ids, fc.constantFrom(...OUTPUT_FORMATS), (prompt, taskId, format) => {
+        const name = audioFileName(null, format, prompt, taskId);
+        expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9-]*\.(mp3|wav|pcm|ogg)$/);
+        expect(name.length).toBeLessThanOrEqual(100);
+        checkFileName(name);
+      }),
+    );
+  });
+});
+
+it("numbers a name before its extension, and keeps bytes of no format as .bin", () => {
+  expect(["a.b.mp3", "a.mp3"].map((name) => numberedName(name, 2))).toEqual(["a.b-2.mp3", "a-2.mp3"]);
+  expect(numberedName("a.mp3", 1)).toBe("a.mp3");
+  expect(unsoundName("a.b.mp3")).toBe("a.b.bin");
+});
+
+it("accepts only names that a real folder holds as they are, with every suffix that may be added", () => {
+  const root = newFolder();
+  const hostile = fc.constantFrom(
+    "/",
+    "\\",
+    "..",
+    ".",
+    ":",
+    " ",
+    "CON",
+    "nul",
+    "\u0000",
+    "\u202e",
+    "é",
+    "👋",
+    ".mp3",
+  );
+  const piece = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 60 }),
+    hostile,
+    fc.string({ maxLength: 130 }),
+  );
+  const names = fc.array(piece, { minLength: 1, maxLength: 3 }).map((pieces) => pieces.join(""));
+  let accepted = 0;
+  fc.assert(
+    fc.property(names, fc.constantFrom(...OUTPUT_FORMATS), (name, format) => {
+      let saved: string;
+      try {
+        saved = audioFileName(name, format, null, "t");
+      } catch (error) {
+        expect(error).toMatchObject({ code: "invalid_file_name" });
+        return;
+      }
+      accepted += 1;
+      for (const used of [saved, numberedName(saved, 999), unsoundName(saved)]) {
+        const path = join(root, used);
+        expect([dirname(path), basename(path)]).toEqual([root, used]);
+        writeFileSync(path, "", { flag: "wx" });
+        expect(readdirSync(root)).toEqual([used]);
+        rmSync(path);
+      }
+    }),
+    { numRuns: 600 },
+  );
+  expect(accepted).toBeGreaterThan(50);
+});

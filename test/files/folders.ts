@@ -1,0 +1,78 @@
+/** Owns the real folders of tests, and file systems that are small, read-only or somebody else's. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type OutputFolder, openOutputFolder } from "../../src/files/output-folder.ts";
+
+const cleanups: (() => void)[] = [];
+
+/** To be called in `afterEach`. */
+export function removeFolders(): void {
+  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
+}
+
+export function newFolder(): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), "files-test-")));
+  // Others may look in, so that an ordinary user meets the fault of the test and not this folder.
+  chmodSync(path, 0o755);
+  cleanups.push(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** An existing output folder. */
+export async function newOutputFolder(): Promise<OutputFolder> {
+  return await openOutputFolder(newFolder());
+}
+
+function mountTmpfs(path: string, options: string): boolean {
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", path], { stdio: "ignore" });
+    cleanups.push(() => execFileSync("umount", ["-l", path], { stdio: "ignore" }));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function canMount(): boolean {
+  const path = mkdtempSync(join(tmpdir(), "mount-test-"));
+  const isMounted = mountTmpfs(path, "size=64k");
+  removeFolders();
+  rmSync(path, { recursive: true, force: true });
+  return isMounted;
+}
+
+/** Whether this process may mount file systems (root outside of a tight container). */
+export const MAY_MOUNT: boolean = process.platform === "linux" && canMount();
+
+/** A folder on a file system of its own. */
+export function mountedFolder(options: string): string {
+  const path = newFolder();
+  if (!mountTmpfs(path, options)) throw new Error("cannot mount");
+  return path;
+}
+
+/** Runs something as a user who is not root, for whom permissions count. */
+export async function asOrdinaryUser<T>(action: () => Promise<T>): Promise<T> {
+  if (process.geteuid?.() !== 0 || process.seteuid === undefined) return await action();
+  process.seteuid(65534);
+  try {
+    return await action();
+  } finally {
+    process.seteuid(0);
+  }
+}
+
+/** A folder that nobody may write to. */
+export function readOnlyFolder(): string {
+  const path = newFolder();
+  chmodSync(path, 0o555);
+  return path;
+}
+
+/** What is in a folder, hidden files too, sorted. */
+export async function listing(path: string): Promise<string[]> {
+  return (await readdir(path)).sort();
+}

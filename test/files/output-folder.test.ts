@@ -1,0 +1,151 @@
+/** The output folder: made when missing, really written to, resolved once. */
+import { chmodSync, mkdirSync, renameSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { openOutputFolder } from "../../src/files/output-folder.ts";
+import { failureOf } from "../api/failure.ts";
+import {
+  asOrdinaryUser,
+  listing,
+  MAY_MOUNT,
+  mountedFolder,
+  newFolder,
+  readOnlyFolder,
+  removeFolders,
+} from "./folders.ts";
+
+afterEach(removeFolders);
+
+describe("an output folder", () => {
+  it("is made with all its parents, for its owner alone", async () => {
+    const path = join(newFolder(), "a", "b", "c");
+    const folder = await openOutputFolder(path);
+    expect(folder.root).toBe(path);
+    await folder.ensureWritable();
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+    expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
+    expect(await listing(path)).toEqual([]);
+  });
+
+  it("keeps the mode that it has, and what is in it", async () => {
+    const path = newFolder();
+    chmodSync(path, 0o755);
+    writeFileSync(join(path, "mine.txt"), "mine");
+    await (await openOutputFolder(path)).ensureWritable();
+    expect(statSync(path).mode & 0o777).toBe(0o755);
+    expect(await listing(path)).toEqual(["mine.txt"]);
+  });
+
+  it("that is a symbolic link is the person's choice: its real path is used", async () => {
+    const real = newFolder();
+    const link = join(newFolder(), "link");
+    symlinkSync(real, link);
+    const folder = await openOutputFolder(link);
+    expect(folder.root).toBe(real);
+    await folder.ensureWritable();
+    expect(folder.place).toBe((await openOutputFolder(real)).place);
+  });
+
+  it("below a symbolic link is resolved before it exists", async () => {
+    const real = newFolder();
+    const link = join(newFolder(), "link");
+    symlinkSync(real, link);
+    const folder = await openOutputFolder(join(link, "new", "er"));
+    expect(folder.root).toBe(join(real, "new", "er"));
+    await folder.ensureWritable();
+    expect(await listing(join(real, "new"))).toEqual(["er"]);
+  });
+
+  it("has a place of its own that tells neither path nor host", async () => {
+    const [one, two] = [newFolder(), newFolder()];
+    const places = await Promise.all(
+      [one, one, two].map(async (path) => (await openOutputFolder(path)).place),
+    );
+    expect(places[0]).toBe(places[1]);
+    expect(places[0]).not.toBe(places[2]);
+    expect(places[0]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  it("that was exchanged for a symbolic link later is not written to", async () => {
+    const base = newFolder();
+    const elsewhere = newFolder();
+    const path = join(base, "out");
+    mkdirSync(path);
+    const folder = await openOutputFolder(path);
+    renameSync(path, join(base, "moved"));
+    symlinkSync(elsewhere, path);
+    expect((await failureOf(folder.ensureWritable())).code).toBe("output_not_writable");
+    expect(await listing(elsewhere)).toEqual([]);
+  });
+});
+
+describe("a folder that cannot be used is output_not_writable, with the reason", () => {
+  const reasonOf = async (path: string): Promise<string> => {
+    const folder = await openOutputFolder(path);
+    const failure = await failureOf(asOrdinaryUser(() => folder.ensureWritable()));
+    expect(failure).toMatchObject({ code: "output_not_writable", retryable: false });
+    return failure.message;
+  };
+
+  it("when it may not be written to", async () => {
+    expect(await reasonOf(readOnlyFolder())).toContain("no permission");
+  });
+
+  it("when it may not be made", async () => {
+    expect(await reasonOf(join(readOnlyFolder(), "a", "b"))).toContain("no permission");
+  });
+
+  it("when it is a file, or below one", async () => {
+    const file = join(newFolder(), "file");
+    writeFileSync(file, "");
+    expect(await reasonOf(file)).toContain("not a folder");
+    expect(await reasonOf(join(file, "a"))).toContain("not a folder");
+  });
+
+  it("when it is a symbolic link to nothing or to itself", async () => {
+    const base = newFolder();
+    symlinkSync(join(base, "nowhere", "at all"), join(base, "dangling"));
+    symlinkSync(join(base, "loop"), join(base, "loop"));
+    await reasonOf(join(base, "dangling"));
+    await reasonOf(join(base, "loop"));
+  });
+
+  it.skipIf(process.platform !== "linux")("when it is in /proc, without hanging", async () => {
+    await reasonOf("/proc/no/such/folder");
+  });
+
+  it.skipIf(!MAY_MOUNT)("when its file system is read-only", async () => {
+    expect(await reasonOf(mountedFolder("ro,size=64k"))).toContain("read-only");
+  });
+});
+
+it.skipIf(!MAY_MOUNT)("is disk_full when nothing more fits, and leaves nothing behind", async () => {
+  const path = mountedFolder("size=64k");
+  writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
+  const failure = await failureOf((await openOutputFolder(path)).ensureWritable());
+  expect(failure.code).toBe("disk_full");
+  expect(await listing(path)).toEqual(["filler"]);
+});
+
+describe("sweeping", () => {
+  it("removes old temporary files of ours and nothing else", async () => {
+    const path = newFolder();
+    const outside = join(newFolder(), "outside");
+    writeFileSync(outside, "");
+    const ours = (letter: string): string => `.audio-generation-${letter.repeat(24)}.part`;
+    const names = [ours("a"), ours("b"), ".audio-generation-x.part", "story.mp3", `${ours("c")}.mp3`];
+    for (const name of names) writeFileSync(join(path, name), "");
+    symlinkSync(outside, join(path, ours("d")));
+    mkdirSync(join(path, ours("e")));
+    const yesterday = Date.now() / 1000 - 86_400;
+    for (const name of names) if (name !== ours("b")) utimesSync(join(path, name), yesterday, yesterday);
+    await (await openOutputFolder(path)).sweepStaleTemporaryFiles();
+    expect(await listing(path)).toEqual(
+      [...names.filter((name) => name !== ours("a")), ours("d"), ours("e")].sort(),
+    );
+  });
+
+  it("does not mind a folder that is not there", async () => {
+    await (await openOutputFolder(join(newFolder(), "none"))).sweepStaleTemporaryFiles();
+  });
+});

@@ -1,0 +1,360 @@
+/** Saving: whole under its name, or not at all. */
+import { execFile, spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, describe, expect, it } from "vitest";
+import type { ByteSink } from "../../src/api/download.ts";
+import { AudioError } from "../../src/errors.ts";
+import type { OutputFolder } from "../../src/files/output-folder.ts";
+import { openOutputFolder } from "../../src/files/output-folder.ts";
+import { type SaveRequest, saveAudio } from "../../src/files/save-audio.ts";
+import { failureOf } from "../api/failure.ts";
+import {
+  asOrdinaryUser,
+  listing,
+  MAY_MOUNT,
+  mountedFolder,
+  newFolder,
+  newOutputFolder,
+  readOnlyFolder,
+  removeFolders,
+} from "./folders.ts";
+
+afterEach(removeFolders);
+
+const AUDIO = Buffer.concat([Buffer.from("ID3"), randomBytes(100_000)]);
+const OTHER = Buffer.concat([Buffer.from("ID3"), randomBytes(5000)]);
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const clock = { wallMs: () => 1_700_000_000_000 };
+
+const bringing =
+  (bytes: Uint8Array, pieceBytes = 7000) =>
+  async (sink: ByteSink): Promise<void> => {
+    for (let at = 0; at < bytes.byteLength; at += pieceBytes) {
+      await sink.write(bytes.subarray(at, at + pieceBytes));
+    }
+  };
+
+function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): SaveRequest {
+  return {
+    folder,
+    fileName: "story.mp3",
+    nameIsGiven: true,
+    format: "mp3",
+    download: bringing(AUDIO),
+    clock,
+    ...changes,
+  };
+}
+
+/** As file systems without hard links answer. */
+const noLinks = (): Promise<void> =>
+  Promise.reject(Object.assign(new Error("no links"), { code: "EPERM", syscall: "link" }));
+
+describe("saved audio", () => {
+  it("is whole, hashed, readable and alone", async () => {
+    const folder = await newOutputFolder();
+    const file = await saveAudio(request(folder));
+    expect(file).toEqual({
+      place: folder.place,
+      path: join(folder.root, "story.mp3"),
+      sizeBytes: AUDIO.byteLength,
+      sha256: sha256(AUDIO),
+      savedAtMs: 1_700_000_000_000,
+      isSound: true,
+    });
+    expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
+    expect(statSync(file.path).mode & 0o777).toBe(0o644 & ~process.umask());
+    expect(statSync(file.path).nlink).toBe(1);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("forgets what came before a restart", async () => {
+    const folder = await newOutputFolder();
+    const download = async (sink: ByteSink): Promise<void> => {
+      await bringing(OTHER)(sink);
+      await sink.restart();
+      expect(sink.size).toBe(0);
+      await bringing(AUDIO, 101)(sink);
+      expect(sink.size).toBe(AUDIO.byteLength);
+    };
+    const file = await saveAudio(request(folder, { download }));
+    expect(file.sha256).toBe(sha256(AUDIO));
+    expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
+  });
+
+  it("grows in a hidden file that only its owner can read", async () => {
+    const folder = await newOutputFolder();
+    let during: string[] = [];
+    let mode = 0;
+    const download = async (sink: ByteSink): Promise<void> => {
+      await sink.write(AUDIO);
+      during = await listing(folder.root);
+      mode = statSync(join(folder.root, during[0] ?? "")).mode & 0o777;
+    };
+    await saveAudio(request(folder, { download }));
+    expect(during).toEqual([expect.stringMatching(/^\.audio-generation-[0-9a-f]{24}\.part$/)]);
+    expect(mode).toBe(0o600);
+  });
+
+  it("makes a folder that was removed in the meantime again", async () => {
+    const folder = await openOutputFolder(join(newFolder(), "new"));
+    expect((await saveAudio(request(folder))).path).toBe(join(folder.root, "story.mp3"));
+  });
+});
+
+describe.each([
+  ["with hard links", undefined],
+  ["without hard links", noLinks],
+])("a name that is taken, on a file system %s", (_what, makeLink) => {
+  const save = (folder: OutputFolder, changes: Partial<SaveRequest> = {}) =>
+    saveAudio(request(folder, { ...changes, ...(makeLink === undefined ? {} : { makeLink }) }));
+
+  it("is published when it is free", async () => {
+    const folder = await newOutputFolder();
+    const file = await save(folder);
+    expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("is file_exists when the caller gave it, and nothing is overwritten", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), OTHER);
+    const failure = await failureOf(save(folder));
+    expect(failure.code).toBe("file_exists");
+    expect(failure.message).toContain("story.mp3");
+    expect(readFileSync(join(folder.root, "story.mp3")).equals(OTHER)).toBe(true);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("is followed by the next free one when nobody gave it", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), OTHER);
+    mkdirSync(join(folder.root, "story-2.mp3"));
+    const file = await save(folder, { nameIsGiven: false });
+    expect(file.path).toBe(join(folder.root, "story-3.mp3"));
+    expect(await listing(folder.root)).toEqual(["story-2.mp3", "story-3.mp3", "story.mp3"]);
+  });
+
+  it.each([true, false])("is adopted when it holds the very same bytes (given: %s)", async (nameIsGiven) => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), AUDIO);
+    const inode = statSync(join(folder.root, "story.mp3")).ino;
+    const file = await save(folder, { nameIsGiven });
+    expect(file).toMatchObject({ path: join(folder.root, "story.mp3"), sha256: sha256(AUDIO) });
+    expect(statSync(file.path).ino).toBe(inode);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("is not adopted through a symbolic link out of the folder, nor written through it", async () => {
+    const folder = await newOutputFolder();
+    const outside = join(newFolder(), "outside.mp3");
+    writeFileSync(outside, AUDIO);
+    symlinkSync(outside, join(folder.root, "story.mp3"));
+    expect((await failureOf(save(folder))).code).toBe("file_exists");
+    symlinkSync(join(newFolder(), "dangling"), join(folder.root, "story-2.mp3"));
+    const file = await save(folder, { nameIsGiven: false });
+    expect(file.path).toBe(join(folder.root, "story-3.mp3"));
+    expect(lstatSync(file.path).isFile()).toBe(true);
+    expect(readFileSync(outside).equals(AUDIO)).toBe(true);
+  });
+
+  it("goes to exactly one of many who want it at once", async () => {
+    const folder = await newOutputFolder();
+    const each = Array.from({ length: 12 }, (_, index) =>
+      Buffer.concat([AUDIO, Buffer.from(`take ${index}`)]),
+    );
+    const given = await Promise.allSettled(each.map((bytes) => save(folder, { download: bringing(bytes) })));
+    expect(given.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    const free = await Promise.all(
+      each.map((bytes) => save(folder, { download: bringing(bytes), nameIsGiven: false })),
+    );
+    // One of them is the file that is there already.
+    expect(new Set(free.map(({ path }) => path)).size).toBe(12);
+    for (const file of free) expect(sha256(readFileSync(file.path))).toBe(file.sha256);
+    expect(await listing(folder.root)).toHaveLength(12);
+  });
+
+  it("never shows half a file", async () => {
+    const folder = await newOutputFolder();
+    const path = join(folder.root, "story.mp3");
+    const sizes = new Set<number>();
+    let isDone = false;
+    const watching = (async () => {
+      while (!isDone) {
+        const stats = await import("node:fs/promises").then(({ stat }) => stat(path).catch(() => null));
+        if (stats !== null) sizes.add(stats.size);
+      }
+    })();
+    for (let round = 0; round < 20; round += 1) {
+      await save(folder);
+      await new Promise(setImmediate);
+      unlinkSync(path);
+    }
+    isDone = true;
+    await watching;
+    // Without links, an empty file holds the name for the blink before the whole one takes its place.
+    for (const size of sizes) expect([0, AUDIO.byteLength]).toContain(size);
+    if (makeLink === undefined) expect([...sizes].filter((size) => size === 0)).toEqual([]);
+  });
+});
+
+describe("audio that does not look like its format", () => {
+  it.each(["mp3", "wav", "ogg_opus"] as const)(
+    "is kept as .bin, because it was paid for (%s)",
+    async (format) => {
+      const folder = await newOutputFolder();
+      const bytes = Buffer.from("<html>not audio</html>");
+      const changes = { format, fileName: "story.ext", download: bringing(bytes) };
+      const file = await saveAudio(request(folder, changes));
+      expect(file).toMatchObject({ path: join(folder.root, "story.bin"), isSound: false });
+      expect(readFileSync(file.path).equals(bytes)).toBe(true);
+    },
+  );
+
+  it("finds a name of its own even when the given one is taken", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.bin"), "else");
+    const file = await saveAudio(request(folder, { download: bringing(Buffer.from("no audio")) }));
+    expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), isSound: false });
+  });
+
+  it("cannot be told for pcm, except when it is empty", async () => {
+    const folder = await newOutputFolder();
+    const pcm = { format: "pcm", fileName: "story.pcm" } as const;
+    const file = await saveAudio(request(folder, { ...pcm, download: bringing(Buffer.from([1, 2])) }));
+    expect(file).toMatchObject({ path: join(folder.root, "story.pcm"), isSound: true });
+    const empty = await saveAudio(request(folder, { ...pcm, download: async () => {} }));
+    expect(empty).toMatchObject({ path: join(folder.root, "story.bin"), isSound: false });
+  });
+});
+
+describe("a failure", () => {
+  it("of the download is passed on, and nothing is left", async () => {
+    const folder = await newOutputFolder();
+    const failure = new AudioError("network_error", "broken", { retryable: true });
+    const download = async (sink: ByteSink): Promise<void> => {
+      await sink.write(AUDIO);
+      throw failure;
+    };
+    await expect(saveAudio(request(folder, { download }))).rejects.toBe(failure);
+    expect(await listing(folder.root)).toEqual([]);
+  });
+
+  it("of somebody else's connection is not taken for one of the folder", async () => {
+    const refused = Object.assign(new Error("refused"), { code: "EACCES", syscall: "connect" });
+    const download = (): Promise<void> => Promise.reject(refused);
+    await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(refused);
+  });
+
+  it("to write is output_not_writable", async () => {
+    const folder = await openOutputFolder(readOnlyFolder());
+    const failure = await failureOf(asOrdinaryUser(() => saveAudio(request(folder))));
+    expect(failure.code).toBe("output_not_writable");
+  });
+
+  it("by a symbolic link in the place of the folder, swapped in while it was written, publishes nothing", async () => {
+    const base = newFolder();
+    const elsewhere = newFolder();
+    const path = join(base, "out");
+    mkdirSync(path);
+    const folder = await openOutputFolder(path);
+    const download = async (sink: ByteSink): Promise<void> => {
+      await sink.write(AUDIO);
+      renameSync(path, join(base, "moved"));
+      symlinkSync(elsewhere, path);
+    };
+    expect((await failureOf(saveAudio(request(folder, { download })))).code).toBe("output_not_writable");
+    expect(await listing(elsewhere)).toEqual([]);
+  });
+
+  it("by a symbolic link in the place of the temporary file publishes nothing", async () => {
+    const folder = await newOutputFolder();
+    const outside = join(newFolder(), "secret");
+    writeFileSync(outside, "ID3 secret");
+    const download = async (sink: ByteSink): Promise<void> => {
+      await sink.write(AUDIO);
+      const [name = ""] = await listing(folder.root);
+      unlinkSync(join(folder.root, name));
+      symlinkSync(outside, join(folder.root, name));
+    };
+    expect((await failureOf(saveAudio(request(folder, { download })))).code).toBe("output_not_writable");
+    expect(await listing(folder.root)).toEqual([]);
+    expect(readFileSync(outside, "utf8")).toBe("ID3 secret");
+  });
+
+  it.skipIf(!MAY_MOUNT)("of a full disk is disk_full, and nothing is left", async () => {
+    const folder = await openOutputFolder(mountedFolder("size=64k"));
+    const failure = await failureOf(saveAudio(request(folder)));
+    expect(failure).toMatchObject({ code: "disk_full", retryable: false });
+    expect(failure.message).toContain(folder.root);
+    expect(await listing(folder.root)).toEqual([]);
+  });
+});
+
+const CHILD = `
+  const { openOutputFolder } = await import(process.argv[1]);
+  const { saveAudio } = await import(process.argv[2]);
+  const folder = await openOutputFolder(process.argv[3]);
+  const piece = Buffer.alloc(16384, "ID3");
+  const download = async (sink) => {
+    for (let n = 0; n < 16; n += 1) await sink.write(piece);
+    console.log("written");
+    if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
+  };
+  const request = { folder, fileName: "a.mp3", nameIsGiven: true, format: "mp3", download, clock: Date };
+  await saveAudio(request).catch((error) => console.log(error.code));
+`;
+const source = (name: string): string => new URL(`../../src/files/${name}`, import.meta.url).href;
+const childArguments = (folder: string, mode: string): string[] => [
+  "--input-type=module",
+  "--eval",
+  CHILD,
+  source("output-folder.ts"),
+  source("save-audio.ts"),
+  folder,
+  mode,
+];
+
+it.skipIf(process.platform === "win32")(
+  "is disk_full at a limit on file sizes, and nothing is left",
+  async () => {
+    const folder = newFolder();
+    const command = ['ulimit -f 32; exec "$0" "$@"', process.execPath, ...childArguments(folder, "write")];
+    const { stdout } = await promisify(execFile)("/bin/bash", ["-c", ...command]);
+    expect(stdout.trim()).toBe("disk_full");
+    expect(await listing(folder)).toEqual([]);
+  },
+);
+
+it("leaves no file under the name when the process is killed, and the rest is swept", async () => {
+  const path = newFolder();
+  const child = spawn(process.execPath, childArguments(path, "hang"), {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await new Promise((resolve) => child.stdout.once("data", resolve));
+  const exited = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  await exited;
+  const [left = "", ...others] = await listing(path);
+  expect([others, left.endsWith(".part")]).toEqual([[], true]);
+  const folder = await openOutputFolder(path);
+  await folder.sweepStaleTemporaryFiles();
+  expect(await listing(path)).toEqual([left]);
+  utimesSync(join(path, left), 0, 0);
+  await folder.sweepStaleTemporaryFiles();
+  expect(await listing(path)).toEqual([]);
+  expect((await saveAudio(request(folder))).path).toBe(join(path, "story.mp3"));
+});

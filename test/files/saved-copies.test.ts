@@ -1,0 +1,165 @@
+/** Audio that was saved earlier: believed only after another look. */
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { OutputFolder } from "../../src/files/output-folder.ts";
+import { isIntact, nameAgain, precheckFileName, readSaved, saveAudio } from "../../src/files/save-audio.ts";
+import type { SavedFile } from "../../src/files/saved-file.ts";
+import { failureOf } from "../api/failure.ts";
+import { listing, newFolder, newOutputFolder, removeFolders } from "./folders.ts";
+
+afterEach(removeFolders);
+
+const AUDIO = Buffer.concat([Buffer.from("ID3"), randomBytes(50_000)]);
+
+async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; file: SavedFile }> {
+  const folder = await newOutputFolder();
+  const file = await saveAudio({
+    folder,
+    fileName: "story.mp3",
+    nameIsGiven: true,
+    format: "mp3",
+    download: (sink) => sink.write(bytes),
+    clock: { wallMs: () => 0 },
+  });
+  return { folder, file };
+}
+
+/** What may have happened to a file since; each makes it another one. */
+const CHANGES: ReadonlyArray<readonly [string, (path: string) => void]> = [
+  ["is gone", unlinkSync],
+  ["was cut", (path) => writeFileSync(path, AUDIO.subarray(0, 100))],
+  ["has other bytes of the same length", (path) => writeFileSync(path, Buffer.alloc(AUDIO.byteLength, 1))],
+  [
+    "is a folder now",
+    (path) => {
+      unlinkSync(path);
+      mkdirSync(path);
+    },
+  ],
+  [
+    "is a symbolic link to the same bytes elsewhere",
+    (path) => {
+      const elsewhere = join(newFolder(), "same.mp3");
+      writeFileSync(elsewhere, AUDIO);
+      unlinkSync(path);
+      symlinkSync(elsewhere, path);
+    },
+  ],
+  [
+    "is a symbolic link to the same bytes beside it",
+    (path) => {
+      renameSync(path, `${path}.moved`);
+      symlinkSync(`${path}.moved`, path);
+    },
+  ],
+  [
+    "is a pipe now, without hanging",
+    (path) => {
+      unlinkSync(path);
+      execFileSync("mkfifo", [path]);
+    },
+  ],
+];
+
+describe("a saved file", () => {
+  it("is intact as it was saved", async () => {
+    const { folder, file } = await saved();
+    expect(await isIntact(file, folder.root)).toBe(true);
+    expect(Buffer.from(await readSaved(file, folder.root, 1_000_000)).equals(AUDIO)).toBe(true);
+  });
+
+  it.each(CHANGES)("is neither intact nor read nor named again when it %s", async (_what, change) => {
+    const { folder, file } = await saved();
+    change(file.path);
+    expect(await isIntact(file, folder.root)).toBe(false);
+    expect((await failureOf(readSaved(file, folder.root, 1_000_000))).code).toBe("not_found");
+    expect((await failureOf(nameAgain(file, folder, "other.mp3"))).code).toBe("not_found");
+    expect(await listing(folder.root)).not.toContain("other.mp3");
+  });
+
+  it("is not believed outside of the root", async () => {
+    const { file } = await saved();
+    const other = newFolder();
+    expect(await isIntact(file, other)).toBe(false);
+    expect(await isIntact(file, `${file.path.slice(0, -"/story.mp3".length)}x`)).toBe(false);
+    expect((await failureOf(readSaved(file, other, 1_000_000))).code).toBe("not_found");
+  });
+
+  it("is not believed through a folder that is a symbolic link out of the root", async () => {
+    const { folder, file } = await saved();
+    const other = newFolder();
+    symlinkSync(folder.root, join(other, "link"));
+    expect(await isIntact({ ...file, path: join(other, "link", "story.mp3") }, other)).toBe(false);
+  });
+
+  it("is too_large to read over the limit", async () => {
+    const { folder, file } = await saved();
+    const failure = await failureOf(readSaved(file, folder.root, AUDIO.byteLength - 1));
+    expect(failure.code).toBe("too_large");
+    expect(failure.message).toContain(file.path);
+    await readSaved(file, folder.root, AUDIO.byteLength);
+  });
+});
+
+describe("a second name", () => {
+  it("holds the same audio and leaves the first", async () => {
+    const { folder, file } = await saved();
+    const second = await nameAgain(file, folder, "again.mp3");
+    expect(second).toEqual({ ...file, path: join(folder.root, "again.mp3") });
+    expect(await isIntact(second, folder.root)).toBe(true);
+    writeFileSync(second.path, "edited");
+    expect(await isIntact(file, folder.root)).toBe(true);
+    expect(await listing(folder.root)).toEqual(["again.mp3", "story.mp3"]);
+  });
+
+  it("that is the first one changes nothing", async () => {
+    const { folder, file } = await saved();
+    expect(await nameAgain(file, folder, "story.mp3")).toEqual(file);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("is file_exists when something else has it", async () => {
+    const { folder, file } = await saved();
+    writeFileSync(join(folder.root, "again.mp3"), "else");
+    expect((await failureOf(nameAgain(file, folder, "again.mp3"))).code).toBe("file_exists");
+    expect(readFileSync(join(folder.root, "again.mp3"), "utf8")).toBe("else");
+    expect(await listing(folder.root)).toEqual(["again.mp3", "story.mp3"]);
+  });
+
+  it("adopts the very same bytes", async () => {
+    const { folder, file } = await saved();
+    writeFileSync(join(folder.root, "again.mp3"), AUDIO);
+    expect((await nameAgain(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.mp3"));
+  });
+
+  it("of bytes that are no audio stays .bin", async () => {
+    const { folder, file } = await saved(Buffer.from("no audio"));
+    expect((await nameAgain(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.bin"));
+  });
+});
+
+describe("looking for a name before anything is sent", () => {
+  it("tells free from taken, also by a folder or a dangling symbolic link", async () => {
+    const { folder } = await saved();
+    mkdirSync(join(folder.root, "folder.mp3"));
+    symlinkSync(join(folder.root, "nowhere"), join(folder.root, "link.mp3"));
+    const look = (name: string) => precheckFileName(folder, name);
+    expect(await look("free.mp3")).toBe("free");
+    for (const name of ["story.mp3", "folder.mp3", "link.mp3"]) expect(await look(name)).toBe("taken");
+  });
+
+  it("finds every name free in a folder that is not there yet", async () => {
+    const { folder } = await saved();
+    const missing = { ...folder, root: join(folder.root, "missing") };
+    expect(await precheckFileName(missing, "story.mp3")).toBe("free");
+  });
+
+  it("says when the file system has no room for the name", async () => {
+    const { folder } = await saved();
+    const failure = await failureOf(precheckFileName(folder, `${"a".repeat(300)}.mp3`));
+    expect(failure.code).toBe("invalid_file_name");
+  });
+});
