@@ -1,0 +1,34 @@
+/** Owns the tests that the sandbox as a newcomer starts it, with its own voices, gives real audio; knows no synthesis. */
+import { describe, expect, it } from "vitest";
+import { looksLikeFormat, OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
+import { chargeForSeconds } from "../../src/contract/billing.ts";
+import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
+import { startBox } from "./box.ts";
+
+describe("a sandbox with its own voices", () => {
+  it("speaks in every format, and charges what it lasts", async () => {
+    const { client } = await startBox({ speech: createSpeechEngine() });
+    for (const output_format of OUTPUT_FORMATS) {
+      const prompt = "The quick brown fox jumps over the lazy dog.";
+      const { id } = await client.created({ prompt, output_format, sample_rate: 16000 });
+      const task = await client.finished(id);
+      expect(task).toMatchObject({
+        status: "succeeded",
+        output: { format: output_format, sample_rate: 16000 },
+      });
+      const audioSeconds = task.usage?.audio_seconds ?? 0;
+      expect(audioSeconds).toBeGreaterThan(1);
+      expect(task.billing.charged_credits).toBe(chargeForSeconds(audioSeconds));
+      const { bytes } = await client.content(id);
+      expect(looksLikeFormat(output_format, bytes)).toBe(true);
+      if (output_format === "pcm") expect(bytes.byteLength / 2 / 16000).toBeCloseTo(audioSeconds, 2);
+    }
+  });
+
+  it("fails a prompt of emoji alone, and returns its reservation", async () => {
+    const { client, sandbox } = await startBox({ speech: createSpeechEngine() });
+    const task = await client.finished((await client.created({ prompt: "\u{1f600}\u{1f680}" })).id);
+    expect(task).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
+    expect(sandbox.balances()[0]).toMatchObject({ reserved: 0, charged: 0 });
+  });
+});
