@@ -41,6 +41,13 @@ export interface CreateRequest {
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
+export interface BudgetQuery {
+  readonly origin: string;
+  readonly recordId: string;
+  readonly attempt: number;
+  readonly windowMs: number;
+}
+
 export type CreateAdmission =
   | { readonly admitted: true; readonly slotId: string }
   | {
@@ -110,6 +117,8 @@ export interface Coordinator {
    * settled (or after its dead holder was last seen).
    */
   admitCreate(request: CreateRequest): Promise<CreateAdmission>;
+  /** Credits reserved or charged at the origin within `windowMs` of now, but for the very attempt that asks. */
+  countCredits(query: BudgetQuery): Promise<number>;
   settleCreate(slotId: string, outcome: CreateOutcome): Promise<void>;
   /**
    * The task reached its end (or is another account's, or gone): frees its in-flight slot and replaces the

@@ -55,6 +55,7 @@ export class Creates {
 
   /** See {@link import("./limits.ts").Limits.admitCreate}. */
   async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateSlot> {
+    if (this.#line.length > 0) await this.#refuseOverBudget(order);
     const slotId = await this.#line.enter(order, signal);
     this.#options.housekeeping.watch(slotId);
     let isSettled = false;
@@ -75,6 +76,15 @@ export class Creates {
 
   dismiss(error: unknown): void {
     this.#line.dismiss(error);
+  }
+
+  /** Behind others nobody asks for this order yet; over the budget, its turn would bring nothing but this. */
+  async #refuseOverBudget({ recordId, attempt }: CreateOrder): Promise<void> {
+    const { creditBudget, coordinator, origin } = this.#options;
+    if (creditBudget === null) return;
+    const query = { origin, recordId, attempt, windowMs: BUDGET_WINDOW_MS };
+    const counted = await coordinator.countCredits(query);
+    if (counted + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, counted);
   }
 
   async #settle(slotId: string, recordId: string, outcome: CreateOutcome): Promise<void> {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type {
   AccountId,
+  BudgetQuery,
   Coordinator,
   CreateAdmission,
   CreateOutcome,
@@ -31,6 +32,7 @@ import type { ScriptRunner } from "./redis-script.ts";
 import {
   ADMIT_CREATE,
   ADMIT_READ,
+  COUNT_CREDITS,
   END_TASK,
   HEARTBEAT,
   NOTE_IN_FLIGHT,
@@ -132,6 +134,12 @@ export class RedisCoordinator implements Coordinator {
     if (verdict === "admitted") return { admitted: true, slotId };
     if (verdict === "budget") return { admitted: false, reason: "budget", countedCredits: figure };
     return { admitted: false, reason: verdict, waitMs: figure };
+  }
+
+  async countCredits({ origin, recordId, attempt, windowMs }: BudgetQuery): Promise<number> {
+    const values = [origin, attemptField(recordId, attempt), String(windowMs)];
+    const answer = await this.#scripts.run(COUNT_CREDITS, [SPEND_KEY, SPEND_ORDER_KEY], ...values);
+    return z.coerce.number().parse(answer);
   }
 
   async settleCreate(slotId: string, outcome: CreateOutcome): Promise<void> {

@@ -41,6 +41,30 @@ local function seen_times(slots_key, alive_key, window_ms, keep_ms)
 end
 `;
 
+/** Credits of the origin inside the window, but for one attempt. Dates ahead count. */
+const COUNTED_CREDITS = `
+local function counted_credits(spend_key, order_key, origin, but_for, window_ms)
+  local counted = 0
+  local fields = redis.call('ZRANGEBYSCORE', order_key, '(' .. text(now - window_ms), '+inf')
+  for from = 1, #fields, 500 do
+    local rows = redis.call('HMGET', spend_key, unpack(fields, from, math.min(from + 499, #fields)))
+    for at, raw in ipairs(rows) do
+      if raw and fields[from + at - 1] ~= but_for then
+        local row = cjson.decode(raw)
+        if row.origin == origin then counted = counted + row.counted end
+      end
+    end
+  end
+  return counted
+end
+`;
+
+/** KEYS: spend, spend order. ARGV: origin, attempt to leave out, window in ms. */
+export const COUNT_CREDITS = redisScript(
+  COUNTED_CREDITS,
+  "return tostring(counted_credits(KEYS[1], KEYS[2], ARGV[2], ARGV[3], tonumber(ARGV[4])))",
+);
+
 const HOLD_IN_FLIGHT = `
 local function hold_in_flight(in_flight_key, spend_key, slot, account)
   local raw = redis.call('HGET', spend_key, slot.field)
@@ -56,6 +80,7 @@ end
  * Answers `{'admitted'}`, `{'budget', counted}` or `{reason, ms to wait}`.
  */
 export const ADMIT_CREATE = redisScript(
+  COUNTED_CREDITS,
   ALIVE,
   PAUSE_LEFT,
   SEEN_TIMES,
@@ -64,17 +89,7 @@ local slots_key, in_flight_key, spend_key, order_key, alive_key, pauses_key = un
 local q = cjson.decode(ARGV[2])
 
 if q.budget then
-  local counted = 0
-  local fields = redis.call('ZRANGEBYSCORE', order_key, '(' .. text(now - q.budget.windowMs), '+inf')
-  for from = 1, #fields, 500 do
-    local rows = redis.call('HMGET', spend_key, unpack(fields, from, math.min(from + 499, #fields)))
-    for at, raw in ipairs(rows) do
-      if raw and fields[from + at - 1] ~= q.field then
-        local row = cjson.decode(raw)
-        if row.origin == q.origin then counted = counted + row.counted end
-      end
-    end
-  end
+  local counted = counted_credits(spend_key, order_key, q.origin, q.field, q.budget.windowMs)
   if counted + q.credits > q.budget.credits then return { 'budget', tostring(counted) } end
 end
 

@@ -70,7 +70,7 @@ export function admitCreate(
 ): CreateAdmission {
   const { accountId, recordId, attempt, maxCreates, windowMs } = request;
   if (request.budget !== null) {
-    const counted = countedCredits(session, wallMs, request);
+    const counted = countedCredits(session, wallMs, { ...request, windowMs: request.budget.windowMs });
     if (counted + request.credits > request.budget.credits) {
       return { admitted: false, reason: "budget", countedCredits: counted };
     }

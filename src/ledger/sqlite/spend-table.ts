@@ -1,6 +1,6 @@
 /** Owns what was reserved and charged, and when, in the ledger file; the only room that counts a budget. */
 import { z } from "zod";
-import type { CreateRequest } from "../coordinator.ts";
+import type { BudgetQuery, CreateRequest } from "../coordinator.ts";
 import { CHARGED_AT_MOST_AFTER_MS } from "../horizons.ts";
 import type { Session } from "./database.ts";
 
@@ -8,16 +8,15 @@ const sumRow = z.object({ counted: z.number() });
 const openRow = z.object({ is_open: z.int() });
 
 /** Credits of the origin inside the budget's window, but for the very attempt that asks. Dates ahead count. */
-export function countedCredits(session: Session, wallMs: number, request: CreateRequest): number {
-  const windowMs = request.budget?.windowMs ?? 0;
+export function countedCredits(session: Session, wallMs: number, query: BudgetQuery): number {
   return sumRow.parse(
     session.get(
       `SELECT coalesce(sum(counted_credits), 0) AS counted FROM spend
        WHERE origin = ? AND reserved_at_ms > ? AND NOT (record_id = ? AND attempt = ?)`,
-      request.origin,
-      wallMs - windowMs,
-      request.recordId,
-      request.attempt,
+      query.origin,
+      wallMs - query.windowMs,
+      query.recordId,
+      query.attempt,
     ),
   ).counted;
 }

@@ -2,6 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type {
   AccountId,
+  BudgetQuery,
   Coordinator,
   CreateAdmission,
   CreateOutcome,
@@ -32,7 +33,7 @@ import {
 } from "./index-table.ts";
 import { acquireLease, releaseLease } from "./lease-table.ts";
 import { admitRead, heartbeatReads, pause, settleRead } from "./read-slots-table.ts";
-import { charge, reserve, spendState } from "./spend-table.ts";
+import { charge, countedCredits, reserve, spendState } from "./spend-table.ts";
 
 /**
  * Index entries and reservations are on the disk before their method returns, for they guard money. Windows,
@@ -93,6 +94,10 @@ export class SqliteCoordinator implements Coordinator {
       (session) => admitCreate(session, this.#clock.steadyMs(), this.#clock.wallMs(), request),
       "power_cut",
     );
+  }
+
+  countCredits(query: BudgetQuery): Promise<number> {
+    return this.#database.read((session) => countedCredits(session, this.#clock.wallMs(), query));
   }
 
   settleCreate(slotId: string, outcome: CreateOutcome): Promise<void> {

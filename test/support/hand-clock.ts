@@ -1,0 +1,74 @@
+/** Owns time that passes only when a test says so; knows nobody who waits for it. */
+import type { Clock } from "../../src/clock.ts";
+
+interface Sleeper {
+  readonly untilMs: number;
+  readonly wake: () => void;
+}
+
+export class HandClock implements Clock {
+  #wallMs = 1_800_000_000_000;
+  #steadyMs = 1_000_000_000;
+  readonly #sleepers = new Set<Sleeper>();
+
+  wallMs(): number {
+    return this.#wallMs;
+  }
+
+  steadyMs(): number {
+    return this.#steadyMs;
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = (): void => {
+        this.#sleepers.delete(sleeper);
+        reject(signal?.reason);
+      };
+      const sleeper: Sleeper = {
+        untilMs: this.#steadyMs + ms,
+        wake: () => {
+          this.#sleepers.delete(sleeper);
+          signal?.removeEventListener("abort", onAbort);
+          resolve();
+        },
+      };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener("abort", onAbort, { once: true });
+    });
+  }
+
+  /** Lets time pass; who slept so long wakes, and gets to act on it before this resolves. */
+  async advance(ms: number): Promise<void> {
+    const endMs = this.#steadyMs + ms;
+    for (;;) {
+      const next = [...this.#sleepers].sort((a, b) => a.untilMs - b.untilMs)[0];
+      const toMs = Math.min(endMs, next?.untilMs ?? endMs);
+      this.#wallMs += Math.max(0, toMs - this.#steadyMs);
+      this.#steadyMs = Math.max(this.#steadyMs, toMs);
+      if (next === undefined || next.untilMs > endMs) break;
+      next.wake();
+      await quiet();
+    }
+    await quiet();
+  }
+
+  /** Somebody sets the clock on the wall. */
+  moveWall(ms: number): void {
+    this.#wallMs += ms;
+  }
+
+  /** The machine restarts: the steady clock begins anew. */
+  reboot(): void {
+    this.#steadyMs = 5_000;
+  }
+}
+
+/** Lets everything that can go on without time go on. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,99 @@
+/** Owns a Redis server of a test's own: a free loopback port, a temporary folder, ended by its id; knows no key. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createConnection, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Why Redis cannot be tested here, or `undefined`. In CI a missing server is a failure, not a reason. */
+export function whyNoRedis(): string | undefined {
+  const probe = spawnSync("redis-server", ["--version"], { stdio: "ignore" });
+  if (probe.error === undefined && probe.status === 0) return undefined;
+  const why = "redis-server is not installed: the tests of the shared store are skipped";
+  if (process.env["CI"] === "true") throw new Error(why);
+  process.stderr.write(`${why}\n`);
+  return why;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port was given");
+  return address.port;
+}
+
+export class RedisServer {
+  readonly port: number;
+  readonly #folder = mkdtempSync(join(tmpdir(), "agm-redis-"));
+  readonly #password: string | undefined;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, password: string | undefined) {
+    this.port = port;
+    this.#password = password;
+  }
+
+  static async start(options: { password?: string } = {}): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), options.password);
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Starts it, again on the same port and with what it had written. */
+  async start(): Promise<void> {
+    const password = this.#password === undefined ? [] : ["--requirepass", this.#password];
+    const settings = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder];
+    this.#process = spawn("redis-server", [...settings, "--save", "", "--appendonly", "yes", ...password], {
+      stdio: "ignore",
+    });
+    for (let tries = 0; !(await this.#answers()); tries += 1) {
+      if (tries > 200) throw new Error("redis-server did not start");
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+
+  /** Ends it at once, as a crash would. */
+  async kill(): Promise<void> {
+    const running = this.#process;
+    this.#process = undefined;
+    if (running === undefined || running.exitCode !== null) return;
+    const ended = once(running, "exit");
+    running.kill("SIGKILL");
+    await ended;
+  }
+
+  /** Keeps its port open and answers nothing. */
+  freeze(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #answers(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const socket = createConnection(this.port, "127.0.0.1");
+      const end = (answers: boolean): void => {
+        socket.destroy();
+        resolve(answers);
+      };
+      socket.once("connect", () => socket.write("PING\r\n"));
+      socket.once("data", (data) => end(/PONG|NOAUTH/.test(data.toString())));
+      socket.once("error", () => end(false));
+    });
+  }
+}
