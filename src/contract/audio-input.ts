@@ -56,9 +56,12 @@ export const audioInputFields = {
   prompt: text(promptFault, {
     minLength: 1,
     maxLength: PROMPT_MAX_CODE_POINTS,
-    description: "Text to speak, verbatim; line breaks are kept",
+    description: "Text to speak, verbatim; line breaks are kept; not blank",
   }),
-  voice: z.enum(VOICE_IDS, `${oneOf(VOICE_IDS)}; list_voices describes them`).optional(),
+  voice: z
+    .enum(VOICE_IDS, `${oneOf(VOICE_IDS)}; list_voices describes them`)
+    .meta({ description: "The id ends in its languages" })
+    .optional(),
   audio_references: z
     .array(publicUrl, "must be a list of URLs")
     .max(AUDIO_REFERENCES_MAX, `must hold at most ${AUDIO_REFERENCES_MAX} URLs`)

@@ -33,7 +33,7 @@ const DEFAULT_PROCESSING_SECONDS = 2;
 const PROCESSING_SECONDS_MAX = 3600;
 
 export interface SandboxOptions {
-  /** 0 (default): any free port. */
+  /** 0 (default): whichever port is free. */
   port?: number;
   /** Default: one account with a paid pack of a million credits and one generated key. */
   accounts?: AccountsFile;

@@ -20,7 +20,7 @@ const input = z.strictObject({
     .optional(),
   file_name: fileName.optional(),
   wait_seconds: waitSeconds
-    .meta({ description: "How long to wait before returning a handle; the work goes on" })
+    .meta({ description: "Then a handle is returned and the work goes on; default by settings, usually 45" })
     .optional(),
 });
 

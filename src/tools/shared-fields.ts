@@ -14,4 +14,4 @@ export const taskId = z
 
 export const fileName = z
   .string("must be a string")
-  .meta({ description: "Plain name in the output folder, without extension" });
+  .meta({ description: "Plain name, at most 120 characters, no folder; the extension is added" });

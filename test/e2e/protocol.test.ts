@@ -1,0 +1,225 @@
+/** The wire itself: both protocol eras, nothing but protocol on stdout, a dist that runs alone, and older Nodes. */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { BIN, createWorkplace } from "../support/workplace.ts";
+
+const response = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  id: z.number(),
+  result: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** A client that speaks the wire by hand, and holds every line of stdout to the protocol. */
+class RawClient {
+  readonly #child: ChildProcess;
+  readonly lines: string[] = [];
+  readonly #waiting = new Map<number, (message: z.infer<typeof response>) => void>();
+  readonly exited: Promise<number | null>;
+
+  constructor(bin: string, env: Record<string, string>) {
+    this.#child = spawn(process.execPath, [bin], { env, stdio: ["pipe", "pipe", "ignore"] });
+    this.exited = new Promise((resolve) => this.#child.once("exit", resolve));
+    if (this.#child.stdout === null) throw new Error("stdout is not a pipe");
+    createInterface({ input: this.#child.stdout }).on("line", (line) => {
+      this.lines.push(line);
+      const message = response.safeParse(JSON.parse(line));
+      if (message.success) this.#waiting.get(message.data.id)?.(message.data);
+    });
+  }
+
+  request(id: number, method: string, params: Record<string, unknown>): Promise<z.infer<typeof response>> {
+    const answer = new Promise<z.infer<typeof response>>((resolve) => this.#waiting.set(id, resolve));
+    this.send({ jsonrpc: "2.0", id, method, params });
+    return answer;
+  }
+
+  send(message: unknown): void {
+    this.#child.stdin?.write(`${typeof message === "string" ? message : JSON.stringify(message)}\n`);
+  }
+
+  close(): void {
+    this.#child.stdin?.end();
+  }
+}
+
+const MODERN = "2026-07-28";
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+let open: RawClient[] = [];
+afterEach(async () => {
+  for (const client of open) client.close();
+  await Promise.all(open.map(({ exited }) => exited));
+  open = [];
+});
+
+function start(env: Record<string, string>, bin = BIN): RawClient {
+  const client = new RawClient(bin, env);
+  open.push(client);
+  return client;
+}
+
+describe("the handshake", () => {
+  it.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
+    "answers initialize of %s",
+    async (version) => {
+      const place = await createWorkplace();
+      const client = start(place.env(null));
+      const { result } = await client.request(1, "initialize", {
+        protocolVersion: version,
+        capabilities: {},
+        clientInfo: { name: "raw", version: "1" },
+      });
+      expect(result).toMatchObject({
+        protocolVersion: version,
+        serverInfo: { name: "audio-generation-mcp" },
+        capabilities: { tools: {}, resources: {} },
+      });
+      expect(result?.["instructions"]).toMatch(/^Repeating generate_audio/);
+      client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+      const tools = await client.request(2, "tools/list", {});
+      expect(tools.result?.["tools"]).toHaveLength(5);
+      expect(Buffer.byteLength(JSON.stringify(tools.result?.["tools"]))).toBeLessThanOrEqual(10_240);
+      await place.remove();
+    },
+  );
+
+  it("answers server/discover and lists tools in the era of 2026-07-28", async () => {
+    const place = await createWorkplace();
+    const client = start(place.env(null));
+    const { result } = await client.request(1, "server/discover", { _meta: envelope });
+    expect(result?.["supportedVersions"]).toContain(MODERN);
+    expect(result).toHaveProperty("resultType");
+    const tools = await client.request(2, "tools/list", { _meta: envelope });
+    expect(tools.result?.["tools"]).toHaveLength(5);
+    expect(tools.result).toMatchObject({ resultType: "complete", cacheScope: expect.any(String) });
+    const voices = await client.request(3, "tools/call", {
+      name: "list_voices",
+      arguments: { language: "pt" },
+      _meta: envelope,
+    });
+    expect(voices.result?.["structuredContent"]).toMatchObject({ count: 1 });
+    await place.remove();
+  });
+});
+
+describe("stdout", () => {
+  it("carries protocol and nothing else, whatever is called and however it ends", async () => {
+    const place = await createWorkplace();
+    const client = start(place.env(null, { AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" }));
+    await client.request(1, "initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    });
+    client.send("this is no JSON");
+    client.send({ jsonrpc: "2.0", method: "notifications/unheard-of" });
+    const calls = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks"].map(
+      (name, index) =>
+        client.request(index + 2, "tools/call", { name, arguments: { task_id: "x", prompt: "x" } }),
+    );
+    await Promise.all(calls);
+    client.close();
+    expect(await client.exited).toBe(0);
+    for (const line of client.lines) expect(JSON.parse(line)).toMatchObject({ jsonrpc: "2.0" });
+    await place.remove();
+  });
+});
+
+describe("dist", () => {
+  it("runs when it is copied alone into an empty folder", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
+    await cp(join(BIN, ".."), folder, { recursive: true });
+    const place = await createWorkplace();
+    const client = start(place.env(null), join(folder, "main.js"));
+    const { result } = await client.request(1, "initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    });
+    expect(result).toMatchObject({ serverInfo: { name: "audio-generation-mcp" } });
+    const run = spawnSync(process.execPath, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
+    expect(run.status).toBe(1);
+    expect(run.stderr).toMatch(/^audio-generation-mcp: the sandbox needs packages .*npm install fastify/);
+    expect(run.stderr.trim().split("\n")).toHaveLength(1);
+    client.close();
+    await client.exited;
+    await Promise.all([place.remove(), rm(folder, { recursive: true })]);
+  });
+
+  it("says in one sentence what it needs on an older Node, where there is one", (context) => {
+    const old = findOldNode();
+    if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
+    const run = spawnSync(old, [BIN], { encoding: "utf8" });
+    expect(run.status).toBe(1);
+    expect(run.stdout).toBe("");
+    expect(run.stderr).toMatch(/^audio-generation-mcp needs Node\.js 22\.19 or newer, and this is .*\.\n$/);
+  });
+});
+
+function findOldNode(): string | null {
+  for (const folder of (process.env["PATH"] ?? "").split(":")) {
+    const candidate = join(folder, "node");
+    try {
+      const version = execFileSync(candidate, ["--version"], {
+        encoding: "utf8",
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
+      if (major < 22 || (major === 22 && minor < 19)) return candidate;
+    } catch {
+      // No Node in this folder.
+    }
+  }
+  return null;
+}
+
+describe("the command line", () => {
+  const run = (...args: string[]) => spawnSync(process.execPath, [BIN, ...args], { encoding: "utf8" });
+
+  it("prints help and version", () => {
+    expect(run("--help")).toMatchObject({ status: 0, stderr: "" });
+    expect(run("--help").stdout).toContain("doctor");
+    expect(run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it.each([
+    ["--nonsense"],
+    ["play"],
+    ["--sandbox", "extra"],
+    ["sandbox", "--port", "many"],
+    ["sandbox", "--port", "99999"],
+    ["doctor", "--yaml"],
+    ["tasks", "all"],
+  ])("answers bad usage in one sentence with exit 2: %s %s", (...args) => {
+    const result = run(...args);
+    expect(result).toMatchObject({ status: 2, stdout: "" });
+    expect(result.stderr).toMatch(/^audio-generation-mcp: .+\n$/);
+  });
+
+  it("serves the sandbox alone and says where, in one line of JSON", async () => {
+    const child = spawn(process.execPath, [BIN, "sandbox", "--processing-seconds", "0"], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const line: string = await new Promise((resolve) =>
+      createInterface({ input: child.stdout }).once("line", resolve),
+    );
+    const { base_url, api_key } = z
+      .strictObject({ base_url: z.url(), api_key: z.string() })
+      .parse(JSON.parse(line));
+    const answer = await fetch(`${base_url}/api/v1/audio/generations/none`, {
+      headers: { authorization: `Bearer ${api_key}` },
+    });
+    expect(answer.status).toBe(404);
+    child.kill("SIGTERM");
+    expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
+  });
+});

@@ -1,0 +1,108 @@
+/** The house rules that a reader relies on: floors, rooms, first sentences, and who may write to stdout (design 9). */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const SRC = join(import.meta.dirname, "..", "..", "src");
+
+/** From the top down; a file may import from its own floor and from those behind it. */
+const FLOORS = [
+  "main",
+  "commands",
+  "server",
+  "tools",
+  "generation",
+  "limits",
+  "ledger",
+  "files",
+  "api",
+  "ground",
+  "contract",
+] as const;
+
+interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly imports: string[];
+}
+
+function sources(): Source[] {
+  return readdirSync(SRC, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => {
+      const text = readFileSync(join(SRC, name), "utf8");
+      const specifiers = [...text.matchAll(/(?:from|import\()\s*"(\.{1,2}\/[^"]+)"/g)].map(
+        (match) => match[1] ?? "",
+      );
+      const imports = specifiers.map((specifier) => relative(SRC, join(SRC, dirname(name), specifier)));
+      return { path: name, text, imports };
+    });
+}
+
+/** `sandbox` stands beside the tower. */
+function floorOf(path: string): string {
+  if (!path.includes("/")) return path === "main.ts" ? "main" : "ground";
+  return path.split("/")[0] ?? "";
+}
+
+const all = sources();
+
+describe("the house", () => {
+  it("has found itself", () => {
+    expect(all.length).toBeGreaterThan(80);
+    expect(all.flatMap(({ imports }) => imports).length).toBeGreaterThan(200);
+  });
+
+  it("imports only downwards", () => {
+    const wrong = all.flatMap(({ path, imports }) => {
+      const from = floorOf(path);
+      return imports
+        .filter((target) => !target.startsWith(".."))
+        .filter((target) => {
+          const to = floorOf(target);
+          if (from === "sandbox") return to !== "sandbox" && to !== "contract";
+          // Two commands open the sandbox's door; nothing else knows that it exists.
+          if (to === "sandbox") return !/^commands\/(sandbox|sandbox-loader|private-sandbox)\.ts$/.test(path);
+          return FLOORS.findIndex((floor) => floor === from) > FLOORS.findIndex((floor) => floor === to);
+        })
+        .map((target) => `${path} -> ${target}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("knows every floor by name", () => {
+    const floors = new Set(all.map(({ path }) => floorOf(path)));
+    expect([...floors].filter((floor) => ![...FLOORS, "sandbox"].includes(floor))).toEqual([]);
+  });
+
+  it("opens every file with one sentence on what it owns", () => {
+    const silent = all.filter(({ text }) => !/^\/\*\*[^*]+[.;:!?)`] ?\*\/|^\/\*\*\n/.test(text));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("keeps every room to 250 lines", () => {
+    const large = all.filter(({ text }) => text.split("\n").length > 251);
+    expect(large.map(({ path, text }) => `${path}: ${text.split("\n").length}`)).toEqual([]);
+  });
+
+  it("writes to stdout from commands alone, and never through the console", () => {
+    const offenders = all.filter(({ path, text }) => {
+      const mayWrite = path.startsWith("commands/") && path !== "commands/serve.ts";
+      return /\bconsole\./.test(text) || (!mayWrite && /stdout\.write|writeSync\(1\b/.test(text));
+    });
+    expect(offenders.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("switches no type off and leaves nothing for later", () => {
+    const marks =
+      /: any\b|\bas any\b|\bas unknown as\b|@ts-(?:ignore|expect-error|nocheck)|\b(?:TODO|FIXME|XXX)\b/;
+    expect(all.filter(({ text }) => marks.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+
+  it("needs nothing installed at run time", () => {
+    const manifest: unknown = JSON.parse(readFileSync(join(SRC, "..", "package.json"), "utf8"));
+    expect(manifest).not.toHaveProperty("dependencies");
+    const lock = readFileSync(join(SRC, "..", "package-lock.json"), "utf8");
+    expect(lock).not.toContain('"resolved"');
+  });
+});
