@@ -22,8 +22,8 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
   let sizeBytes = 0;
   for await (const chunk of response.body) {
     sizeBytes += chunk.byteLength;
+    // Leaving the loop drops the connection.
     if (sizeBytes > JSON_BODY_MAX_BYTES) {
-      response.discard();
       throw new UnreadableBody(`is longer than ${JSON_BODY_MAX_BYTES} bytes`);
     }
     chunks.push(chunk);

@@ -120,6 +120,14 @@ describe("a download", () => {
     expect(sink.bytes.equals(other)).toBe(true);
   });
 
+  it("forgets the size of an audio that it starts over", async () => {
+    const other = Buffer.from("ID3 shorter");
+    const sink = new MemorySink();
+    const whole = (): ContentResponse => part(0, other, { totalBytes: null });
+    expect(await downloadInto(sink, script(cutAt(10), whole).open, options())).toEqual({ sizeBytes: 11 });
+    expect(sink.bytes.equals(other)).toBe(true);
+  });
+
   it("starts over after surplus bytes", async () => {
     const sink = new MemorySink();
     const { open } = script((from) => part(from, Buffer.concat([AUDIO, Buffer.from("!!")])), rest);

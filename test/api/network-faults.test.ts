@@ -2,6 +2,7 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { wasNeverSent } from "../../src/api/retry.ts";
+import { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";
 import {
   answer,
@@ -271,8 +272,9 @@ describe("the caller's signal", () => {
       socket.write(wire("401 No", { "content-length": "1000" }, "{"));
     });
     const controller = new AbortController();
-    setTimeout(() => controller.abort(reason), 50);
-    await expect(clientOf(url).create("{}", "k", controller.signal)).rejects.toBe(reason);
+    const overdue = new AudioError("timeout", "the caller's own deadline");
+    setTimeout(() => controller.abort(overdue), 50);
+    await expect(clientOf(url).create("{}", "k", controller.signal)).rejects.toBe(overdue);
   });
 });
 

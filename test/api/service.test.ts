@@ -289,12 +289,12 @@ describe("content", () => {
   });
 
   it.each([
-    ["bytes 3-9/10", "another first byte"],
-    ["bytes 4-9", "no total"],
-    ["bytes 9-4/10", "an end before the start"],
-    ["bytes 4-10/10", "an end beyond the total"],
+    ["bytes 3-7/10", "another first byte"],
+    ["bytes 4-8", "no total"],
+    ["bytes 8-4/10", "an end before the start"],
+    ["bytes 4-8/8", "an end beyond the total"],
     ["bytes 4-9/10", "another length"],
-    ["items 4-9/10", "another unit"],
+    ["items 4-8/10", "another unit"],
     ["", "nothing"],
   ])("does not continue with a Content-Range of %j: %s", async (range) => {
     const service = await serviceThat((_request, response) => {
@@ -304,6 +304,15 @@ describe("content", () => {
     const failure = await failureOf(service.content("task-1", 4, never()));
     expect(failure).toMatchObject({ code: "unexpected_response", httpStatus: 206 });
     expect(failure.cause).toMatchObject({ name: "StaleBytes" });
+  });
+
+  it("does not say where the audio ends when a range does not", async () => {
+    const service = await serviceThat((_request, response) => {
+      response.writeHead(206, { "content-range": "bytes 4-8/*", "content-length": "5" }).end("45678");
+    });
+    const part = await service.content("task-1", 4, never());
+    expect([part.totalBytes, part.isEndUnmarked]).toEqual([null, true]);
+    part.discard();
   });
 
   it("keeps surplus bytes of a chunked range away from its reader", async () => {
