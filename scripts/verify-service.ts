@@ -49,7 +49,7 @@ process.stdout.write(
     `${SUITE_TASKS_MAX * MINIMUM_CHARGE_CREDITS} credits (at most ${SUITE_TASKS_MAX * RESERVED_CREDITS}, if each ` +
     "were charged in full; more if the service accepts what it should refuse). " +
     `The account needs ${IN_FLIGHT_TASKS * RESERVED_CREDITS} credits for reservations and nothing in flight. ` +
-    "The service's limits are kept, which takes about 25 minutes.\n",
+    "The service's limits are kept, which takes about 20 minutes.\n",
 );
 if (!yes && !(await consents())) fail("Nothing was sent.", 1);
 process.env["VERIFY_BASE_URL"] = baseUrl;
