@@ -1,7 +1,7 @@
 /** Owns bringing a succeeded task's audio into the output folder, once a place (design 6.7); never creates or polls. */
 
 import { downloadInto } from "../api/download.ts";
-import { decideRead } from "../api/retry.ts";
+import { backoffMs, decideRead } from "../api/retry.ts";
 import type { ContentResponse } from "../api/service.ts";
 import { AudioError } from "../errors.ts";
 import { saveAudio } from "../files/save-audio.ts";
@@ -51,6 +51,7 @@ async function downloadAndPublish(job: Job, deps: GenerationDeps, taskId: string
         clock: deps.clock,
         signal: job.signal,
         totalDeadlineMs: deps.timing.downloadDeadlineMs,
+        pauseMs: (breaks) => backoffMs(breaks, deps.random) * deps.timing.scale,
       }),
   });
 }

@@ -6,7 +6,7 @@ import type { Redact } from "../redaction.ts";
 import { describeBadInput } from "./bad-input.ts";
 import { REMEDIES } from "./remedies.ts";
 
-export const ERROR_META_KEY = "audio-generation-mcp/error";
+const ERROR_META_KEY = "audio-generation-mcp/error";
 
 /** Any thrown value as the one error type; what nobody foresaw is said plainly and without its inner words. */
 export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { BIN, createWorkplace } from "../support/workplace.ts";
+import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
 
 const response = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -22,7 +22,7 @@ class RawClient {
   readonly exited: Promise<number | null>;
 
   constructor(bin: string, env: Record<string, string>) {
-    this.#child = spawn(process.execPath, [bin], { env, stdio: ["pipe", "pipe", "ignore"] });
+    this.#child = spawn(NODE, [bin], { env, stdio: ["pipe", "pipe", "ignore"] });
     this.exited = new Promise((resolve) => this.#child.once("exit", resolve));
     if (this.#child.stdout === null) throw new Error("stdout is not a pipe");
     createInterface({ input: this.#child.stdout }).on("line", (line) => {
@@ -146,7 +146,7 @@ describe("dist", () => {
       clientInfo: { name: "raw", version: "1" },
     });
     expect(result).toMatchObject({ serverInfo: { name: "audio-generation-mcp" } });
-    const run = spawnSync(process.execPath, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
+    const run = spawnSync(NODE, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(/^audio-generation-mcp: the sandbox needs packages .*npm install fastify/);
     expect(run.stderr.trim().split("\n")).toHaveLength(1);
@@ -183,7 +183,7 @@ function findOldNode(): string | null {
 }
 
 describe("the command line", () => {
-  const run = (...args: string[]) => spawnSync(process.execPath, [BIN, ...args], { encoding: "utf8" });
+  const run = (...args: string[]) => spawnSync(NODE, [BIN, ...args], { encoding: "utf8" });
 
   it("prints help and version", () => {
     expect(run("--help")).toMatchObject({ status: 0, stderr: "" });
@@ -206,7 +206,7 @@ describe("the command line", () => {
   });
 
   it("serves the sandbox alone and says where, in one line of JSON", async () => {
-    const child = spawn(process.execPath, [BIN, "sandbox", "--processing-seconds", "0"], {
+    const child = spawn(NODE, [BIN, "sandbox", "--processing-seconds", "0"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const line: string = await new Promise((resolve) =>

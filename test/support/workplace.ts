@@ -11,6 +11,9 @@ import { z } from "zod";
 
 export const BIN = join(import.meta.dirname, "..", "..", "dist", "main.js");
 
+/** The Node that runs the bin: this one, or the one that `npm run test:matrix` is trying. */
+export const NODE = process.env["TEST_NODE"] ?? process.execPath;
+
 /** Folders of one test's own, with the settings that point at them. */
 export interface Workplace {
   readonly root: string;
@@ -140,7 +143,7 @@ export async function drive(
   args: readonly string[] = [],
 ): Promise<Driver> {
   const parameters = {
-    command: process.execPath,
+    command: NODE,
     args: [BIN, ...args],
     env,
     stderr: "pipe" as const,
