@@ -44,6 +44,8 @@ export class HandClock implements Clock {
 
   /** Lets time pass; who slept so long wakes, and gets to act on it before this resolves. */
   async advance(ms: number): Promise<void> {
+    // Who is about to sleep has reckoned from now.
+    await quiet();
     const endMs = this.#steadyMs + ms;
     for (;;) {
       const next = [...this.#sleepers].sort((a, b) => a.untilMs - b.untilMs)[0];
@@ -55,6 +57,12 @@ export class HandClock implements Clock {
       await quiet();
     }
     await quiet();
+  }
+
+  /** Time passes at once, and nobody gets to act on it. */
+  skip(ms: number): void {
+    this.#wallMs += ms;
+    this.#steadyMs += ms;
   }
 
   /** Somebody sets the clock on the wall. */

@@ -97,6 +97,8 @@ export class RedisConnection {
       this.#drop(client);
       throw new AudioError("store_unavailable", "The ledger was already closed.");
     }
+    // An idle connection keeps no process alive; a command under way does, by the timer that bounds it.
+    client.unref();
     this.#client = client;
     return client;
   }

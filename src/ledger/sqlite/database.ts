@@ -2,8 +2,8 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
 import { foreignFile, isBusy, newerFile, storeFault } from "./faults.ts";
 import { LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
@@ -109,13 +109,11 @@ class Connection implements Session {
 export class LedgerDatabase {
   readonly file: string;
   readonly #stateDir: string;
-  readonly #clock: Clock;
   #connection: Connection | undefined;
   #isClosed = false;
 
-  constructor(stateDir: string, clock: Clock) {
+  constructor(stateDir: string) {
     this.#stateDir = stateDir;
-    this.#clock = clock;
     this.file = join(stateDir, LEDGER_FILE_NAME);
   }
 
@@ -146,14 +144,15 @@ export class LedgerDatabase {
   }
 
   async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
-    const startedAtMs = this.#clock.steadyMs();
+    const startedAtMs = performance.now();
     for (;;) {
       try {
         return work(this.#open());
       } catch (error) {
-        const waitedMs = this.#clock.steadyMs() - startedAtMs;
+        const waitedMs = performance.now() - startedAtMs;
         if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw storeFault(this.file, error);
-        await this.#clock.sleep(2 + Math.random() * 20);
+        // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
+        await pause(2 + Math.random() * 20);
       }
     }
   }

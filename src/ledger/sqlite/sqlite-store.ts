@@ -10,7 +10,7 @@ import { SqliteCoordinator } from "./sqlite-coordinator.ts";
 
 /** The ledger in `stateDir`; nothing is opened or created before its first use. */
 export function openSqliteStore(options: { stateDir: string; log: Log; clock: Clock }): Store {
-  const database = new LedgerDatabase(options.stateDir, options.clock);
+  const database = new LedgerDatabase(options.stateDir);
   const keyv = new Keyv(new KeyvSqlite(database), RECORD_KEYV_OPTIONS);
   return {
     records: createRecords(keyv, options.log, options.clock),

@@ -1,0 +1,66 @@
+/** Owns starting a worker process and reading what it tells; knows no store. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import type { Job } from "./worker.ts";
+
+const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
+
+const factSchema = z.object({
+  written: z.string().optional(),
+  created: z.string().optional(),
+  arrivedAtMs: z.number().optional(),
+  endedAtMs: z.number().optional(),
+  refused: z.string().optional(),
+  admitted: z.string().optional(),
+});
+type Fact = z.infer<typeof factSchema>;
+
+export class Child {
+  readonly facts: Fact[] = [];
+  /** What it printed to stderr. */
+  noise = "";
+  readonly #process: ChildProcess;
+  readonly #ended: Promise<unknown>;
+  #onFact: () => void = () => {};
+
+  constructor(job: Partial<Job> & Pick<Job, "job" | "stateDir">) {
+    const whole: Job = { storeUrl: null, name: "a", count: 1, timeScale: 0.03, creditBudget: null, ...job };
+    const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#process = child;
+    this.#ended = once(child, "close");
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      this.facts.push(factSchema.parse(JSON.parse(line)));
+      this.#onFact();
+    });
+    child.stderr.on("data", (data) => {
+      this.noise += String(data);
+    });
+    onTestFinished(() => this.kill());
+  }
+
+  /** Resolves when it has told so many facts, or has ended. */
+  async told(count: number): Promise<void> {
+    const enough = new Promise<void>((resolve) => {
+      this.#onFact = () => {
+        if (this.facts.length >= count) resolve();
+      };
+      this.#onFact();
+    });
+    await Promise.race([enough, this.#ended]);
+  }
+
+  async ended(): Promise<void> {
+    await this.#ended;
+  }
+
+  async kill(): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill("SIGKILL");
+    await this.#ended;
+  }
+}

@@ -1,0 +1,47 @@
+/** Owns running Keyv's own test suite over both storage adapters. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import keyvTestSuite from "@keyv/test-suite";
+import Keyv from "keyv";
+import * as vitest from "vitest";
+import { KeyvShared } from "../../src/ledger/redis/keyv-shared.ts";
+import { RedisConnection } from "../../src/ledger/redis/redis-connection.ts";
+import { LedgerDatabase } from "../../src/ledger/sqlite/database.ts";
+import { KeyvSqlite } from "../../src/ledger/sqlite/keyv-sqlite.ts";
+import { createLog } from "../../src/log.ts";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+
+const { describe, beforeAll, afterAll } = vitest;
+
+describe("Keyv over SQLite", () => {
+  const stateDir = mkdtempSync(join(tmpdir(), "agm-keyv-"));
+  const database = new LedgerDatabase(stateDir);
+  afterAll(() => {
+    database.close();
+    rmSync(stateDir, { recursive: true });
+  });
+  const newStore = (): KeyvSqlite => new KeyvSqlite(database);
+  keyvTestSuite(vitest, Keyv, newStore);
+});
+
+describe.skipIf(whyNoRedis() !== undefined)("Keyv over Redis", () => {
+  let server: RedisServer;
+  let connection: RedisConnection;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    connection = new RedisConnection({
+      storeUrl: server.url,
+      log: createLog("silent", (text) => text),
+      // Each test makes an adapter of its own on this one client.
+      prepare: async (client) => void client.setMaxListeners(0),
+    });
+  });
+  afterAll(async () => {
+    await connection.close();
+    await server.remove();
+  });
+  const newStore = (): KeyvShared => new KeyvShared(connection);
+  keyvTestSuite(vitest, Keyv, newStore);
+});

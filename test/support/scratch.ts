@@ -1,0 +1,12 @@
+/** Owns folders that a test may fill and that are gone after it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+
+/** A new empty folder, removed when the running test ends. */
+export function scratchFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "agm-scratch-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
