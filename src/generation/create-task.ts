@@ -66,7 +66,8 @@ class Creation {
   async run(): Promise<void> {
     const giveUpAtMs = this.#deps.clock.steadyMs() + this.#deps.timing.recoveryMs;
     while (this.#deps.clock.steadyMs() < giveUpAtMs && this.#job.record.attempt <= MOST_ATTEMPTS) {
-      const slot = await this.#admit();
+      const slot = await this.#admit(giveUpAtMs);
+      if (slot === null) break;
       const task = await this.#send(slot);
       if (task === null) continue;
       if (task.status !== "failed") return;
@@ -81,12 +82,32 @@ class Creation {
     );
   }
 
-  async #admit(): Promise<CreateSlot> {
-    const { job, limits } = { job: this.#job, limits: this.#deps.limits };
-    const slot = await limits.admitCreate({
+  /** `null`: no slot became free in time. */
+  async #admit(giveUpAtMs: number): Promise<CreateSlot | null> {
+    const { clock } = this.#deps;
+    const { signal } = this.#job;
+    const expiry = new AbortController();
+    const settled = new AbortController();
+    clock.sleep(giveUpAtMs - clock.steadyMs(), settled.signal).then(
+      () => expiry.abort(),
+      () => undefined,
+    );
+    try {
+      return await this.#takeSlot(AbortSignal.any([signal, expiry.signal]));
+    } catch (error) {
+      if (expiry.signal.aborted && !signal.aborted) return null;
+      throw error;
+    } finally {
+      settled.abort();
+    }
+  }
+
+  async #takeSlot(signal: AbortSignal): Promise<CreateSlot> {
+    const job = this.#job;
+    const slot = await this.#deps.limits.admitCreate({
       recordId: job.record.recordId,
       attempt: job.record.attempt,
-      signal: job.signal,
+      signal,
       onWaiting: (reason, waitMs) => {
         job.hold = { reason, waitMs };
         job.announce(describeHold(job.hold));
@@ -101,10 +122,11 @@ class Creation {
   async #send(slot: CreateSlot): Promise<ObservedTask | null> {
     const { input, idempotencyKey: key, recordId } = this.#job.record;
     if (input === null || key === null) {
-      await slot.settle("refused");
+      await slot.settle("unsent");
       throw new AudioError("not_found", "This record holds no request that could be sent.");
     }
     this.#tries += 1;
+    this.#job.isCommitted = true;
     try {
       // Before the send: a crash from here on must find an attempt whose answer is unknown.
       this.#job.record = await this.#book.update(recordId, (record) => ({
@@ -113,10 +135,9 @@ class Creation {
         sentAtMs: this.#deps.clock.wallMs(),
       }));
     } catch (error) {
-      await slot.settle(this.#mayHaveArrived ? "unanswered" : "refused");
+      await slot.settle(this.#mayHaveArrived ? "unanswered" : "unsent");
       throw error;
     }
-    this.#job.isCommitted = true;
     this.#job.announce("Sending the request to the service");
     let task: ObservedTask;
     try {
@@ -135,19 +156,21 @@ class Creation {
 
   async #accept(slot: CreateSlot, task: ObservedTask): Promise<void> {
     const nowMs = this.#deps.clock.wallMs();
-    // The task id first, before anything else happens (design 1, promise 2).
-    this.#job.record = await this.#book.update(this.#job.record.recordId, (record) => ({
-      ...observe(record, task, nowMs),
-      acceptedAtMs: nowMs,
-    }));
+    try {
+      // The task id first, before anything else happens (design 1, promise 2).
+      this.#job.record = await this.#book.update(this.#job.record.recordId, (record) => ({
+        ...observe(record, task, nowMs),
+        acceptedAtMs: nowMs,
+      }));
+    } catch (error) {
+      // The repeat of the call finds the task by its key; until then its slot stays.
+      await slot.settle("unanswered");
+      throw error instanceof AudioError ? error.withIds({ taskId: task.taskId }) : error;
+    }
     this.#job.lastError = null;
     this.#mayHaveArrived = false;
     await slot.settle("accepted");
     for (const oddity of task.oddities) this.#deps.log.warn(`task ${task.taskId}: ${oddity}`);
-    if (task.status === "succeeded") {
-      const { recordId, attempt } = this.#job.record;
-      await this.#deps.limits.endTask(recordId, attempt, countedCharge(task.billing));
-    }
     if (task.status === "queued" || task.status === "processing") {
       this.#job.hasCreated = true;
       this.#job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved`);
@@ -157,7 +180,7 @@ class Creation {
   /** The answer replayed a task that had failed before: refunded, so this call makes a new attempt. */
   async #walkPast(task: ObservedTask): Promise<void> {
     const { recordId, attempt } = this.#job.record;
-    await this.#deps.limits.endTask(recordId, attempt, task.billing?.charged_credits ?? 0);
+    await this.#deps.limits.endTask(recordId, attempt, countedCharge(task));
     this.#job.record = await this.#book.update(recordId, nextAttempt);
     this.#job.announce("An earlier attempt had failed and was refunded; trying again");
   }
@@ -166,8 +189,9 @@ class Creation {
     const known = error.withIds({ idempotencyKey: this.#job.record.idempotencyKey ?? undefined });
     const decision = decideCreate(known, this.#tries, this.#deps.random);
     const isAnswered = decision.kind === "limited" || decision.kind === "unavailable";
-    if (decision.kind === "retry" && !wasNeverSent(error)) this.#mayHaveArrived = true;
-    await slot.settle(this.#mayHaveArrived ? "unanswered" : "refused");
+    const isUnsent = wasNeverSent(error);
+    if (decision.kind === "retry" && !isUnsent) this.#mayHaveArrived = true;
+    await slot.settle(this.#mayHaveArrived ? "unanswered" : isUnsent ? "unsent" : "refused");
     if (decision.kind === "stop") {
       await this.#giveUp(known);
       throw known;

@@ -83,7 +83,7 @@ export async function findRecordOfWork(
     const adopted = await adopt(deps, jobs, record, fresh, signal);
     if (adopted !== null) return { record: adopted, notes: [] };
   }
-  if (others.length === 0) return null;
+  if (others.every(({ status }) => status === "waiting")) return null;
   const note =
     "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own.";
   return { record: fresh, notes: [note] };
@@ -100,7 +100,11 @@ async function adopt(
   try {
     const task = await queryOnce(deps, other.taskId, signal);
     const copied = { ...other, recordId: fresh.recordId, fingerprint: fresh.fingerprint };
-    return await jobs.book.add(observe(copied, task, deps.clock.wallMs()));
+    const adopted = await jobs.book.add(observe(copied, task, deps.clock.wallMs()));
+    // Its slot and reservation are the new record's from here on, or the budget would count the task twice.
+    await deps.limits.noteInFlight(adopted.recordId, adopted.attempt);
+    await deps.limits.endTask(other.recordId, other.attempt, 0);
+    return adopted;
   } catch (error) {
     if (error instanceof AudioError && error.code === "not_found") return null;
     throw error;

@@ -6,6 +6,7 @@ import type { GenerationDeps } from "./deps.ts";
 import { Job, type JobEnd } from "./job.ts";
 import { describeHold } from "./job-messages.ts";
 import { Leases } from "./leases.ts";
+import { countedCharge } from "./observe.ts";
 import { RecordBook } from "./record-book.ts";
 import { saveTask } from "./save-task.ts";
 import { unsoundError } from "./saved-files.ts";
@@ -118,6 +119,8 @@ export class Jobs {
     if (record.isGone) throw goneError(record);
     if (record.status === "failed") {
       if (job.failureIsNews || purpose() === "finish") return { kind: "failed", record };
+      // The process that learnt of the failure may have died before it could say so.
+      await this.#deps.limits.endTask(record.recordId, record.attempt, countedCharge(record));
       job.record = await this.book.update(record.recordId, nextAttempt);
     }
     if (job.record.status === "waiting" || job.record.status === "unresolved") {

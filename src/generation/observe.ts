@@ -8,12 +8,12 @@ const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
 /**
  * The record with what was observed. A status never goes backwards: an answer older than what is known already
- * changes nothing but the time of the poll.
+ * changes nothing but the time of the poll. A task other than the recorded one takes its place.
  */
 export function observe(record: TaskRecord, task: ObservedTask, nowMs: number): TaskRecord {
   const isEnded = record.status === "succeeded" || record.status === "failed";
   const isBackwards = record.status === "processing" && ORDER[task.status] < ORDER.processing;
-  if (record.taskId !== null && (isEnded || isBackwards)) return { ...record, polledAtMs: nowMs };
+  if (record.taskId === task.taskId && (isEnded || isBackwards)) return { ...record, polledAtMs: nowMs };
   const hasEnded = task.status === "succeeded" || task.status === "failed";
   return {
     ...record,
@@ -29,7 +29,7 @@ export function observe(record: TaskRecord, task: ObservedTask, nowMs: number): 
   };
 }
 
-/** What an ended task counts toward the budget: a charge that the service did not state counts in full. */
-export function countedCharge(billing: Billing | null): number {
-  return billing?.charged_credits ?? RESERVED_CREDITS;
+/** What an ended task counts toward the budget: a charge that the service did not state counts in full, a failure nothing. */
+export function countedCharge(ended: { readonly status: string; readonly billing: Billing | null }): number {
+  return ended.billing?.charged_credits ?? (ended.status === "failed" ? 0 : RESERVED_CREDITS);
 }

@@ -37,10 +37,10 @@ export async function refreshed(
   if (running !== undefined && running.lastError === null) return running.record;
   try {
     const task = await queryOnce(deps, record.taskId, signal);
-    return await recordObservation(deps, jobs.book, record.recordId, task);
+    return await recordObservation(deps, jobs.book, record, task);
   } catch (error) {
     if (error instanceof AudioError && error.code === "not_found") {
-      await markGone(deps, jobs.book, record.recordId);
+      await markGone(deps, jobs.book, record);
       throw goneError(record);
     }
     throw error;

@@ -12,10 +12,11 @@ export function isOpen(record: TaskRecord): boolean {
   switch (record.status) {
     case "queued":
     case "processing":
-    case "unresolved":
       return true;
     case "succeeded":
       return record.files.length === 0;
+    // What was sent and never answered is learnt by sending it again, which only a call that asks for it may do.
+    case "unresolved":
     case "waiting":
     case "failed":
       return false;

@@ -87,7 +87,7 @@ export async function saveTask(
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       failures += 1;
       const decision = decideRead(error, failures, deps.random);
-      if (error.code === "not_found") await markGone(deps, book, job.record.recordId);
+      if (error.code === "not_found") await markGone(deps, book, job.record);
       const delayMs = "delayMs" in decision ? decision.delayMs * deps.timing.scale : null;
       if (delayMs === null || deps.clock.steadyMs() + delayMs > giveUpAtMs) throw error;
       job.lastError = error;

@@ -2,6 +2,7 @@
 import { decideRead } from "../api/retry.ts";
 import type { ObservedTask } from "../api/service.ts";
 import { AudioError } from "../errors.ts";
+import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import type { Job } from "./job.ts";
 import { describeWatch } from "./job-messages.ts";
@@ -26,20 +27,34 @@ export async function queryOnce(
   }
 }
 
-/** Writes an observed task into its record; an ended one frees its slot and settles its reservation. */
+/**
+ * Writes an observed task into the record that asked for it; an ended one first gives back its slot and settles
+ * its reservation. A crash in between is mended by the next poll; the other way round nobody would look again.
+ */
 export async function recordObservation(
   deps: GenerationDeps,
   book: RecordBook,
-  recordId: string,
+  asked: TaskRecord,
   task: ObservedTask,
-) {
+): Promise<TaskRecord> {
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  const record = await book.update(recordId, (before) => observe(before, task, deps.clock.wallMs()));
-  if (record.status === "failed") await deps.limits.endTask(recordId, record.attempt, 0);
-  if (record.status === "succeeded") {
-    await deps.limits.endTask(recordId, record.attempt, countedCharge(record.billing));
+  if (task.status === "succeeded" || task.status === "failed") {
+    await deps.limits.endTask(asked.recordId, asked.attempt, countedCharge(task));
   }
-  return record;
+  return await book.update(asked.recordId, (before) =>
+    // Somebody may have begun a new attempt meanwhile: then this is no news of it.
+    before.taskId === task.taskId ? observe(before, task, deps.clock.wallMs()) : before,
+  );
+}
+
+/**
+ * Tells the limits how a task stands that this process did not accept or watch: whoever did may have died before
+ * it could. Safe to repeat.
+ */
+async function takeUp(deps: GenerationDeps, record: TaskRecord): Promise<void> {
+  const { recordId, attempt, status } = record;
+  if (status === "queued" || status === "processing") await deps.limits.noteInFlight(recordId, attempt);
+  else await deps.limits.endTask(recordId, attempt, countedCharge(record));
 }
 
 /**
@@ -51,6 +66,7 @@ export async function recordObservation(
 export async function watchTask(job: Job, deps: GenerationDeps, book: RecordBook): Promise<void> {
   const { clock, timing } = deps;
   const beganAtMs = clock.steadyMs();
+  if (!job.hasCreated) await takeUp(deps, job.record);
   let nextPollMs = nextPollAfter(job, deps);
   let failures = 0;
   while (job.record.status === "queued" || job.record.status === "processing") {
@@ -61,7 +77,7 @@ export async function watchTask(job: Job, deps: GenerationDeps, book: RecordBook
       const task = await queryOnce(deps, taskId, job.signal);
       failures = 0;
       job.lastError = null;
-      job.record = await recordObservation(deps, book, job.record.recordId, task);
+      job.record = await recordObservation(deps, book, job.record, task);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       failures += 1;
@@ -98,7 +114,7 @@ async function survive(
   failures: number,
 ): Promise<void> {
   if (error.code === "not_found") {
-    await markGone(deps, book, job.record.recordId);
+    await markGone(deps, book, job.record);
     throw error;
   }
   const decision = decideRead(error, failures, deps.random);
@@ -112,7 +128,9 @@ async function survive(
 }
 
 /** The service no longer knows a task that it had accepted: it frees the slot, and its reservation stays counted. */
-export async function markGone(deps: GenerationDeps, book: RecordBook, recordId: string): Promise<void> {
-  const record = await book.update(recordId, (before) => ({ ...before, isGone: true }));
-  await deps.limits.endTask(recordId, record.attempt, countedCharge(record.billing));
+export async function markGone(deps: GenerationDeps, book: RecordBook, record: TaskRecord): Promise<void> {
+  await deps.limits.endTask(record.recordId, record.attempt, countedCharge(record));
+  await book.update(record.recordId, (before) =>
+    before.taskId === record.taskId ? { ...before, isGone: true } : before,
+  );
 }

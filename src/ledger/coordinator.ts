@@ -8,7 +8,7 @@ export interface IndexEntry {
   readonly origin: string;
   readonly taskId: string | null;
   readonly status: RecordStatus;
-  /** Work is left: an answer to learn, a task to watch or audio to save. */
+  /** Work is left that any process may do: a task to watch or audio to save. */
   readonly isOpen: boolean;
   readonly createdAtMs: number;
 }

@@ -1,0 +1,33 @@
+/** The bin killed with SIGKILL at every step of a generation; then a new process and the same call (faults: Create, Download). */
+import { afterEach, describe, expect, it } from "vitest";
+import { KILL_POINTS } from "./kill-points.ts";
+import { Scene } from "./scene.ts";
+
+const CALL = { prompt: "Killed and asked again" };
+
+let scene: Scene;
+afterEach(() => scene.strike());
+
+describe("a process killed", () => {
+  it.each(KILL_POINTS)(
+    "$when: the same call arrives at one task, one reservation, one whole file",
+    async (point) => {
+      scene = await Scene.set({ audioBytes: 3_000_000 });
+      const doomed = await scene.start();
+      // Makes the ledger, so that it can be watched.
+      await doomed.call("list_tasks", {});
+      const reached = point.reach(scene);
+      const lost = doomed.call("generate_audio", CALL).catch(() => undefined);
+      await scene.killAt(doomed, reached);
+      await lost;
+      const [record] = (await scene.peek()).records();
+      expect(point.leaves(record, scene), `${record?.status} ${record?.taskId}`).toBe(true);
+
+      scene.service.intercept = undefined;
+      await scene.ageLeftovers();
+      const heir = await scene.start();
+      await scene.judge(await heir.call("generate_audio", CALL));
+      expect(new Set(scene.service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
+    },
+  );
+});

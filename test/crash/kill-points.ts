@@ -1,0 +1,182 @@
+/** Owns the moments at which a process is killed, each recognised from outside it: at the service, in the ledger, in the folder. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TaskRecord } from "../../src/ledger/record.ts";
+import type { Exchange, ExchangeKind } from "../support/counting-service.ts";
+import type { Scene } from "./scene.ts";
+
+export interface KillPoint {
+  readonly when: string;
+  /** Resolves when the process that makes the call has come to the point. */
+  readonly reach: (scene: Scene) => Promise<void>;
+  /** What the ledger must hold then: proof that the point was hit. */
+  readonly leaves: (record: TaskRecord | undefined, scene: Scene) => boolean;
+}
+
+/** Long enough for an answer on loopback to be read. */
+const READ_MS = 40;
+
+/** The first exchange of its kind, answered by nobody. */
+function unanswered(scene: Scene, kind: ExchangeKind): Promise<Exchange> {
+  return new Promise((resolve) => {
+    scene.service.intercept = (exchange) => {
+      if (exchange.kind !== kind || exchange.ordinal > 1) return false;
+      resolve(exchange);
+      return true;
+    };
+  });
+}
+
+async function inLedger(scene: Scene, reached: (record: TaskRecord) => boolean): Promise<void> {
+  const peek = await scene.peek();
+  await peek.freezeWhen(() => peek.records().some(reached));
+}
+
+/** The ledger stands still when the exchange arrives, so that its answer can be read and not be recorded. */
+async function answeredIntoFrozenLedger(scene: Scene, kind: ExchangeKind): Promise<void> {
+  const peek = await scene.peek();
+  await new Promise<void>((resolve) => {
+    scene.service.intercept = (exchange, response) => {
+      if (exchange.kind !== kind) return false;
+      peek.hold();
+      response.once("finish", () => resolve());
+      return false;
+    };
+  });
+}
+
+function folder(scene: Scene): Array<{ name: string; bytes: number }> {
+  const { outputDir } = scene.workplace;
+  if (!existsSync(outputDir)) return [];
+  return readdirSync(outputDir).flatMap((name) => {
+    const bytes = statSync(join(outputDir, name), { throwIfNoEntry: false })?.size;
+    return bytes === undefined ? [] : [{ name, bytes }];
+  });
+}
+
+async function inFolder(scene: Scene, reached: (name: string, bytes: number) => boolean): Promise<void> {
+  const giveUpAtMs = performance.now() + 10_000;
+  while (!folder(scene).some(({ name, bytes }) => reached(name, bytes))) {
+    if (performance.now() > giveUpAtMs) throw new Error("the folder never came to the awaited point");
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const audioBytes = (scene: Scene): number => [...scene.service.tasks.values()][0]?.audio.length ?? -1;
+
+export const KILL_POINTS: readonly KillPoint[] = [
+  {
+    when: "after the claim, before anything was sent",
+    reach: async (scene) => {
+      const peek = await scene.peek();
+      peek.slowDown("INSERT ON create_slots");
+      await peek.until(() => peek.records().some(({ status }) => status === "waiting"));
+    },
+    leaves: (record, scene) => record?.status === "waiting" && scene.service.tasks.size === 0,
+  },
+  {
+    when: "as the ledger says that it is about to send",
+    reach: (scene) => inLedger(scene, ({ status }) => status === "unresolved"),
+    leaves: (record) => record?.status === "unresolved",
+  },
+  {
+    when: "after the send, which the service did not take",
+    reach: async (scene) => void (await unanswered(scene, "create")),
+    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 0,
+  },
+  {
+    when: "after the send, which the service took without answering",
+    reach: async (scene) => void scene.service.accept(await unanswered(scene, "create")),
+    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
+  },
+  {
+    when: "in the middle of the 202",
+    reach: (scene) =>
+      new Promise((resolve) => {
+        scene.service.intercept = (exchange, response) => {
+          if (exchange.kind !== "create" || exchange.ordinal > 1) return false;
+          scene.service.accept(exchange);
+          response.writeHead(202, { "content-type": "application/json", "content-length": 400 });
+          response.write('{"id":"task-', () => resolve());
+          return true;
+        };
+      }),
+    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
+  },
+  {
+    when: "after the 202, before it was recorded",
+    reach: async (scene) => {
+      await answeredIntoFrozenLedger(scene, "create");
+      await sleep(READ_MS);
+    },
+    leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
+  },
+  {
+    when: "when the task id was recorded",
+    reach: (scene) => inLedger(scene, ({ taskId }) => taskId !== null),
+    leaves: (record) => record?.status === "queued",
+  },
+  {
+    when: "while watching",
+    reach: async (scene) => void (await unanswered(scene, "query")),
+    leaves: (record) => record?.status === "queued" || record?.status === "processing",
+  },
+  {
+    when: "after the end was seen, while its slot is given back",
+    reach: async (scene) => {
+      const peek = await scene.peek();
+      peek.slowDown("DELETE ON in_flight");
+      await new Promise<void>((resolve) => {
+        scene.service.intercept = (exchange, response, service) => {
+          const isLast = exchange.kind === "query" && service.inFlight === 0;
+          if (isLast) response.once("finish", () => resolve());
+          return false;
+        };
+      });
+      await sleep(READ_MS);
+    },
+    leaves: (record, scene) => record?.files.length === 0 && scene.service.count("content") === 0,
+  },
+  {
+    when: "before the download is answered",
+    reach: async (scene) => void (await unanswered(scene, "content")),
+    leaves: (record) => record?.status === "succeeded" && record.files.length === 0,
+  },
+  {
+    when: "in the middle of the download",
+    reach: async (scene) => {
+      await new Promise<void>((resolve) => {
+        scene.service.intercept = (exchange, response, service) => {
+          if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
+          const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
+          response.writeHead(200, { "content-length": audio.length });
+          response.write(audio.subarray(0, audio.length / 2), () => resolve());
+          return true;
+        };
+      });
+      await inFolder(scene, (name, bytes) => name.endsWith(".part") && bytes > 0);
+    },
+    leaves: (record, scene) =>
+      record?.files.length === 0 && folder(scene).every(({ bytes }) => bytes < audioBytes(scene)),
+  },
+  {
+    when: "when every byte has been written, before it has its name",
+    reach: (scene) => inFolder(scene, (name, bytes) => name.endsWith(".part") && bytes === audioBytes(scene)),
+    leaves: (record) => record?.files.length === 0,
+  },
+  {
+    when: "when the file has its name, before it was recorded",
+    reach: async (scene) => {
+      await answeredIntoFrozenLedger(scene, "content");
+      await inFolder(scene, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(scene));
+    },
+    leaves: (record, scene) =>
+      record?.files.length === 0 && folder(scene).some(({ name }) => name.endsWith(".mp3")),
+  },
+  {
+    when: "when the file was recorded, before anybody was told",
+    reach: (scene) => inLedger(scene, ({ files }) => files.length === 1),
+    leaves: (record) => record?.files.length === 1,
+  },
+];

@@ -1,0 +1,125 @@
+/** Owns one crash: a service that counts, a process that dies at a chosen point, and the judgement of what comes after. */
+import { createHash } from "node:crypto";
+import { readFile, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { type CountingOptions, CountingService } from "../support/counting-service.ts";
+import { LedgerPeek } from "../support/ledger-peek.ts";
+import { killHard } from "../support/processes.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  FAST,
+  type TaskOutput,
+  type ToolOutcome,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+/** Older than any download takes: what the sweep removes. */
+const LONG_AGO_MS = 3 * 60 * 60 * 1000;
+
+const isTemporary = (name: string): boolean => name.startsWith(".audio-generation-");
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+export class Scene {
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  readonly #drivers: Driver[] = [];
+  readonly #more: Record<string, string>;
+  #peek: LedgerPeek | undefined;
+
+  private constructor(service: CountingService, workplace: Workplace, more: Record<string, string>) {
+    this.service = service;
+    this.workplace = workplace;
+    this.#more = more;
+  }
+
+  static async set(options: CountingOptions = {}, more: Record<string, string> = {}): Promise<Scene> {
+    const service = await CountingService.start({ processingMs: 60, ...options });
+    return new Scene(service, await createWorkplace(), { ...FAST, ...more });
+  }
+
+  /** Another process at the same ledger and folder. */
+  async start(more: Record<string, string> = {}): Promise<Driver> {
+    const driver = await drive(this.workplace.env(this.service, { ...this.#more, ...more }));
+    this.#drivers.push(driver);
+    return driver;
+  }
+
+  async peek(): Promise<LedgerPeek> {
+    this.#peek ??= await LedgerPeek.open(this.workplace.stateDir);
+    return this.#peek;
+  }
+
+  /** Kills the process as soon as `point` resolves, and looks at what the folder shows then. */
+  async killAt(driver: Driver, point: Promise<unknown>): Promise<void> {
+    await point;
+    await killHard(driver.pid);
+    this.#peek?.release();
+    this.#peek?.normalSpeed();
+    await this.expectOnlyWholeFiles();
+  }
+
+  /** Names that a person would see. */
+  async finalNames(): Promise<string[]> {
+    return (await this.workplace.outputNames()).filter((name) => !isTemporary(name));
+  }
+
+  async temporaryNames(): Promise<string[]> {
+    return (await this.workplace.outputNames()).filter(isTemporary);
+  }
+
+  /** No half-written file under a final name: each is, byte for byte, some task's audio. */
+  async expectOnlyWholeFiles(): Promise<void> {
+    const whole = new Set([...this.service.tasks.values()].map(({ audio }) => sha256(audio)));
+    for (const name of await this.finalNames()) {
+      const hash = sha256(await readFile(join(this.workplace.outputDir, name)));
+      if (!whole.has(hash)) throw new Error(`${name} is not the whole audio of any task`);
+    }
+  }
+
+  /** Leftovers look as if their process had died long ago. */
+  async ageLeftovers(): Promise<void> {
+    const then = new Date(Date.now() - LONG_AGO_MS);
+    for (const name of await this.temporaryNames())
+      await utimes(join(this.workplace.outputDir, name), then, then);
+  }
+
+  /**
+   * What must hold after the crash and the repeat: one task, one reservation, one intact file, nothing left over,
+   * no slot held and exactly the charge counted.
+   */
+  async judge(outcome: ToolOutcome): Promise<TaskOutput> {
+    const task = taskOf(outcome);
+    const faults: string[] = [];
+    const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+      if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+    };
+    const [accepted] = this.service.tasks.values();
+    expectSame("tasks", this.service.tasks.size, 1);
+    expectSame("reserved", this.service.reservedCredits, 150);
+    expectSame("task id", task.task_id, accepted?.id);
+    expectSame("status", task.status, "succeeded");
+    const path = task.audio?.path ?? "";
+    expectSame("sha256 told", task.audio?.sha256, accepted && sha256(accepted.audio));
+    expectSame("sha256 on disk", sha256(await readFile(path)), task.audio?.sha256);
+    expectSame("files", (await this.finalNames()).length, 1);
+    expectSame("temporary files", (await this.temporaryNames()).length, 0);
+    const peek = await this.peek();
+    expectSame("records", peek.records().length, 1);
+    expectSame("in-flight slots", peek.inFlight(), 0);
+    expectSame("counted credits", peek.countedCredits(), task.billing?.charged_credits);
+    expectSame("ledger", peek.integrity(), '[{"integrity_check":"ok"}]');
+    if (faults.length > 0) throw new Error(faults.join("; "));
+    return task;
+  }
+
+  async strike(): Promise<void> {
+    this.#peek?.close();
+    await Promise.all(this.#drivers.map((driver) => driver.close()));
+    await this.service.stop();
+    await this.workplace.remove();
+  }
+}

@@ -1,0 +1,26 @@
+/** Owns ending a process that a test started, by its id, and waiting until it is gone. */
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves with the milliseconds it took. */
+export async function gone(pid: number, withinMs = 5000): Promise<number> {
+  const beganAtMs = performance.now();
+  while (isAlive(pid)) {
+    if (performance.now() - beganAtMs > withinMs) throw new Error(`process ${pid} did not end`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  return performance.now() - beganAtMs;
+}
+
+/** As a crash would: no handler runs, nothing is flushed. */
+export async function killHard(pid: number): Promise<void> {
+  if (isAlive(pid)) process.kill(pid, "SIGKILL");
+  await gone(pid);
+}
