@@ -48,7 +48,7 @@ export function isLoopbackHost(hostname: string): boolean {
 }
 
 /** A variable's value; empty ones and placeholders that a client failed to substitute count as unset. */
-function readValue(env: Environment, name: string): string | undefined {
+export function readValue(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
   if (value === undefined || value === "" || /^\$\{[^}]*\}$/.test(value)) return undefined;
   return value;

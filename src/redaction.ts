@@ -1,8 +1,14 @@
-/** Owns the blotting out of secrets in any text that leaves the process; knows no sink. */
+/** Owns the blotting out of secrets in any text that leaves the process, and finding them in what comes in; knows no sink. */
 
 export type Redact = (text: string) => string;
 
 const MASK = "[redacted]";
+
+/** Shorter ones turn up in innocent text; nobody is given such a key. */
+const TELLING_LENGTH = 8;
+
+/** A token behind `Bearer`, whose ever it is; ordinary words ("bearer of news") hold no digit. */
+const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
 
 /** Spellings in which a secret may turn up: plain, percent-encoded, base64 (as proxies and basic auth do), JSON-escaped. */
 function spellings(secret: string): string[] {
@@ -26,6 +32,14 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
   return (text) => {
     let clean = text;
     for (const needle of needles) clean = clean.replaceAll(needle, MASK);
-    return clean.replace(/\bBearer\s+(?!\[redacted\])[^\s"',;]+/gi, `Bearer ${MASK}`);
+    return clean.replace(BEARER_TOKEN, `Bearer ${MASK}`);
   };
+}
+
+/** Whether a text holds a secret, in any spelling; one too short to be told from ordinary text is not looked for. */
+export function createDetector(secrets: readonly (string | undefined)[]): (text: string) => boolean {
+  const needles = secrets.flatMap((secret) =>
+    secret === undefined || secret.length < TELLING_LENGTH ? [] : spellings(secret),
+  );
+  return (text) => needles.some((needle) => text.includes(needle));
 }

@@ -2,22 +2,16 @@
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config.ts";
 import { REQUEST_BODY_MAX_BYTES } from "../contract/limits.ts";
-import {
-  GENERATIONS_PATH,
-  IDEMPOTENCY_KEY_HEADER,
-  IDEMPOTENCY_KEY_PATTERN,
-  isTaskId,
-} from "../contract/wire.ts";
+import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
-import { createRedact } from "../redaction.ts";
 import { StaleBytes } from "./causes.ts";
 import { type ContentInfo, type ContentResponse, readContent } from "./content.ts";
 import { parseContentLength, parseUnsatisfiedRange } from "./content-range.ts";
 import { DEADLINES, type Deadlines } from "./deadlines.ts";
 import { readJson, UnreadableBody } from "./json-body.ts";
+import { createKeyGuard, type KeyGuard } from "./key-guard.ts";
 import { type ObservedTask, readTask } from "./read-task.ts";
 import { type Operation, rejectionError } from "./rejection.ts";
-import { cleanServiceText } from "./service-text.ts";
 import { createTransport, type HttpResponse, type Transport } from "./transport.ts";
 
 export type { ContentInfo, ContentResponse } from "./content.ts";
@@ -70,7 +64,7 @@ class HttpService implements Service {
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #deadlines: Deadlines;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #redact: (text: string) => string;
+  readonly #guard: KeyGuard;
 
   constructor(
     address: ServiceAddress,
@@ -81,7 +75,7 @@ class HttpService implements Service {
     this.#transport = transport;
     this.#clock = clock;
     this.#deadlines = deadlines;
-    this.#redact = createRedact([address.apiKey]);
+    this.#guard = createKeyGuard(address.apiKey);
     this.#headers = {
       authorization: `Bearer ${address.apiKey}`,
       accept: "application/json",
@@ -116,7 +110,7 @@ class HttpService implements Service {
   async query(taskId: string, signal: AbortSignal): Promise<ObservedTask> {
     const response = await this.#transport.send({
       method: "GET",
-      path: taskPath(taskId),
+      path: this.#guard.taskPath(taskId),
       headers: this.#headers,
       deadlineMs: this.#deadlines.queryMs,
       signal,
@@ -133,7 +127,7 @@ class HttpService implements Service {
   async content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse> {
     const response = await this.#transport.send({
       method: "GET",
-      path: `${taskPath(taskId)}/content`,
+      path: `${this.#guard.taskPath(taskId)}/content`,
       headers: {
         ...this.#headers,
         accept: "*/*",
@@ -160,7 +154,7 @@ class HttpService implements Service {
   async contentInfo(taskId: string, signal: AbortSignal): Promise<ContentInfo> {
     const response = await this.#transport.send({
       method: "HEAD",
-      path: `${taskPath(taskId)}/content`,
+      path: `${this.#guard.taskPath(taskId)}/content`,
       headers: { ...this.#headers, accept: "*/*" },
       deadlineMs: this.#deadlines.queryMs,
       signal,
@@ -198,13 +192,13 @@ class HttpService implements Service {
       if (error instanceof UnreadableBody) throw unexpected(`The service's answer ${error.message}.`, error);
       throw error;
     }
-    const task = readTask(body, this.#clean);
+    const task = readTask(body, this.#guard.clean);
     if (task === null) throw unexpected("The service's answer is not a task with an id and a known status.");
+    // It would go into URLs, results and the ledger, where the key must never be.
+    if (this.#guard.holdsKey(task.taskId))
+      throw unexpected("The service's answer names a task by the API key.");
     return task;
   }
-
-  /** Stripped first and redacted then: a key with something invisible inside is a key all the same. */
-  readonly #clean = (text: string): string => cleanServiceText(this.#redact(cleanServiceText(text, 4096)));
 
   async #reject(
     response: HttpResponse,
@@ -222,7 +216,8 @@ class HttpService implements Service {
       else if (!(error instanceof UnreadableBody)) throw error;
     }
     const isOtherSuccess = response.status >= 200 && response.status < 300;
-    const stray = isOtherSuccess ? readTask(body, this.#clean)?.taskId : undefined;
+    const strayId = isOtherSuccess ? readTask(body, this.#guard.clean)?.taskId : undefined;
+    const stray = strayId !== undefined && this.#guard.holdsKey(strayId) ? undefined : strayId;
     const rejection = this.#rejection(response, operation, body, false, taskId ?? stray);
     // A status may say enough without its body; where it does not, the break of the connection is what happened.
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
@@ -243,13 +238,7 @@ class HttpService implements Service {
       retryAfter: response.header("retry-after"),
       nowWallMs: this.#clock.wallMs(),
       taskId,
-      redact: this.#redact,
+      redact: this.#guard.redact,
     });
   }
-}
-
-/** The id becomes a path segment, so its form is checked here once more, whoever vouches for it. */
-function taskPath(taskId: string): string {
-  if (isTaskId(taskId)) return `${GENERATIONS_PATH}/${taskId}`;
-  throw new AudioError("invalid_request", "The task id does not have the form of an id.");
 }

@@ -105,7 +105,7 @@ function describe({ name, ok, detail, fix }: Check): string {
 /** @returns the exit code: 0 when everything works, else 1 */
 export async function doctor(asJson: boolean): Promise<0 | 1> {
   const config = readConfig(process.env);
-  const redact = createRedact(secretsOf(config));
+  const redact = createRedact(secretsOf(process.env));
   const checks = (await runChecks(config)).map((check) => ({
     ...check,
     detail: redact(check.detail),

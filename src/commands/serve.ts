@@ -2,13 +2,16 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config.ts";
 import { createLog, type Log } from "../log.ts";
-import { createRedact } from "../redaction.ts";
+import { createDetector, createRedact } from "../redaction.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 import { secretsOf } from "./settings.ts";
 
 /** Design 6.10: a client that is gone must not wait for us, whatever hangs. */
 const STOP_WITHIN_MS = 1500;
+
+/** What is wrong with a line that is no protocol can take pages. */
+const MOST_OF_A_COMPLAINT = 300;
 
 /** Stops once, on whatever comes first, and always exits. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
@@ -28,7 +31,8 @@ export async function run(args: readonly string[]): Promise<void> {
   const isSandbox = args.includes("--sandbox");
   const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
   const lazy = new LazyGeneration(config, isSandbox);
-  const redact = createRedact(secretsOf(config));
+  const secrets = secretsOf(process.env);
+  const redact = createRedact(secrets);
   const log = createLog(config.logLevel, (text) => lazy.redact(redact(text)));
   lazy.log = log;
   const handle = serveStdio(
@@ -40,9 +44,10 @@ export async function run(args: readonly string[]): Promise<void> {
           defaultWaitSeconds: config.waitSeconds,
         },
         redact: (text) => lazy.redact(redact(text)),
+        holdsSecret: createDetector(secrets),
         log,
       }),
-    { onerror: (error) => log.debug(`protocol: ${error.message}`) },
+    { onerror: (error) => log.debug(`protocol: ${error.message.slice(0, MOST_OF_A_COMPLAINT)}`) },
   );
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), lazy.close()]);
@@ -54,6 +59,11 @@ export async function run(args: readonly string[]): Promise<void> {
   process.stdout.once("close", () => stop(0));
   process.once("SIGTERM", () => stop(0));
   process.once("SIGINT", () => stop(0));
+  process.once("SIGHUP", () => stop(0));
+  // Nobody reads the log any more: no reason to stop, and nowhere to say so.
+  process.stderr.on("error", () => undefined);
+  // The protocol layer waits for a slow reader with one listener per answer, which is no leak.
+  process.stdout.setMaxListeners(0);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {
     log.error("an uncaught error; stopping, the ledger keeps what was accepted", cause);

@@ -28,7 +28,7 @@ function describe(row: Row): string {
 async function readRows(): Promise<Row[]> {
   const config = readConfig(process.env);
   if (config.service === null || config.faults.length > 0) throw configurationError(config);
-  const redact = createRedact(secretsOf(config));
+  const redact = createRedact(secretsOf(process.env));
   const log = createLog(config.logLevel, redact);
   const folder = await openOutputFolder(config.outputDir, systemClock);
   const store = await openStore({

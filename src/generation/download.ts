@@ -129,6 +129,8 @@ async function transfer(
       throw taskFailed(end.record);
     case "left":
     case undefined:
+      // What stands in the way says more than the time that has passed.
+      if (job.lastError !== null) throw job.lastError.withIds({ taskId: record.taskId ?? undefined });
       throw new AudioError("timeout", "The audio is still being downloaded; the transfer goes on.", {
         retryable: true,
         taskId: record.taskId ?? undefined,

@@ -1,4 +1,5 @@
 /** Owns the use case behind `generate_audio`: one request, one task, one file; knows no tool and no wording. */
+import { quoteServiceText } from "../api/service-text.ts";
 import type { AudioInput } from "../contract/audio-input.ts";
 import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
@@ -8,6 +9,7 @@ import { canonicalInput } from "./canonical-input.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfWork, newRecord, type Work } from "./find-record.ts";
 import type { Job } from "./job.ts";
+import { describeTrouble } from "./job-messages.ts";
 import { goneError, type Jobs } from "./jobs.ts";
 import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
@@ -78,7 +80,11 @@ async function runJob(
     switch (end?.kind) {
       case undefined:
         throwIfUnreachable(job);
-        return viewOf(job.record, { ...facts, replayed, hold: job.hold });
+        return viewOf(job.record, {
+          replayed,
+          notes: [...facts.notes, ...describeTrouble(job)],
+          hold: job.hold,
+        });
       case "saved": {
         const file = await underName(deps, jobs, end.record, end.file, work.fileName);
         return viewOf(end.record, { ...facts, replayed, file });
@@ -103,9 +109,15 @@ function isReplay(job: Job, isNew: boolean): boolean {
   return !isNew || !job.hasCreated;
 }
 
+/** The service's words are quoted: they are data, whatever they ask for. */
+function failureReason({ taskError }: TaskRecord): string {
+  return taskError === null || taskError.message === ""
+    ? "; the service gave no reason."
+    : `. The service says: ${quoteServiceText(taskError.message)}`;
+}
+
 export function taskFailed(record: TaskRecord): AudioError {
-  const words = record.taskError === null ? "no reason given" : record.taskError.message;
-  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed: ${words}`, {
+  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
     taskId: record.taskId ?? undefined,
     idempotencyKey: record.idempotencyKey ?? undefined,
   });

@@ -1,6 +1,6 @@
 /** Owns the sentences that progress notifications carry; decides nothing. */
 import type { TaskRecord } from "../ledger/record.ts";
-import type { Hold } from "./job.ts";
+import type { Hold, Job } from "./job.ts";
 
 const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 
@@ -22,4 +22,12 @@ export function describeHold(hold: Hold): string {
 /** @param elapsedMs since this job began to watch */
 export function describeWatch(record: TaskRecord, elapsedMs: number): string {
   return `Task ${record.taskId ?? "?"} is ${record.status} (${seconds(elapsedMs)} so far)`;
+}
+
+/** What a caller whose window closes has to know about audio that could not be fetched yet; nothing where all goes well. */
+export function describeTrouble(job: Job): string[] {
+  if (job.record.status !== "succeeded" || job.lastError === null) return [];
+  return [
+    `Fetching the audio has not worked yet (${job.lastError.message}) It is tried again in the background.`,
+  ];
 }

@@ -7,6 +7,7 @@ import { AudioError } from "../errors.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfTask } from "./find-record.ts";
+import { describeTrouble } from "./job-messages.ts";
 import { goneError, type Jobs } from "./jobs.ts";
 import { findSaved, unsoundError } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
@@ -73,6 +74,7 @@ export async function getTask(
   return viewOf(end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record, {
     replayed: true,
     file,
+    notes: file === null ? describeTrouble(job) : [],
   });
 }
 

@@ -1,6 +1,7 @@
 /** Owns the call of a tool from the protocol's side: progress, cancellation, and the only catch; knows no single tool. */
 import type { CallToolResult, ContentBlock, ServerContext } from "@modelcontextprotocol/server";
-import type { Log } from "../log.ts";
+import { AudioError } from "../errors.ts";
+import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
 import type { Tool, ToolDeps, ToolResult } from "../tools/tool.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
@@ -8,6 +9,8 @@ import { asAudioError, errorResult } from "./error-result.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   readonly redact: Redact;
+  /** Whether a text holds the API key or a password of the settings. */
+  readonly holdsSecret: (text: string) => boolean;
   readonly log: Log;
 }
 
@@ -41,6 +44,28 @@ function progressSender(context: ServerContext, log: Log): (message: string) => 
   };
 }
 
+/** What a call says ends up at the service, in the ledger and in file names, and the key belongs into none of them. */
+function refuseSecrets(args: unknown, holdsSecret: (text: string) => boolean): void {
+  if (!holdsSecret(JSON.stringify(args))) return;
+  throw new AudioError(
+    "invalid_request",
+    "The arguments hold this server's API key or a password of its settings. Nothing was sent or stored.",
+    {
+      remedy:
+        "Call again without it: the key belongs into AUDIO_API_KEY alone. Tell the user where it stood.",
+    },
+  );
+}
+
+/** Says on stderr what went wrong; a client that cancelled is no failure. */
+function logFailure(tool: Tool, error: AudioError, log: Log): void {
+  log.info(`${tool.name} answered ${error.code}`);
+  if (error.cause === undefined) return;
+  if (error.code === "unexpected_response" && error.httpStatus === undefined) {
+    log.error(`${tool.name} failed`, error.cause);
+  } else log.debug(`cause of ${error.code}: ${describeCause(error.cause)}`);
+}
+
 /** Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else. */
 export async function runTool(
   tool: Tool,
@@ -52,14 +77,11 @@ export async function runTool(
   const send = progressSender(context, deps.log);
   const onProgress = (message: string): void => send(deps.redact(message));
   try {
+    refuseSecrets(args, deps.holdsSecret);
     return callResult(await tool.handle(args, deps.tools, { signal, onProgress }));
   } catch (thrown) {
     const error = asAudioError(thrown, args, Object.keys(tool.input.shape));
-    if (!signal.aborted) deps.log.info(`${tool.name} answered ${error.code}`);
-    if (error.cause !== undefined) deps.log.debug(`cause of ${error.code}: ${String(error.cause)}`);
-    if (error.code === "unexpected_response" && error.httpStatus === undefined && error.cause !== undefined) {
-      deps.log.error(`${tool.name} failed`, error.cause);
-    }
+    if (!signal.aborted) logFailure(tool, error, deps.log);
     return errorResult(error, deps.redact);
   } finally {
     // The official client drops a notification that arrives in the same chunk as the result.

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { quoteServiceText } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { TaskView } from "../generation/task-view.ts";
@@ -74,7 +75,10 @@ function headline(view: TaskView): string {
   }
   if (view.status === "waiting") return `Not accepted yet; nothing is lost. ${describeHold(view)}`;
   if (view.status === "failed") {
-    return `Task ${view.taskId} failed: ${view.error?.message ?? "no reason given"} ${cost(view)}`;
+    const words = view.error?.message ?? "";
+    const reason =
+      words === "" ? "; the service gave no reason" : `. The service says: ${quoteServiceText(words)}`;
+    return `Task ${view.taskId} failed${reason}. ${cost(view)}`;
   }
   return `Task ${view.taskId} is ${view.status}. ${cost(view)}`;
 }

@@ -1,0 +1,154 @@
+/** Owns what a test of a fault stands on: service, folders and server, and the promises that hold whatever goes wrong. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
+import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
+import { createWorkplace, type Workplace } from "../support/workplace.ts";
+import { RawServer, type StartOptions } from "./raw-server.ts";
+
+/** Limits, polls and backoffs a thousand times shorter; the recovery window becomes 3.9 s. */
+const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug" };
+
+export interface Bench {
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  readonly server: RawServer;
+  /** Another process on the same folders. */
+  another(env?: Record<string, string>, options?: StartOptions): Promise<RawServer>;
+  /** Answers the given exchanges in place of the service. */
+  misbehave(interceptor: Interceptor | undefined): void;
+}
+
+export interface BenchOptions {
+  readonly service?: CountingOptions;
+  readonly env?: Record<string, string>;
+  readonly start?: StartOptions;
+  /** Where the server is told that the service is, when not at the service itself. */
+  readonly baseUrl?: string;
+}
+
+interface Opened {
+  readonly bench: Bench;
+  readonly servers: RawServer[];
+}
+
+const benches: Opened[] = [];
+
+/** A bench of one test's own; see {@link closeBenchesAfterEach}. */
+export async function openBench(options: BenchOptions = {}): Promise<Bench> {
+  const opened = await open(options);
+  benches.push(opened);
+  return opened.bench;
+}
+
+/** One bench for all tests of a `describe`, each of which finds the service well behaved and its books empty. */
+export function shareBench(options: BenchOptions = {}): () => Bench {
+  let opened: Opened | undefined;
+  const bench = (): Bench => {
+    if (opened === undefined) throw new Error("the bench is open only while tests run");
+    return opened.bench;
+  };
+  beforeAll(async () => {
+    opened = await open(options);
+  });
+  beforeEach(() => {
+    const { service } = bench();
+    service.intercept = undefined;
+    service.processingMs = options.service?.processingMs ?? 0;
+    service.exchanges.length = 0;
+    service.tasks.clear();
+    service.byKey.clear();
+  });
+  afterAll(async () => {
+    if (opened !== undefined) await closeBench(opened);
+  });
+  return bench;
+}
+
+async function open(options: BenchOptions): Promise<Opened> {
+  const service = await CountingService.start(options.service);
+  const workplace = await createWorkplace();
+  const address = { baseUrl: options.baseUrl ?? service.baseUrl, apiKey: service.apiKey };
+  const servers: RawServer[] = [];
+  const another = async (env: Record<string, string> = {}, start?: StartOptions): Promise<RawServer> => {
+    const all = workplace.env(address, { ...FASTEST, ...options.env, ...env });
+    const server = await RawServer.start(all, { cwd: workplace.root, ...start });
+    servers.push(server);
+    return server;
+  };
+  const bench: Bench = {
+    service,
+    workplace,
+    server: await another({}, options.start),
+    another,
+    misbehave: (interceptor) => {
+      service.intercept = interceptor;
+    },
+  };
+  return { bench, servers };
+}
+
+/** Every file below a folder, as paths. */
+export async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Texts under which the key could hide. */
+export function spellingsOf(key: string): string[] {
+  const bytes = Buffer.from(key);
+  const basic = Buffer.from(`Bearer ${key}`);
+  return [key, bytes.toString("base64"), bytes.toString("hex"), basic.toString("base64")];
+}
+
+/** The API key is in no file, no name, no line of any stream (design 7). */
+export async function expectKeyNowhere(bench: Bench, servers: readonly RawServer[]): Promise<void> {
+  const needles = spellingsOf(bench.service.apiKey);
+  for (const server of servers) {
+    for (const needle of needles) {
+      expect(server.stderr).not.toContain(needle);
+      expect(server.lines.join("\n")).not.toContain(needle);
+    }
+  }
+  for (const path of await filesBelow(bench.workplace.root)) {
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    for (const needle of needles) {
+      expect(path).not.toContain(needle);
+      expect(bytes.includes(needle), `the key in ${path}`).toBe(false);
+    }
+  }
+}
+
+/**
+ * What holds after every fault: standard output was protocol alone, the server ended by itself with 0, nothing
+ * lies outside the two folders, no half file is left, and the key is nowhere.
+ */
+async function closeBench({ bench, servers }: Opened): Promise<void> {
+  try {
+    for (const server of servers) {
+      const wasRunning = server.child.exitCode === null && server.child.signalCode === null;
+      const exit = await server.end();
+      expect(server.strays).toEqual([]);
+      if (wasRunning) expect(exit).toMatchObject({ code: 0, signal: null });
+    }
+    const names = await readdir(bench.workplace.root);
+    expect(names.filter((name) => name !== "out" && name !== "state")).toEqual([]);
+    const wasKilled = servers.some((server) => server.child.signalCode !== null);
+    if (!wasKilled) {
+      const output = await bench.workplace.outputNames();
+      expect(output.filter((name) => name.startsWith("."))).toEqual([]);
+    }
+    await expectKeyNowhere(bench, servers);
+  } finally {
+    for (const { child } of servers) child.kill("SIGKILL");
+    await bench.service.stop();
+    await bench.workplace.remove();
+  }
+}
+
+/** To be called once by every file: closes what its tests opened, and holds them to the promises. */
+export function closeBenchesAfterEach(): void {
+  afterEach(async () => {
+    for (const entry of benches.splice(0)) await closeBench(entry);
+  });
+}

@@ -1,0 +1,273 @@
+/** What a person experiences when creating a task goes wrong on the way: one task and one charge, whatever breaks. */
+import type { ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { makeCertificate } from "../api/loopback.ts";
+import { CountingService, type Exchange } from "../support/counting-service.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { type Bench, closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import {
+  accepted,
+  always,
+  answerGzip,
+  answerText,
+  freePort,
+  latePort,
+  type Misbehaviour,
+  next,
+  rawAnswer,
+  sayAndHangUp,
+} from "./wire.ts";
+
+closeBenchesAfterEach();
+
+/** Everything that a broken answer to a create must come to: the same key and bytes again, one task. */
+async function expectOneTask(bench: Bench, prompt: string): Promise<void> {
+  const task = taskOf(await bench.server.call("generate_audio", { prompt }));
+  expect(task.status).toBe("succeeded");
+  expect(bench.service.tasks.size).toBe(1);
+  const creates = bench.service.exchanges.filter(({ kind }) => kind === "create");
+  expect(creates.length).toBe(2);
+  expect(new Set(creates.map(({ key }) => key)).size).toBe(1);
+  expect(new Set(creates.map(({ body }) => body)).size).toBe(1);
+  expect(task.billing).toMatchObject({ reserved_credits: 150, charged_credits: 10 });
+}
+
+type Breakage = (response: ServerResponse, task: Record<string, unknown>, exchange: Exchange) => unknown;
+
+const json = (value: unknown): string => JSON.stringify(value);
+
+/** The service has taken the request each time; only its answer does not arrive as it should. */
+const BREAKAGES: Array<[string, Breakage]> = [
+  ["is reset after the body was sent", (response) => sayAndHangUp(response, "", true)],
+  ["is closed without an answer", (response) => sayAndHangUp(response, "")],
+  ["ends in the middle of the headers", (response) => sayAndHangUp(response, "HTTP/1.1 202 Acc")],
+  [
+    "ends in the middle of a 202",
+    (r, task) => sayAndHangUp(r, rawAnswer("202 A", json(task).slice(0, 40), [], 400)),
+  ],
+  [
+    "ends in the middle of a chunk",
+    (r) => sayAndHangUp(r, "HTTP/1.1 202 A\r\ntransfer-encoding: chunked\r\n\r\nff\r\n{"),
+  ],
+  ["is reset after a 103", (response) => sayAndHangUp(response, "HTTP/1.1 103 Early Hints\r\n\r\n", true)],
+  ["speaks another protocol", (response) => sayAndHangUp(response, "SSH-2.0-OpenSSH_9.9\r\n")],
+  [
+    "contradicts its own length",
+    (r, t) => sayAndHangUp(r, rawAnswer("202 A", json(t), ["content-length: 7"])),
+  ],
+  [
+    "is an HTML page with 502",
+    (r) => answerText(r, 502, "<html>Bad gateway</html>", { "content-type": "text/html" }),
+  ],
+  ["is an empty 500", (response) => answerText(response, 500, "")],
+  ["is a 504", (response) => answerText(response, 504, "upstream timed out")],
+  ["is an empty 202", (response) => answerText(response, 202, "")],
+  ["is no JSON", (response) => answerText(response, 202, "accepted!")],
+  ["is null", (response) => answerText(response, 202, "null")],
+  ["is a list", (response, task) => answerText(response, 202, json([task]))],
+  ["has a number as its id", (response, task) => answerText(response, 202, json({ ...task, id: 7 }))],
+  ["has a path as its id", (response, task) => answerText(response, 202, json({ ...task, id: "../../etc" }))],
+  ["has no id", (response, task) => answerText(response, 202, json({ ...task, id: undefined }))],
+  [
+    "has an unknown status",
+    (response, task) => answerText(response, 202, json({ ...task, status: "paused" })),
+  ],
+  ["is not UTF-8", (response) => answerText(response, 202, Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22]))],
+  ["comes compressed", (response, task) => answerGzip(response, 202, task)],
+  ["is megabytes long", (r, task) => answerText(r, 202, json({ ...task, padding: "x".repeat(2 ** 21) }))],
+  ["is 200 instead of 202", (response, task) => answerText(response, 200, json(task))],
+  ["is a 204", (response) => response.writeHead(204).end()],
+];
+
+describe("one task and one charge, when the answer to the create", () => {
+  const shared = shareBench();
+  it.each(BREAKAGES)("%s", async (what, breakage) => {
+    const bench = shared();
+    bench.misbehave(
+      next("create", (response, exchange, service) => {
+        breakage(response, service.view(accepted(service, exchange), true), exchange);
+      }),
+    );
+    await expectOneTask(bench, `Told once: ${what}`);
+  });
+});
+
+describe("an answer by something between here and the service", () => {
+  const shared = shareBench();
+  const STRANGERS: Array<[string, Misbehaviour]> = [
+    ["a 403 of a gateway", (response) => answerText(response, 403, "<html>blocked</html>")],
+    ["a 404 of a gateway", (response) => answerText(response, 404, "<html>nothing here</html>")],
+    ["a 401 with HTML", (response) => answerText(response, 401, "<html>sign in</html>")],
+    ["a redirect", (response) => response.writeHead(307, { location: "https://example.com/" }).end()],
+  ];
+  it.each(STRANGERS)(
+    "such as %s is told at once; a repeat finds the task that was made all the same",
+    async (what, stranger) => {
+      const bench = shared();
+      bench.misbehave(
+        next("create", (response, exchange, service) => {
+          accepted(service, exchange);
+          stranger(response, exchange, service);
+        }),
+      );
+      const call = { prompt: `In between: ${what}` };
+      const facts = errorOf(await bench.server.call("generate_audio", call));
+      expect(["unexpected_response", "invalid_api_key"]).toContain(facts.code);
+      expect(bench.service.count("create")).toBe(1);
+      expect(taskOf(await bench.server.call("generate_audio", call)).status).toBe("succeeded");
+      expect(bench.service.tasks.size).toBe(1);
+    },
+  );
+
+  it("that redirects elsewhere is not followed: elsewhere never hears of it", async () => {
+    const elsewhere = await CountingService.start();
+    const bench = shared();
+    for (const [status, kind] of [
+      [302, "create"],
+      [307, "query"],
+      [308, "content"],
+    ] as const) {
+      bench.misbehave(
+        next(kind, (response, exchange) => {
+          response.writeHead(status, { location: `${elsewhere.baseUrl}${exchange.url}` }).end();
+        }),
+      );
+      await bench.server.call("generate_audio", { prompt: `Sent elsewhere at the ${kind}`, wait_seconds: 1 });
+    }
+    expect(elsewhere.exchanges).toEqual([]);
+    await elsewhere.stop();
+  });
+});
+
+describe("an answer that is odd but means something", () => {
+  const shared = shareBench();
+  const ODD: Array<[string, Record<string, unknown>]> = [
+    ["extra fields", { priority: "high", nested: { __proto__: null, deep: [[[[1]]]] } }],
+    ["no billing", { billing: null }],
+    [
+      "billing that reserves something else",
+      { billing: { reserved_credits: 1, charged_credits: 9, refunded_credits: 0 } },
+    ],
+    ["another object and model", { object: "thing", model: "audio-9" }],
+    ["an output of the wrong type", { output: "soon", usage: [], error: 7 }],
+  ];
+  it.each(ODD)("is taken with %s: the task is known and not created again", async (what, changes) => {
+    const bench = shared();
+    bench.misbehave(
+      next("create", (response, exchange, service) => {
+        service.json(response, 202, { ...service.view(accepted(service, exchange), true), ...changes });
+      }),
+    );
+    expect(taskOf(await bench.server.call("generate_audio", { prompt: `Odd: ${what}` })).status).toBe(
+      "succeeded",
+    );
+    expect(bench.service.count("create")).toBe(1);
+  });
+});
+
+describe("a service that cannot be reached", () => {
+  it("and then appears gets the request once; the call never notices", async () => {
+    const target = await CountingService.start();
+    const late = await latePort(target.baseUrl);
+    const bench = await openBench({ baseUrl: late.url });
+    const call = bench.server.begin("generate_audio", { prompt: "Early bird" }, { progressToken: "p" });
+    await expect.poll(() => bench.server.notifications.length, { timeout: 5000 }).toBeGreaterThan(2);
+    await late.open();
+    expect(taskOf(await bench.server.outcomeOf(call)).status).toBe("succeeded");
+    expect(target.count("create")).toBe(1);
+    await bench.server.end();
+    await late.close();
+    await target.stop();
+  });
+
+  it("is network_error when the window closes, retryable and with the key that a repeat uses", async () => {
+    const bench = await openBench({ baseUrl: `http://127.0.0.1:${await freePort()}` });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Nobody", wait_seconds: 0.2 });
+    expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: true, task_id: null });
+    expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
+    expect(textOf(outcome)).toMatch(/cannot be reached \(ECONNREFUSED\)[\s\S]*Repeat the same call/);
+  });
+
+  it("because its name is unknown is an error within the window, and nothing is lost", async () => {
+    const env = { AUDIO_TIME_SCALE: "1" };
+    const bench = await openBench({ baseUrl: "https://no-such-host.invalid", env });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Where", wait_seconds: 1 });
+    expect(errorOf(outcome)).toMatchObject({ retryable: true, task_id: null });
+    expect(["network_error", "timeout"]).toContain(errorOf(outcome).code);
+  });
+
+  const certificate = makeCertificate("elsewhere.example", "DNS:elsewhere.example");
+  it.skipIf(certificate === null)(
+    "because its certificate is not valid is told at once, and not tried again",
+    async () => {
+      let connections = 0;
+      const impostor = createSecureServer(certificate ?? {}, (_request, response) => response.end());
+      impostor.on("connection", () => {
+        connections += 1;
+      });
+      impostor.on("tlsClientError", () => undefined);
+      await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
+      const { port } = impostor.address() as AddressInfo; // it listens on TCP, so it is no string
+      const bench = await openBench({ baseUrl: `https://127.0.0.1:${port}` });
+      const outcome = await bench.server.call("generate_audio", { prompt: "Impostor" });
+      expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: false });
+      expect(textOf(outcome)).toMatch(/certificate .* not valid[\s\S]*NODE_EXTRA_CA_CERTS/);
+      expect(connections).toBe(1);
+      await new Promise((resolve) => impostor.close(resolve));
+    },
+  );
+});
+
+describe("a service that does not answer", () => {
+  it("is timeout when the window closes; the request goes on under its key and is paid once", async () => {
+    const bench = await openBench();
+    const held: ServerResponse[] = [];
+    bench.misbehave(
+      next("create", (response, exchange, service) => {
+        accepted(service, exchange);
+        held.push(response);
+      }),
+    );
+    const call = { prompt: "Silence", wait_seconds: 0.3 };
+    const outcome = await bench.server.call("generate_audio", call);
+    expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true, task_id: null });
+    for (const response of held) response.socket?.resetAndDestroy();
+    const task = taskOf(await bench.server.call("generate_audio", { ...call, wait_seconds: 10 }));
+    expect(task.status).toBe("succeeded");
+    expect(bench.service.tasks.size).toBe(1);
+    expect(task.idempotency_key).toBe(errorOf(outcome).idempotency_key);
+  });
+
+  it("in words that anybody understands keeps being asked until the recovery window ends, then says so", async () => {
+    const bench = await openBench();
+    bench.misbehave(always("create", (response) => answerText(response, 202, "???")));
+    const outcome = await bench.server.call("generate_audio", { prompt: "Gibberish", wait_seconds: 15 });
+    expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
+    expect(errorOf(outcome).idempotency_key).not.toBeNull();
+    expect(new Set(bench.service.exchanges.map(({ key }) => key)).size).toBe(1);
+  });
+});
+
+describe("asking twice", () => {
+  it("at the same moment is one task for both", async () => {
+    const bench = await openBench({ service: { processingMs: 100 } });
+    const calls = [1, 2, 3].map(() => bench.server.begin("generate_audio", { prompt: "Twins" }));
+    const tasks = await Promise.all(calls.map(async (id) => taskOf(await bench.server.outcomeOf(id))));
+    expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
+    expect(tasks.filter(({ replayed }) => !replayed).length).toBe(1);
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("for more than 32 KiB is refused here, and nothing is sent", async () => {
+    const bench = await openBench();
+    const url = (letter: string): string => `https://example.com/${"🎧".repeat(2000)}${letter}`;
+    const outcome = await bench.server.call("generate_audio", {
+      prompt: "\u0001".repeat(2048),
+      audio_references: [url("a"), url("b"), url("c")],
+    });
+    expect(errorOf(outcome)).toMatchObject({ code: "request_too_large", http_status: null });
+    expect(bench.service.exchanges).toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+/** Owns one process of the built bin, driven line by line without any client library; judges nothing but that each line is protocol. */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { BIN } from "../support/workplace.ts";
+
+const message = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.number(), z.string()]).nullable().optional(),
+  method: z.string().optional(),
+  params: z.record(z.string(), z.unknown()).optional(),
+  result: z.record(z.string(), z.unknown()).optional(),
+  error: z.looseObject({ code: z.number(), message: z.string() }).optional(),
+});
+export type Message = z.infer<typeof message>;
+
+const toolResult = z.looseObject({
+  isError: z.boolean().optional(),
+  content: z.array(
+    z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() }),
+  ),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+  _meta: z
+    .looseObject({
+      "audio-generation-mcp/error": z
+        .strictObject({
+          code: z.string(),
+          http_status: z.int().nullable(),
+          retryable: z.boolean(),
+          retry_after_seconds: z.number().nullable(),
+          task_id: z.string().nullable(),
+          idempotency_key: z.string().nullable(),
+        })
+        .optional(),
+    })
+    .optional(),
+});
+export type Outcome = z.infer<typeof toolResult>;
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Steady milliseconds. */
+  readonly atMs: number;
+}
+
+export interface StartOptions {
+  readonly args?: readonly string[];
+  /** For Node itself, before the bin. */
+  readonly nodeArgs?: readonly string[];
+  readonly cwd?: string;
+  /** `false`: nobody reads standard output, as with a client that hangs. */
+  readonly isRead?: boolean;
+  /** `false`: no handshake is made. */
+  readonly isGreeted?: boolean;
+}
+
+/** Longer than any answer in these tests takes; a missing one is a failure with a name instead of a hang. */
+const ANSWER_WITHIN_MS = 20_000;
+
+export class RawServer {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Every line of standard output, as it came. */
+  readonly lines: string[] = [];
+  /** Lines of standard output that are not JSON-RPC. */
+  readonly strays: string[] = [];
+  readonly notifications: Message[] = [];
+  readonly answers = new Map<number | string, Message>();
+  readonly exited: Promise<Exit>;
+  stderr = "";
+  #lastId = 0;
+  readonly #waiting = new Map<number | string, (answer: Message) => void>();
+
+  private constructor(child: ChildProcessWithoutNullStreams, isRead: boolean) {
+    this.child = child;
+    child.stdin.on("error", () => undefined);
+    child.stdout.on("error", () => undefined);
+    child.stderr.on("data", (chunk) => {
+      this.stderr += String(chunk);
+    });
+    if (isRead) createInterface({ input: child.stdout }).on("line", (line) => this.#take(line));
+    this.exited = new Promise((resolve) => {
+      child.once("close", (code, signal) => resolve({ code, signal, atMs: performance.now() }));
+      child.once("error", () => resolve({ code: null, signal: null, atMs: performance.now() }));
+    });
+  }
+
+  static async start(env: Record<string, string>, options: StartOptions = {}): Promise<RawServer> {
+    const argv = [...(options.nodeArgs ?? []), BIN, ...(options.args ?? [])];
+    const child = spawn(process.execPath, argv, { env, cwd: options.cwd, stdio: "pipe" });
+    const server = new RawServer(child, options.isRead ?? true);
+    if (options.isGreeted ?? true) {
+      await server.request("initialize", {
+        protocolVersion: "2025-06-18",
+        capabilities: {},
+        clientInfo: { name: "fault-test", version: "1.0.0" },
+      });
+      server.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    }
+    return server;
+  }
+
+  #take(line: string): void {
+    this.lines.push(line);
+    let parsed: Message;
+    try {
+      parsed = message.parse(JSON.parse(line));
+    } catch {
+      this.strays.push(line);
+      return;
+    }
+    if (parsed.method !== undefined) this.notifications.push(parsed);
+    else if (parsed.id != null) {
+      this.answers.set(parsed.id, parsed);
+      this.#waiting.get(parsed.id)?.(parsed);
+    }
+  }
+
+  /** A message, or a line that is none. */
+  send(line: Record<string, unknown> | string): void {
+    this.child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
+  }
+
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
+  /** The answer to an id, now or later. */
+  answerTo(id: number | string, withinMs: number = ANSWER_WITHIN_MS): Promise<Message> {
+    const early = this.answers.get(id);
+    if (early !== undefined) return Promise.resolve(early);
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`no answer to ${id}; stderr: ${this.stderr.slice(-2000)}`)),
+        withinMs,
+      );
+      const settle = (end: () => void): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(id);
+        end();
+      };
+      this.#waiting.set(id, (answer) => settle(() => resolve(answer)));
+      void this.exited.then(() => settle(() => reject(new Error(`exited before answering ${id}`))));
+    });
+  }
+
+  async request(method: string, params: Record<string, unknown> = {}): Promise<Message> {
+    const id = this.nextId();
+    const answer = this.answerTo(id);
+    this.send({ jsonrpc: "2.0", id, method, params });
+    return await answer;
+  }
+
+  /** Sends a tool call and gives back its id at once. */
+  begin(name: string, args: Record<string, unknown>, meta?: Record<string, unknown>): number {
+    const id = this.nextId();
+    const params = { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) };
+    this.send({ jsonrpc: "2.0", id, method: "tools/call", params });
+    return id;
+  }
+
+  async outcomeOf(id: number): Promise<Outcome> {
+    const answer = await this.answerTo(id);
+    if (answer.result === undefined) throw new Error(`a protocol error: ${JSON.stringify(answer.error)}`);
+    return toolResult.parse(answer.result);
+  }
+
+  async call(name: string, args: Record<string, unknown>): Promise<Outcome> {
+    return await this.outcomeOf(this.begin(name, args));
+  }
+
+  cancel(id: number): void {
+    this.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+  }
+
+  /** Ends standard input, as a client that goes away does; a process that stays is killed, and told by its signal. */
+  async end(): Promise<Exit> {
+    this.child.stdin.end();
+    return await this.exitWithin(5000);
+  }
+
+  /** The exit; after `ms` the process is killed, so that no test leaves one behind. */
+  async exitWithin(ms: number): Promise<Exit> {
+    const timer = setTimeout(() => this.child.kill("SIGKILL"), ms);
+    try {
+      return await this.exited;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/** Owns ways for a service to break off, garble and stall an answer; decides not when. */
+import type { ServerResponse } from "node:http";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+import type {
+  CountedTask,
+  CountingService,
+  Exchange,
+  ExchangeKind,
+  Interceptor,
+} from "../support/counting-service.ts";
+
+/** Sends exactly these bytes and then hangs up; `isReset`: with a reset instead of an orderly end. */
+export function sayAndHangUp(response: ServerResponse, bytes: string, isReset = false): void {
+  const { socket } = response;
+  if (socket === null) return;
+  const hangUp = (): void => {
+    if (isReset) socket.resetAndDestroy();
+    else socket.end();
+  };
+  if (bytes === "") hangUp();
+  else socket.write(bytes, "latin1", hangUp);
+}
+
+/** An answer as bytes: `lengthBytes` may lie. */
+export function rawAnswer(
+  status: string,
+  body: string,
+  headers: readonly string[],
+  lengthBytes?: number,
+): string {
+  const length = lengthBytes ?? Buffer.byteLength(body);
+  const head = [
+    `HTTP/1.1 ${status}`,
+    "content-type: application/json",
+    `content-length: ${length}`,
+    ...headers,
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
+}
+
+export function answerGzip(response: ServerResponse, status: number, body: unknown): void {
+  const bytes = gzipSync(JSON.stringify(body));
+  response.writeHead(status, { "content-type": "application/json", "content-encoding": "gzip" });
+  response.end(bytes);
+}
+
+export function answerText(
+  response: ServerResponse,
+  status: number,
+  text: string | Buffer,
+  headers: Record<string, string> = {},
+): true {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(text);
+  return true;
+}
+
+/** The task that a create makes, accepted before anything goes wrong. */
+export function accepted(service: CountingService, exchange: Exchange): CountedTask {
+  const task = service.accept(exchange);
+  if (task === "conflict") throw new Error("the same key came with another body");
+  return task;
+}
+
+export type Misbehaviour = (
+  response: ServerResponse,
+  exchange: Exchange,
+  service: CountingService,
+) => unknown;
+
+/** Misbehaves at the next exchanges of a kind and answers all others as ever. */
+export function next(kind: ExchangeKind, misbehave: Misbehaviour, count = 1): Interceptor {
+  let left = count;
+  return (exchange, response, service) => {
+    if (exchange.kind !== kind || left <= 0) return false;
+    left -= 1;
+    misbehave(response, exchange, service);
+    return true;
+  };
+}
+
+/** Misbehaves at every exchange of a kind. */
+export function always(kind: ExchangeKind, misbehave: Misbehaviour): Interceptor {
+  return next(kind, misbehave, Number.POSITIVE_INFINITY);
+}
+
+/** A port that nobody listens on until `open` is called; from then on it leads to the service. */
+export async function latePort(
+  target: string,
+): Promise<{ url: string; open(): Promise<void>; close(): Promise<void> }> {
+  const port = await freePort();
+  const { hostname, port: targetPort } = new URL(target);
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    const onward = connect(Number(targetPort), hostname);
+    for (const end of [socket, onward]) {
+      sockets.add(end);
+      end.on("error", () => undefined).on("close", () => sockets.delete(end));
+    }
+    socket.pipe(onward).pipe(socket);
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    open: () => new Promise((resolve) => server.listen(port, "127.0.0.1", resolve)),
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A port of this machine that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port was given");
+  return address.port;
+}
