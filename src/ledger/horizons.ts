@@ -3,12 +3,9 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
 
 /**
  * An accepted task whose end nobody reported is taken to have ended after this: the service recovers for at most
- * 60 minutes. Without it, a record lost between its task's acceptance and its end would hold a slot for ever.
+ * 60 minutes. Its charge, too, falls within that time. Without it, a record lost between its task's acceptance and its end would hold a slot for ever.
  */
 export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
-
-/** A charge falls at most this long after its reservation, also where its end is learnt a day later. */
-export const CHARGED_AT_MOST_AFTER_MS = IN_FLIGHT_AT_MOST_MS;
 
 /** Slots that no longer count are kept this long, so that a late answer still finds the slot it belongs to. */
 export const SLOT_KEPT_MS = 60 * 60 * 1000;

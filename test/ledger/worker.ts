@@ -9,7 +9,7 @@ import { createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { aRecord } from "./a-record.ts";
 
-export const jobSchema = z.object({
+const jobSchema = z.object({
   job: z.enum(["write", "create", "hang", "idle"]),
   stateDir: z.string(),
   storeUrl: z.string().nullable(),

@@ -15,7 +15,7 @@ import type {
   ReadAdmission,
   ReadRequest,
 } from "../coordinator.ts";
-import { CHARGED_AT_MOST_AFTER_MS, IN_FLIGHT_AT_MOST_MS, SLOT_KEPT_MS } from "../horizons.ts";
+import { IN_FLIGHT_AT_MOST_MS, SLOT_KEPT_MS } from "../horizons.ts";
 import { ACQUIRE_LEASE, RELEASE_LEASE } from "./lease-scripts.ts";
 import { RedisIndex } from "./redis-index.ts";
 import {
@@ -149,11 +149,7 @@ export class RedisCoordinator implements Coordinator {
   }
 
   async endTask(recordId: string, attempt: number, chargedCredits: number): Promise<void> {
-    const values = [
-      attemptField(recordId, attempt),
-      String(chargedCredits),
-      String(CHARGED_AT_MOST_AFTER_MS),
-    ];
+    const values = [attemptField(recordId, attempt), String(chargedCredits), String(IN_FLIGHT_AT_MOST_MS)];
     await this.#scripts.run(END_TASK, [IN_FLIGHT_KEY, SPEND_KEY, SPEND_ORDER_KEY], ...values);
   }
 

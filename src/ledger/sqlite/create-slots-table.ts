@@ -32,11 +32,14 @@ function clampFuture(session: Session, nowMs: number, accountId: AccountId): voi
     accountId,
     nowMs,
   );
+  // Plain placeholders throughout: Node 22 cannot bind numbered ones by their order.
   session.run(
-    `UPDATE in_flight SET seen_at_ms = min(seen_at_ms, ?1), attempted_at_ms = min(attempted_at_ms, ?1)
-     WHERE account_id = ?2 AND max(seen_at_ms, attempted_at_ms) > ?1`,
+    `UPDATE in_flight SET seen_at_ms = min(seen_at_ms, ?), attempted_at_ms = min(attempted_at_ms, ?)
+     WHERE account_id = ? AND max(seen_at_ms, attempted_at_ms) > ?`,
+    nowMs,
     nowMs,
     accountId,
+    nowMs,
   );
 }
 
@@ -110,14 +113,16 @@ export function admitCreate(
   session.run("DELETE FROM in_flight WHERE record_id = ? AND attempt < ?", recordId, attempt);
   session.run(
     `INSERT INTO in_flight (record_id, attempt, account_id, holder, state, prior_state, seen_at_ms, attempted_at_ms)
-     VALUES (?1, ?2, ?3, ?4, 'pending', NULL, ?5, ?5)
+     VALUES (?, ?, ?, ?, 'pending', NULL, ?, ?)
      ON CONFLICT (record_id, attempt) DO UPDATE SET
        prior_state = CASE WHEN state = 'pending' THEN coalesce(prior_state, 'unanswered') ELSE state END,
-       account_id = ?3, holder = ?4, state = 'pending', seen_at_ms = ?5, attempted_at_ms = ?5`,
+       account_id = excluded.account_id, holder = excluded.holder, state = excluded.state,
+       seen_at_ms = excluded.seen_at_ms, attempted_at_ms = excluded.attempted_at_ms`,
     recordId,
     attempt,
     accountId,
     request.holder,
+    nowMs,
     nowMs,
   );
   reserve(session, wallMs, request);
@@ -184,12 +189,14 @@ export function holdInFlight(
   if (spendState(session, recordId, attempt) === "ended") return;
   session.run(
     `INSERT INTO in_flight (record_id, attempt, account_id, holder, state, prior_state, seen_at_ms, attempted_at_ms)
-     VALUES (?1, ?2, ?3, '', 'accepted', NULL, ?4, ?4)
+     VALUES (?, ?, ?, '', 'accepted', NULL, ?, ?)
      ON CONFLICT (record_id, attempt) DO UPDATE SET
-       account_id = ?3, state = 'accepted', prior_state = NULL, seen_at_ms = ?4, attempted_at_ms = ?4`,
+       account_id = excluded.account_id, state = excluded.state, prior_state = NULL,
+       seen_at_ms = excluded.seen_at_ms, attempted_at_ms = excluded.attempted_at_ms`,
     recordId,
     attempt,
     accountId,
+    nowMs,
     nowMs,
   );
 }

@@ -28,8 +28,8 @@ CREATE TABLE task_index (
 CREATE INDEX task_index_newest ON task_index (origin, created_at_ms DESC, record_id DESC);
 CREATE INDEX task_index_status ON task_index (origin, status, created_at_ms DESC, record_id DESC);
 CREATE INDEX task_index_open ON task_index (origin, created_at_ms DESC, record_id DESC) WHERE is_open = 1;
-CREATE INDEX task_index_work ON task_index (work_id);
-CREATE INDEX task_index_task ON task_index (origin, task_id) WHERE task_id IS NOT NULL;
+CREATE INDEX task_index_work ON task_index (work_id, created_at_ms, record_id);
+CREATE INDEX task_index_task ON task_index (origin, task_id, created_at_ms, record_id);
 
 CREATE TABLE saved_paths (
   place TEXT NOT NULL,

@@ -1,7 +1,7 @@
 /** Owns what was reserved and charged, and when, in the ledger file; the only room that counts a budget. */
 import { z } from "zod";
 import type { BudgetQuery, CreateRequest } from "../coordinator.ts";
-import { CHARGED_AT_MOST_AFTER_MS } from "../horizons.ts";
+import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 import type { Session } from "./database.ts";
 
 const sumRow = z.object({ counted: z.number() });
@@ -63,12 +63,13 @@ export function charge(
   credits: number,
 ): void {
   session.run(
-    `UPDATE spend SET counted_credits = ?1, charged_credits = ?1, is_open = 0,
-       reserved_at_ms = max(reserved_at_ms, min(?2, reserved_at_ms + ?3))
-     WHERE record_id = ?4 AND attempt = ?5 AND is_open = 1`,
+    `UPDATE spend SET counted_credits = ?, charged_credits = ?, is_open = 0,
+       reserved_at_ms = max(reserved_at_ms, min(?, reserved_at_ms + ?))
+     WHERE record_id = ? AND attempt = ? AND is_open = 1`,
+    credits,
     credits,
     wallMs,
-    CHARGED_AT_MOST_AFTER_MS,
+    IN_FLIGHT_AT_MOST_MS,
     recordId,
     attempt,
   );
