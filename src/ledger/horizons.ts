@@ -2,8 +2,9 @@
 import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
 
 /**
- * An accepted task whose end nobody reported is taken to have ended after this: the service recovers for at most
- * 60 minutes. Its charge, too, falls within that time. Without it, a record lost between its task's acceptance and its end would hold a slot for ever.
+ * An accepted task whose end nobody reported is taken to have ended after this, and to have been charged by then:
+ * the service recovers for at most 60 minutes. Without it, a record lost between its task's acceptance and its end
+ * would hold a slot for ever.
  */
 export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
