@@ -22,6 +22,8 @@ export interface Exchange {
 
 export interface CountedTask {
   readonly id: string;
+  /** Whose it is, where each API key is an account of its own. */
+  readonly account: string;
   readonly key: string;
   readonly body: string;
   readonly acceptedAtMs: number;
@@ -42,6 +44,8 @@ export interface CountingOptions {
   readonly audioSeconds?: number;
   readonly audioBytes?: number;
   readonly apiKeys?: readonly string[];
+  /** Each API key is an account of its own: neither knows the other's tasks. Otherwise all are one account's. */
+  readonly separateAccounts?: boolean;
   /** Enforces the contract's limits with windows of 60 s times this; absent: none. */
   readonly limitScale?: number;
 }
@@ -151,11 +155,13 @@ export class CountingService {
   /** Takes a create as the real service would: replay, conflict, or a new task. */
   accept(exchange: Exchange): CountedTask | "conflict" {
     const key = exchange.key ?? "";
-    const existing = this.byKey.get(key);
+    const account = this.#accountOf(exchange);
+    const existing = this.byKey.get(account + key);
     if (existing !== undefined) return existing.body === exchange.body ? existing : "conflict";
     const id = `task-${randomBytes(6).toString("hex")}`;
     const task: CountedTask = {
       id,
+      account,
       key,
       body: exchange.body,
       acceptedAtMs: performance.now(),
@@ -163,8 +169,12 @@ export class CountingService {
       status: "queued",
     };
     this.tasks.set(id, task);
-    this.byKey.set(key, task);
+    this.byKey.set(account + key, task);
     return task;
+  }
+
+  #accountOf(exchange: Exchange): string {
+    return this.#options.separateAccounts === true ? `${exchange.headers.authorization} ` : "";
   }
 
   /** Bytes that begin like their format and are different for every request. */
@@ -255,7 +265,7 @@ export class CountingService {
       this.refuse(response, 429, "rate_limit");
       return;
     }
-    const isNew = !this.byKey.has(exchange.key ?? "");
+    const isNew = !this.byKey.has(this.#accountOf(exchange) + (exchange.key ?? ""));
     if (isNew && this.#options.limitScale !== undefined && this.inFlight >= 2) {
       this.refuse(response, 429, "concurrency_limit");
       return;
@@ -271,7 +281,8 @@ export class CountingService {
       return;
     }
     const task = this.tasks.get(exchange.taskId ?? "");
-    if (task === undefined) this.refuse(response, 404, "not_found");
+    if (task === undefined || task.account !== this.#accountOf(exchange))
+      this.refuse(response, 404, "not_found");
     else if (exchange.kind === "query") this.json(response, 200, this.view(task));
     else this.#answerContent(exchange, task, response);
   }

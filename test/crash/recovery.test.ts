@@ -1,0 +1,93 @@
+/** What another tool call makes of a crash: it watches and saves what was accepted, and never creates (design 6.9). */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { errorOf, taskOf } from "../support/workplace.ts";
+import { KILL_POINTS } from "./kill-points.ts";
+import { Scene } from "./scene.ts";
+
+const CALL = { prompt: "Taken up by another call" };
+
+let scene: Scene;
+afterEach(() => scene.strike());
+
+/** Several times as long as a task takes at this scale: enough for something unwanted to happen. */
+const A_WHILE_MS = 250;
+
+async function killedWhen(when: RegExp): Promise<void> {
+  scene = await Scene.set();
+  const doomed = await scene.start();
+  await doomed.call("list_tasks", {});
+  const point = KILL_POINTS.find((candidate) => when.test(candidate.when));
+  if (point === undefined) throw new Error(`no kill point is called ${when}`);
+  const reached = point.reach(scene);
+  void doomed.call("generate_audio", CALL).catch(() => undefined);
+  await scene.killAt(doomed, reached);
+  scene.service.intercept = undefined;
+  await scene.ageLeftovers();
+}
+
+describe.each([/^while watching/, /middle of the download/, /has its name/])("after a death %s", (when) => {
+  it("list_tasks has the audio saved in the background", async () => {
+    await killedWhen(when);
+    const heir = await scene.start();
+    await heir.call("list_tasks", {});
+    const peek = await scene.peek();
+    await peek.until(() => peek.records().every(({ files }) => files.length === 1));
+    const outcome = await heir.call("get_task", { task_id: [...scene.service.tasks.keys()][0] });
+    await scene.judge(outcome);
+    expect(scene.service.count("create")).toBe(1);
+  });
+
+  it("get_task waits for the saved file", async () => {
+    await killedWhen(when);
+    const heir = await scene.start();
+    const [taskId] = scene.service.tasks.keys();
+    await scene.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
+    expect(scene.service.count("create")).toBe(1);
+  });
+});
+
+describe("nothing is created without a call that asks for it", () => {
+  it("where a create was sent and its answer never seen", async () => {
+    await killedWhen(/took without answering/);
+    const heir = await scene.start();
+    const listed = await heir.call("list_tasks", { status: "unresolved" });
+    expect(listed.structuredContent).toMatchObject({
+      count: 1,
+      tasks: [
+        { task_id: null, status: "unresolved", next_step: expect.stringContaining("does not pay twice") },
+      ],
+    });
+    const facts = errorOf(await heir.call("get_task", { task_id: "task-of-nobody" }));
+    expect(facts.code).toBe("not_found");
+    await sleep(A_WHILE_MS);
+    expect(scene.service.count("create")).toBe(1);
+    await scene.judge(await heir.call("generate_audio", CALL));
+    expect(scene.service.count("create")).toBe(2);
+  });
+
+  it("where a job died waiting for a slot, which the tasks of the dead give back when they end", async () => {
+    scene = await Scene.set({ processingMs: 700, limitScale: 0.01 });
+    const doomed = await scene.start();
+    for (const prompt of ["First of two", "Second of two"]) {
+      await doomed.call("generate_audio", { prompt, wait_seconds: 0 });
+    }
+    const held = taskOf(await doomed.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    expect(held).toMatchObject({ status: "waiting", task_id: null });
+    await scene.killAt(doomed, Promise.resolve());
+    expect(scene.service.count("create")).toBe(2);
+
+    const heir = await scene.start();
+    const rows = await heir.call("list_tasks", { status: "waiting" });
+    expect(rows.structuredContent).toMatchObject({ count: 1 });
+    const peek = await scene.peek();
+    await peek.until(() => peek.records().filter(({ files }) => files.length === 1).length === 2);
+    await sleep(A_WHILE_MS);
+    expect(scene.service.count("create")).toBe(2);
+    expect(taskOf(await heir.call("generate_audio", CALL)).status).toBe("succeeded");
+    expect(scene.service.tasks.size).toBe(3);
+    expect(scene.service.limited).toBe(0);
+    expect(peek.inFlight()).toBe(0);
+    expect(await scene.finalNames()).toHaveLength(3);
+  });
+});
