@@ -1,11 +1,10 @@
 /** Owns the environment: reads, parses and judges every variable of design section 4; starts nothing and throws nothing. */
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "./contract/limits.ts";
 import { VOICE_IDS, type VoiceId } from "./contract/voices.ts";
+import { absoluteFolder, defaultStateFolder, type Environment, readValue } from "./environment.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One thing wrong with the configuration, and what mends it. */
 export interface ConfigFault {
@@ -45,21 +44,6 @@ export interface Config {
 /** Whether a host, as `URL` spells it, is this machine: the only place plain http may go to. */
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}
-
-/** A variable's value; empty ones and placeholders that a client failed to substitute count as unset. */
-export function readValue(env: Environment, name: string): string | undefined {
-  const value = env[name]?.trim();
-  if (value === undefined || value === "" || /^\$\{[^}]*\}$/.test(value)) return undefined;
-  return value;
-}
-
-function defaultStateDir(env: Environment, platform: NodeJS.Platform, home: string): string {
-  const name = "audio-generation-mcp";
-  if (platform === "darwin") return join(home, "Library", "Application Support", name);
-  if (platform === "win32") return join(env["LOCALAPPDATA"] ?? join(home, "AppData", "Local"), name);
-  const xdg = env["XDG_STATE_HOME"];
-  return join(xdg !== undefined && isAbsolute(xdg) ? xdg : join(home, ".local", "state"), name);
 }
 
 /** Collects faults while it reads, so that a person sees all of them at once. */
@@ -109,8 +93,8 @@ class Reader {
   folder(name: string, fallback: string): string {
     const text = this.text(name);
     if (text === undefined) return fallback;
-    const expanded = text === "~" || /^~[/\\]/.test(text) ? join(this.#home, text.slice(1)) : text;
-    if (isAbsolute(expanded) && !expanded.includes("\0")) return expanded;
+    const folder = absoluteFolder(text, this.#home);
+    if (folder !== null) return folder;
     this.fault(
       name,
       `${name} is ${JSON.stringify(text)}, which is not an absolute path.`,
@@ -208,7 +192,7 @@ export function readConfig(
         ? null
         : { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`, apiKey, isLoopback },
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", join(home, "audio-generation")),
-    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateDir(env, platform, home)),
+    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home)),
     storeUrl: reader.storeUrl() ?? null,
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),

@@ -1,4 +1,8 @@
-/** Owns the bin's first steps: checks Node, picks the command; imports nothing before that, so that an old Node can say so. */
+/** Owns the bin's first steps: checks Node, turns the compile cache on, picks the command; everything else is loaded after that, so that an old Node can say what it is. */
+import { mkdirSync } from "node:fs";
+import module from "node:module";
+import { join } from "node:path";
+import { stateFolder } from "./environment.ts";
 
 const REQUIRED_MAJOR = 22;
 const REQUIRED_MINOR = 19;
@@ -11,10 +15,32 @@ if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINO
   );
   process.exit(1);
 } else {
+  cacheCompiledCode();
   const args = process.argv.slice(2);
   // The usual start, with no argument, loads the server alone.
   const { run } = args.length === 0 ? await import("./commands/serve.ts") : await import("./commands/cli.ts");
   await run(args);
 }
 
-export {};
+/**
+ * Lets Node keep compiled code in the state folder, which saves a start some ten milliseconds. The state folder
+ * is made only where its parent is there: a start does no more than that, and a folder that cannot be is left.
+ */
+function cacheCompiledCode(): void {
+  const state = stateFolder(process.env);
+  const cache = join(state, "compile-cache");
+  try {
+    for (const folder of [state, cache]) makeFolder(folder);
+    module.enableCompileCache(cache);
+  } catch {
+    // A start without a cache is slower, and nothing else.
+  }
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+  }
+}

@@ -1,5 +1,6 @@
 /** Owns the workflow's late start: built on the first call that needs it, from the environment's settings or a sandbox's. */
-import type { Config, Environment } from "../config.ts";
+import type { Config } from "../config.ts";
+import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";

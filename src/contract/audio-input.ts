@@ -121,8 +121,9 @@ export const audioInputSchema = z.strictObject(audioInputFields).superRefine((in
 export type AudioInput = z.infer<typeof audioInputSchema>;
 
 /** AudioInput with the contract's defaults spelled out; `voice` and `image_url` have none and may be absent. */
-export type NormalizedAudioInput = Required<Omit<AudioInput, "voice" | "image_url">> &
-  Pick<AudioInput, "voice" | "image_url">;
+export type NormalizedAudioInput = {
+  [Field in Exclude<keyof AudioInput, "voice" | "image_url">]-?: NonNullable<AudioInput[Field]>;
+} & Pick<AudioInput, "voice" | "image_url">;
 
 /** Defaults of contract 2.1 filled in; nothing is trimmed or rewritten, absent optional fields stay absent. */
 export function normalizeAudioInput(input: AudioInput): NormalizedAudioInput {

@@ -1,10 +1,8 @@
-/** Owns the registration of everything that MCP sees; knows no tool by name and composes nothing. */
-import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
-import { TOOLS } from "../tools/catalog.ts";
+/** Owns the registration of everything that MCP sees; loads tools and resources only when they are asked for, for the handshake must not wait for them. */
+import { Server } from "@modelcontextprotocol/server";
 import { VERSION } from "../version.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
-import { RESOURCE_TEMPLATES, readResource } from "./resources.ts";
-import { runTool, type ServerDeps } from "./run-tool.ts";
+import type { ServerDeps } from "./run-tool.ts";
 import { toolList } from "./tool-list.ts";
 
 /**
@@ -17,20 +15,18 @@ export function createMcpServer(deps: ServerDeps): Server {
     { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
   );
   server.setRequestHandler("tools/list", () => ({ tools: toolList() }));
-  server.setRequestHandler("tools/call", (request, context) => {
-    const { name, arguments: args = {} } = request.params;
-    const tool = TOOLS.find((candidate) => candidate.name === name);
-    if (tool === undefined) {
-      const known = TOOLS.map((candidate) => candidate.name).join(", ");
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidParams,
-        `Unknown tool. The tools of this server are ${known}.`,
-      );
-    }
-    return runTool(tool, args, deps, context);
+  server.setRequestHandler("tools/call", async (request, context) => {
+    const { callTool } = await import("./call-tool.ts");
+    return await callTool(request.params, deps, context);
   });
   server.setRequestHandler("resources/list", () => ({ resources: [] }));
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
-  server.setRequestHandler("resources/read", (request) => readResource(request.params.uri, deps));
+  server.setRequestHandler("resources/templates/list", async () => {
+    const { RESOURCE_TEMPLATES } = await import("./resources.ts");
+    return { resourceTemplates: RESOURCE_TEMPLATES };
+  });
+  server.setRequestHandler("resources/read", async (request) => {
+    const { readResource } = await import("./resources.ts");
+    return await readResource(request.params.uri, deps);
+  });
   return server;
 }

@@ -1,0 +1,85 @@
+/** Owns how the bench measures: repeated runs in turn, medians with their spread; knows nothing of what is measured. */
+
+export interface Sample {
+  readonly name: string;
+  readonly unit: string;
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+  readonly runs: number;
+}
+
+export interface Verdict {
+  readonly section: string;
+  readonly figure: string;
+  readonly value: string;
+  readonly goal: string;
+  readonly met: boolean | null;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+export function sample(name: string, unit: string, values: readonly number[]): Sample {
+  return {
+    name,
+    unit,
+    median: median(values),
+    min: Math.min(...values),
+    max: Math.max(...values),
+    runs: values.length,
+  };
+}
+
+export interface Contender {
+  readonly name: string;
+  measure(): Promise<number>;
+}
+
+/**
+ * Measures contenders side by side, one run of each in turn, so that a drift of the machine meets all of them;
+ * one round before the first is not counted.
+ */
+export async function sideBySide(
+  contenders: readonly Contender[],
+  unit: string,
+  rounds: number,
+): Promise<Sample[]> {
+  const values = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  for (let round = -1; round < rounds; round += 1) {
+    for (const contender of contenders) {
+      const value = await contender.measure();
+      if (round >= 0) values.get(contender.name)?.push(value);
+    }
+  }
+  return contenders.map(({ name }) => sample(name, unit, values.get(name) ?? []));
+}
+
+export function ratio(samples: readonly Sample[], name: string, reference: string): number {
+  const of = (wanted: string): number =>
+    samples.find((candidate) => candidate.name === wanted)?.median ?? Number.NaN;
+  return of(name) / of(reference);
+}
+
+export function printSamples(title: string, samples: readonly Sample[]): void {
+  console.log(`\n${title}`);
+  for (const { name, unit, median: middle, min, max, runs } of samples) {
+    console.log(
+      `  ${name.padEnd(34)} ${middle.toFixed(2).padStart(10)} ${unit}   (${min.toFixed(2)} to ${max.toFixed(2)}, ${runs} runs)`,
+    );
+  }
+}
+
+export function atMost(section: string, figure: string, value: number, goal: number, unit = ""): Verdict {
+  return {
+    section,
+    figure,
+    value: `${Number.isInteger(value) ? value : value.toFixed(3)}${unit}`,
+    goal: `at most ${goal}${unit}`,
+    met: Number.isNaN(value) ? null : value <= goal,
+  };
+}
