@@ -1,15 +1,31 @@
 /** Builds `dist/`: the bin and its chunks, everything the server needs inside; the sandbox's packages stay outside as optional peers. */
-import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "rolldown";
 import { SANDBOX_PACKAGES } from "../src/commands/sandbox-loader.ts";
+import { toolList } from "../src/server/tool-list.ts";
+import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
+// Built beside and swapped in whole, so that nobody ever starts half a build.
+const fresh = join(root, "node_modules", ".cache", `dist-${process.pid}`);
 const external = [/^node:/, ...SANDBOX_PACKAGES.flatMap((name) => [name, new RegExp(`^${name}/`)])];
 
-await rm(dist, { recursive: true, force: true });
-await build({
+/** What `tools/list` answers is fixed: it is computed here once, and not at every start. */
+const fixedToolList = {
+  name: "fixed-tool-list",
+  load: {
+    filter: { id: /\/src\/server\/tool-list\.ts$/ },
+    handler: () => `const tools = ${JSON.stringify(toolList())};\nexport const toolList = () => tools;`,
+  },
+};
+
+/** One file for what every start needs: each further one costs it a millisecond. */
+const STARTUP =
+  /@modelcontextprotocol\/|\/zod\/|\/src\/(?:config|log|redaction|errors|version)\.ts$|\/src\/commands\/(?:serve|lazy-generation|settings)\.ts$|\/src\/server\/(?:mcp-server|instructions|tool-list)\.ts$|\/src\/contract\/(?:limits|voices)\.ts$/;
+
+const { output } = await build({
   input: {
     main: join(root, "src/main.ts"),
     sandbox: join(root, "src/sandbox/sandbox.ts"),
@@ -17,17 +33,38 @@ await build({
   },
   platform: "node",
   external,
+  plugins: [fixedToolList],
   transform: { target: "node22" },
   output: {
-    dir: dist,
+    dir: fresh,
     format: "esm",
     minify: true,
+    codeSplitting: {
+      groups: [
+        // Read before the compile cache is on, so it must not drag the rest along.
+        { name: "environment", test: /\/src\/environment\.ts$/, priority: 1 },
+        { name: "server", test: STARTUP },
+      ],
+    },
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
     banner: (chunk) => (chunk.name === "main" ? "#!/usr/bin/env node" : ""),
   },
 });
+const moduleIds = output.flatMap((part) =>
+  part.type === "chunk"
+    ? Object.entries(part.modules).flatMap(([id, { renderedLength }]) => (renderedLength > 0 ? [id] : []))
+    : [],
+);
+await writeFile(join(fresh, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(moduleIds, root));
+await cp(join(root, "types"), fresh, { recursive: true });
 // So that `dist/` runs anywhere alone: without it Node would take the files for CommonJS.
 const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-await writeFile(join(dist, "package.json"), `${JSON.stringify({ type: "module", version })}\n`);
-await chmod(join(dist, "main.js"), 0o755);
+await writeFile(join(fresh, "package.json"), `${JSON.stringify({ type: "module", version })}\n`);
+await chmod(join(fresh, "main.js"), 0o755);
+
+const old = `${fresh}-old`;
+await mkdir(dist, { recursive: true });
+await rename(dist, old);
+await rename(fresh, dist);
+await rm(old, { recursive: true, force: true });

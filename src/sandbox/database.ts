@@ -1,8 +1,9 @@
 /** Owns the sandbox's SQLite file: its schema, its permissions, its transactions; knows no rule of the contract. */
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
+import { loadSqlite } from "./load-sqlite.ts";
 import { SandboxUsageError } from "./usage-error.ts";
 
 /** Raised when the tables change; an older or newer state folder is refused, not guessed at. */
@@ -70,7 +71,8 @@ export function openDatabase(folder: string): DatabaseSync {
   try {
     // Created here so that SQLite, which would follow the umask, finds it (and gives its journal the same mode).
     closeSync(openSync(path, "a", 0o600));
-    database = new DatabaseSync(path);
+    const { DatabaseSync: Database } = loadSqlite();
+    database = new Database(path);
     configure(database);
     return database;
   } catch (error) {

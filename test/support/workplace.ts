@@ -137,17 +137,20 @@ const readResult = z.object({
 });
 
 /** Starts the built bin under an official client, as an assistant's application would. */
-export async function drive(
+export function drive(
   env: Record<string, string>,
   kind: ClientKind = "v2",
   args: readonly string[] = [],
 ): Promise<Driver> {
-  const parameters = {
-    command: NODE,
-    args: [BIN, ...args],
-    env,
-    stderr: "pipe" as const,
-  };
+  return driveCommand({ command: NODE, args: [BIN, ...args], env }, kind);
+}
+
+/** Starts any command under an official client. */
+export async function driveCommand(
+  how: { command: string; args: string[]; env: Record<string, string>; cwd?: string },
+  kind: ClientKind = "v2",
+): Promise<Driver> {
+  const parameters = { ...how, stderr: "pipe" as const };
   const info = { name: "end-to-end-test", version: "1.0.0" };
   const client = kind === "v1" ? new LegacyClient(info) : new ModernClient(info);
   const transport = kind === "v1" ? new LegacyTransport(parameters) : new ModernTransport(parameters);

@@ -1,0 +1,82 @@
+/** Owns the notices file: the licence of every package whose code is in the bundle, found in what the bundler says it used. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+
+const manifestSchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  license: z.string(),
+  author: z.union([z.string(), z.object({ name: z.string() })]).optional(),
+});
+
+interface Notice {
+  readonly title: string;
+  readonly text: string;
+}
+
+const mit = (holder: string): string => `MIT License
+
+Copyright (c) ${holder}
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+
+/** Holders of packages that state MIT and ship no licence file. */
+const HOLDERS: Readonly<Record<string, string>> = { "@redis/client": "2022-2023, Redis, inc." };
+
+/** Compiled into a package that does not mention it in a way that can be read off. */
+const EMBEDDED: Readonly<Record<string, Notice>> = {
+  undici: { title: "llhttp (inside undici; MIT)", text: mit("Fedor Indutny, 2018") },
+};
+
+const PACKAGE_FOLDER = /^(.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/;
+/** How a bundler marks, in a package's published code, the packages that were compiled into it. */
+const REGION = /^\/\/#region .*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//gm;
+
+function noticeOf(folder: string): Notice {
+  const manifest = manifestSchema.parse(JSON.parse(readFileSync(join(folder, "package.json"), "utf8")));
+  const title = `${manifest.name} ${manifest.version} (${manifest.license})`;
+  const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
+  if (file !== undefined) return { title, text: readFileSync(join(folder, file), "utf8").trim() };
+  const holder = HOLDERS[manifest.name];
+  if (manifest.license === "MIT" && holder !== undefined) return { title, text: mit(holder) };
+  throw new Error(`${manifest.name} is in the bundle and its licence text is nowhere: find out and add it`);
+}
+
+/** Folders of the packages that a module's code was compiled from beforehand. */
+function vendored(moduleId: string, root: string): string[] {
+  const names = [...readFileSync(moduleId, "utf8").matchAll(REGION)].map((match) => match[1] ?? "");
+  return [...new Set(names)].map((name) => {
+    const folder = join(root, "node_modules", name);
+    if (!existsSync(folder))
+      throw new Error(`${name} is compiled into ${moduleId} and is not installed here`);
+    return folder;
+  });
+}
+
+/**
+ * The text of the notices file.
+ *
+ * @param moduleIds every module whose code is in the bundle, as absolute paths
+ */
+export function thirdPartyNotices(moduleIds: readonly string[], root: string): string {
+  const folders = new Set<string>();
+  for (const id of moduleIds) {
+    const folder = PACKAGE_FOLDER.exec(id)?.[1];
+    if (folder === undefined) continue;
+    folders.add(folder);
+    for (const inner of vendored(id, root)) folders.add(inner);
+  }
+  const notices = [...folders].map(noticeOf);
+  for (const [name, notice] of Object.entries(EMBEDDED)) {
+    if (notices.some(({ title }) => title.startsWith(`${name} `))) notices.push(notice);
+  }
+  notices.sort((a, b) => a.title.localeCompare(b.title, "en"));
+  const list = notices.map(({ title }) => `  ${title}`).join("\n");
+  const texts = notices.map(({ title, text }) => `${"=".repeat(80)}\n${title}\n\n${text}\n`).join("\n");
+  return `The code of these packages is part of this program:\n\n${list}\n\n${texts}`;
+}

@@ -1,0 +1,226 @@
+/** What is published: files in step with one publisher and version, an npm package that runs with nothing installed beside it. */
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { fillIn, isPlaceholder } from "../../scripts/publication.ts";
+import { filesOutOfStep, readJson, readPublisher } from "../../scripts/publication-files.ts";
+import { createWorkplace, drive, driveCommand, NODE } from "../support/workplace.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+const manifestSchema = z.object({
+  version: z.string(),
+  icon: z.string(),
+  tools: z.array(z.object({ name: z.string(), description: z.string() })),
+  server: z.object({
+    entry_point: z.string(),
+    mcp_config: z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) }),
+  }),
+  user_config: z.record(
+    z.string(),
+    z.object({ type: z.string(), required: z.boolean(), sensitive: z.boolean().optional() }),
+  ),
+});
+
+/** The rules of the registry's schema of 2025-12-11 that a file written by hand may break. */
+const serverSchema = z.strictObject({
+  $schema: z.literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
+  name: z.string().regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
+  title: z.string().min(1).max(100),
+  description: z.string().min(1).max(100),
+  version: z.string().max(255),
+  repository: z.strictObject({ url: z.url(), source: z.literal("github") }),
+  websiteUrl: z.url(),
+  packages: z.array(
+    z.strictObject({
+      registryType: z.enum(["npm", "mcpb"]),
+      identifier: z.string(),
+      version: z.string(),
+      runtimeHint: z.string().optional(),
+      transport: z.strictObject({ type: z.literal("stdio") }),
+      environmentVariables: z
+        .array(
+          z.strictObject({
+            name: z.string().regex(/^AUDIO_[A-Z_]+$/),
+            description: z.string(),
+            format: z.enum(["string", "number", "boolean", "filepath"]),
+            placeholder: z.string().optional(),
+            default: z.string().optional(),
+            isRequired: z.boolean().optional(),
+            isSecret: z.boolean().optional(),
+          }),
+        )
+        .optional(),
+    }),
+  ),
+});
+
+const readSettings = (text: string): string[] =>
+  [...new Set([...text.matchAll(/\bAUDIO_[A-Z_]+[A-Z]\b/g)].map(([name]) => name))].sort();
+
+describe("the files of a publication", () => {
+  const files = {
+    package: readJson("package.json"),
+    manifest: readJson("manifest.json"),
+    server: readJson("server.json"),
+  };
+  const decided = {
+    owner: "someone",
+    repository: "https://github.com/someone/audio-generation-mcp",
+    author: "Someone",
+    privacy: "https://someone.example/privacy",
+    mcpName: "io.github.someone/audio-generation-mcp",
+  };
+
+  it("are in step with publisher.json and with one version", () => {
+    expect(filesOutOfStep()).toEqual([]);
+    const server = serverSchema.parse(files.server);
+    const versions = [
+      files.manifest["version"],
+      server.version,
+      ...server.packages.map(({ version }) => version),
+    ];
+    expect(new Set(versions)).toEqual(new Set([files.package["version"]]));
+    expect(server.name).toBe(files.package["mcpName"]);
+    expect(files.manifest["name"]).toBe(files.package["name"]);
+  });
+
+  it("take another publisher everywhere, leave no placeholder, and change no more the second time", () => {
+    const filled = fillIn(files, decided);
+    expect(JSON.stringify(filled)).not.toMatch(/placeholder-|Placeholder/);
+    expect(filled.package).not.toHaveProperty("private");
+    expect(fillIn(filled, decided)).toEqual(filled);
+    expect(fillIn(filled, readPublisher())).toEqual(fillIn(files, readPublisher()));
+  });
+
+  it("cannot be released while the publisher is a placeholder", () => {
+    const run = spawnSync(process.execPath, [join(ROOT, "scripts/release-check.ts")], { encoding: "utf8" });
+    const isUndecided = isPlaceholder(readPublisher());
+    expect(run.stderr.includes("publisher.json still holds placeholders")).toBe(isUndecided);
+    if (isUndecided) expect(run.status).toBe(1);
+    expect(isPlaceholder(decided)).toBe(false);
+  });
+
+  it("name settings that exist, and ask for the key as a secret", () => {
+    const known = readSettings(readFileSync(join(ROOT, "README.md"), "utf8"));
+    const manifest = manifestSchema.parse(files.manifest);
+    const { packages } = serverSchema.parse(files.server);
+    const variables = packages.flatMap(({ environmentVariables = [] }) => environmentVariables);
+    const named = [...Object.keys(manifest.server.mcp_config.env), ...variables.map(({ name }) => name)];
+    expect(known).toEqual(expect.arrayContaining(named));
+    expect(variables.find(({ name }) => name === "AUDIO_API_KEY")).toMatchObject({
+      isSecret: true,
+      isRequired: true,
+    });
+    expect(manifest.user_config["api_key"]).toMatchObject({ sensitive: true, required: true });
+    expect(manifest.user_config["output_dir"]).toMatchObject({ type: "directory", required: false });
+    const asked = Object.keys(manifest.user_config).map((name) => `\${user_config.${name}}`);
+    expect(Object.values(manifest.server.mcp_config.env).sort()).toEqual(asked.sort());
+  });
+
+  it("list the tools that the server has, and an icon that is there", async () => {
+    const manifest = manifestSchema.parse(files.manifest);
+    const place = await createWorkplace();
+    const driver = await drive(place.env(null));
+    const tools = (await driver.tools()).map(({ name }) => name);
+    expect(manifest.tools.map(({ name }) => name).sort()).toEqual(tools.sort());
+    const icon = readFileSync(join(ROOT, manifest.icon));
+    expect([icon.subarray(1, 4).toString(), icon.readUInt32BE(16), icon.readUInt32BE(20)]).toEqual([
+      "PNG",
+      512,
+      512,
+    ]);
+    await driver.close();
+    await place.remove();
+  });
+});
+
+describe("the npm package", () => {
+  let folder = "";
+  let packed: { size: number; files: Array<{ path: string; mode: number }>; filename: string };
+  // npm must run on the Node that is being tried.
+  const env = { ...process.env, PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}` };
+  const npm = (args: string[], cwd: string) => {
+    const run = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
+    expect(run.status, run.stderr).toBe(0);
+    return run.stdout;
+  };
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "agm-pack-"));
+    const out = npm(["pack", "--json", "--ignore-scripts", "--pack-destination", folder], ROOT);
+    const entry = z.object({
+      size: z.int(),
+      filename: z.string(),
+      files: z.array(z.object({ path: z.string(), mode: z.int() })),
+    });
+    // npm 12 answers with an object by package name, earlier ones with a list.
+    const answer = z.union([z.array(entry), z.record(z.string(), entry)]).parse(JSON.parse(out));
+    const [first] = Object.values(answer);
+    if (first === undefined) throw new Error("npm packed nothing");
+    packed = first;
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it("holds the bin, its chunks, types, notices and words, and nothing else, in less than 600 kB", () => {
+    const chunks = packed.files.filter(({ path }) => /^dist\/chunks\/[\w-]+\.js$/.test(path));
+    const others = packed.files.map(({ path }) => path).filter((path) => !path.startsWith("dist/chunks/"));
+    expect(chunks.length).toBe(packed.files.length - others.length);
+    expect(others.sort()).toEqual(
+      [
+        "CHANGELOG.md",
+        "LICENSE",
+        "README.md",
+        "dist/THIRD-PARTY-NOTICES.txt",
+        "dist/main.d.ts",
+        "dist/main.js",
+        "dist/package.json",
+        "dist/sandbox.d.ts",
+        "dist/sandbox.js",
+        "dist/speech-worker.js",
+        "package.json",
+      ].sort(),
+    );
+    expect(packed.size).toBeLessThan(600_000);
+  });
+
+  it("carries the licence of everything that is bundled", () => {
+    const notices = readFileSync(join(ROOT, "dist/THIRD-PARTY-NOTICES.txt"), "utf8");
+    for (const name of ["@modelcontextprotocol/server", "undici", "zod", "keyv", "@redis/client", "ajv"]) {
+      expect(notices).toContain(`\n${name} `);
+    }
+    expect(notices).toContain("Apache License");
+  });
+
+  it("starts from its tarball with nothing else installed, by its name and by its entry", async () => {
+    const home = join(folder, "home");
+    const place = await createWorkplace();
+    await mkdir(home);
+    await writeFile(join(home, "package.json"), '{"private":true,"type":"module"}');
+    const quiet = ["--offline", "--no-audit", "--no-fund", "--loglevel=error"];
+    npm(["install", ...quiet, join(folder, packed.filename)], home);
+    expect((await readdir(join(home, "node_modules"))).filter((name) => !name.startsWith("."))).toEqual([
+      "audio-generation-mcp",
+    ]);
+    const version = npm(
+      ["exec", "--offline", "--loglevel=error", "--", "audio-generation-mcp", "--version"],
+      home,
+    );
+    expect(version.trim()).toBe(readJson("package.json")["version"]);
+    const resolve = 'console.log(import.meta.resolve("audio-generation-mcp"))';
+    const entry = spawnSync(NODE, ["--input-type=module", "-e", resolve], {
+      cwd: home,
+      encoding: "utf8",
+    }).stdout.trim();
+    const bin = new URL(entry).pathname;
+    expect(existsSync(bin)).toBe(true);
+    const driver = await driveCommand({ command: NODE, args: [bin], env: place.env(null) }, "v1");
+    expect(await driver.tools()).toHaveLength(5);
+    await driver.close();
+    await place.remove();
+  });
+});
