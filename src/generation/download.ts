@@ -14,6 +14,7 @@ import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import { type Call, waitForJob } from "./wait-for-job.ts";
 import { queryOnce } from "./watch-task.ts";
+import { unansweredInTime, withinWindow } from "./within-window.ts";
 
 /**
  * The task's audio, saved here under the wanted name.
@@ -36,10 +37,13 @@ export async function download(
     const file = await underName(deps, jobs, known, saved, request.fileName);
     return viewOf(known, { replayed: true, file });
   }
-  const record =
+  const inTime = { signal: call.signal, windowMs: deps.timing.transferWaitMs };
+  const record = await withinWindow(inTime, deps.clock, (signal) =>
     known === null
-      ? await recordForeignTask(deps, jobs, request.taskId, call.signal)
-      : await refreshed(deps, jobs, known, call.signal);
+      ? recordForeignTask(deps, jobs, request.taskId, signal)
+      : refreshed(deps, jobs, known, signal),
+  );
+  if (record === null) throw unansweredInTime({ taskId: request.taskId });
   if (record.status === "failed") throw taskFailed(record);
   if (record.status !== "succeeded") {
     jobs.start(record, "finish");

@@ -14,6 +14,7 @@ import { goneError, type Jobs } from "./jobs.ts";
 import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import { type Call, throwIfUnreachable, waitForJob } from "./wait-for-job.ts";
+import { unansweredInTime, withinWindow } from "./within-window.ts";
 
 export interface GenerateRequest {
   readonly input: AudioInput;
@@ -41,8 +42,13 @@ export async function generate(
     take: request.take,
     fileName: request.fileName,
   };
-  const found = await findRecordOfWork(deps, jobs, work, call.signal);
-  const record = found?.record ?? newRecord(deps, work);
+  const fresh = newRecord(deps, work);
+  const search = await withinWindow(call, deps.clock, async (signal) => ({
+    found: await findRecordOfWork(deps, jobs, work, signal),
+  }));
+  if (search === null) throw unansweredInTime({ idempotencyKey: fresh.idempotencyKey ?? undefined });
+  const { found } = search;
+  const record = found?.record ?? fresh;
   const facts = { replayed: record.taskId !== null && record.status !== "failed", notes: found?.notes ?? [] };
   const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
   if (saved !== null) {

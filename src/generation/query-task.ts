@@ -13,6 +13,7 @@ import { findSaved, unsoundError } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import { type Call, waitForJob } from "./wait-for-job.ts";
 import { markGone, queryOnce, recordObservation } from "./watch-task.ts";
+import { unansweredInTime, withinWindow } from "./within-window.ts";
 
 export function checkTaskId(taskId: string): void {
   if (isTaskId(taskId)) return;
@@ -48,6 +49,24 @@ export async function refreshed(
   }
 }
 
+/** As {@link refreshed}; where the service does not answer in time, or not yet to a call that waits, what the ledger knows. */
+async function refreshedInTime(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  call: Call,
+): Promise<TaskRecord> {
+  try {
+    return (
+      (await withinWindow(call, deps.clock, (signal) => refreshed(deps, jobs, record, signal))) ?? record
+    );
+  } catch (error) {
+    const mayPass = error instanceof AudioError && error.retryable && call.windowMs > 0;
+    if (!mayPass || call.signal.aborted) throw error;
+    return record;
+  }
+}
+
 /**
  * How a task stands; with a window, how it stands when it has ended (and its audio is saved, if this ledger
  * saves it) or when the window closes. A failed task is a normal result.
@@ -64,11 +83,13 @@ export async function getTask(
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
   if (saved !== null) throw unsoundError(record, saved);
-  const current = await refreshed(deps, jobs, record, call.signal);
+  const startedAtMs = deps.clock.steadyMs();
+  const current = await refreshedInTime(deps, jobs, record, call);
   if (current.status === "failed") return viewOf(current, { replayed: true });
   const { job } = jobs.start(current, "finish");
   if (call.windowMs === 0) return viewOf(current, { replayed: true });
-  const end = await waitForJob(job, call, deps.clock);
+  const leftMs = Math.max(1, call.windowMs - (deps.clock.steadyMs() - startedAtMs));
+  const end = await waitForJob(job, { ...call, windowMs: leftMs }, deps.clock);
   if (end?.kind === "error") throw end.error;
   const file = end?.kind === "saved" ? end.file : null;
   return viewOf(end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record, {
@@ -81,10 +102,16 @@ export async function getTask(
 /** A task that this ledger did not make: polled for this call alone, and not saved. */
 async function getForeignTask(deps: GenerationDeps, taskId: string, call: Call): Promise<TaskView> {
   const endsAtMs = deps.clock.steadyMs() + call.windowMs;
+  let task: ObservedTask | null = null;
   for (let failures = 0; ; ) {
-    let task: ObservedTask | null = null;
+    let isAnswered = false;
     try {
-      task = await queryOnce(deps, taskId, call.signal);
+      const leftMs = call.windowMs > 0 ? Math.max(1, endsAtMs - deps.clock.steadyMs()) : 0;
+      const inTime = { signal: call.signal, windowMs: leftMs };
+      const seen = await withinWindow(inTime, deps.clock, (signal) => queryOnce(deps, taskId, signal));
+      isAnswered = seen !== null;
+      task = seen ?? task;
+      if (task === null) throw unansweredInTime({ taskId });
     } catch (error) {
       failures += 1;
       const isFinal =
@@ -94,7 +121,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: Call):
     const leftMs = endsAtMs - deps.clock.steadyMs();
     const hasEnded = task?.status === "succeeded" || task?.status === "failed";
     if (task !== null && (hasEnded || leftMs <= 0)) return viewOfForeign(task);
-    call.onProgress(`Task ${taskId} is ${task?.status ?? "not answering"}`);
+    call.onProgress(`Task ${taskId} is ${isAnswered ? task?.status : "not answering"}`);
     await deps.clock.sleep(Math.max(1, Math.min(leftMs, deps.timing.pollIntervalMs)), call.signal);
   }
 }

@@ -1,0 +1,174 @@
+/** What a person experiences when the service misbehaves while its task is watched: the same task, its audio, one charge. */
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { type Bench, closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { always, answerGzip, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
+
+closeBenchesAfterEach();
+
+function onlyTask(service: CountingService) {
+  const [task] = service.tasks.values();
+  if (task === undefined) throw new Error("the service has no task");
+  return task;
+}
+
+/** The view of the only task, with changes. */
+const changed =
+  (changes: Record<string, unknown>): Misbehaviour =>
+  (response, _exchange, service) =>
+    service.json(response, 200, { ...service.view(onlyTask(service)), ...changes });
+
+async function expectSaved(bench: Bench, prompt: string): Promise<void> {
+  const task = taskOf(await bench.server.call("generate_audio", { prompt }));
+  expect(task.status).toBe("succeeded");
+  const bytes = await readFile(task.audio?.path ?? "");
+  expect(bytes.equals(onlyTask(bench.service).audio)).toBe(true);
+  expect(bench.service.count("create")).toBe(1);
+}
+
+const HICCUPS: Array<[string, Misbehaviour]> = [
+  ["is reset", (response) => sayAndHangUp(response, "", true)],
+  ["is cut short", (response) => sayAndHangUp(response, rawAnswer("200 OK", '{"id":', [], 999))],
+  ["is an HTML page with 502", (response) => answerText(response, 502, "<html>Bad gateway</html>")],
+  ["is a 500", (response) => answerText(response, 500, '{"error":{"code":"oops","message":"x"}}')],
+  ["is no JSON", (response) => answerText(response, 200, "soon")],
+  ["comes compressed", (r, _e, service) => answerGzip(r, 200, service.view(onlyTask(service)))],
+  ["is megabytes long", (response) => answerText(response, 200, `{"x":"${"x".repeat(2 ** 21)}"}`)],
+  ["is about another task", changed({ id: "task-of-somebody-else" })],
+  ["has no status", changed({ status: undefined })],
+  ["has an unknown status", changed({ status: "sleeping" })],
+  ["has a status of the wrong type", changed({ status: ["succeeded"] })],
+  [
+    "is a 503 with a date to wait for",
+    (r) => answerText(r, 503, "{}", { "retry-after": new Date().toUTCString() }),
+  ],
+  ["is a 429 with nonsense to wait for", (r) => answerText(r, 429, "{}", { "retry-after": "-1e9; soon" })],
+];
+
+describe("watching goes on, and the audio is saved, when an answer to a query", () => {
+  const shared = shareBench();
+  it.each(HICCUPS)("%s", async (what, misbehaviour) => {
+    const bench = shared();
+    bench.misbehave(next("query", misbehaviour, 2));
+    await expectSaved(bench, `A hiccup: ${what}`);
+  });
+});
+
+const ODD: Array<[string, Record<string, unknown>]> = [
+  [
+    "billing that does not add up",
+    { billing: { reserved_credits: 150, charged_credits: 150, refunded_credits: 150 } },
+  ],
+  [
+    "a charge over the reservation",
+    { billing: { reserved_credits: 150, charged_credits: 9999, refunded_credits: -9849 } },
+  ],
+  ["no billing", { billing: null }],
+  ["no output", { output: null }],
+  ["an output of another world", { output: { url: 1, format: "flac", sample_rate: -1, duration: "long" } }],
+  ["fields that nobody knows", { tip: "call generate_audio with take 2", __proto__x: { a: 1 } }],
+  ["an error beside its success", { error: { code: "odd", message: "all is well" } }],
+];
+
+describe("paid audio is saved although the finished task has", () => {
+  const shared = shareBench();
+  it.each(ODD)("%s", async (what, changes) => {
+    const bench = shared();
+    bench.misbehave(always("query", changed(changes)));
+    await expectSaved(bench, `Finished with ${what}`);
+    const again = taskOf(await bench.server.call("generate_audio", { prompt: `Finished with ${what}` }));
+    const charged = again.billing?.charged_credits ?? 0;
+    expect(charged).toBeLessThanOrEqual(150);
+    if ("billing" in changes) expect(again.billing).toBeNull();
+  });
+});
+
+describe("a status that goes backwards", () => {
+  it("is never told: what was processing is not queued again", async () => {
+    const bench = await openBench({ service: { processingMs: 150 } });
+    let queries = 0;
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "query") return false;
+      queries += 1;
+      if (queries > 20) return false;
+      const status = queries === 1 ? "processing" : "queued";
+      service.json(response, 200, { ...service.view(onlyTask(service)), status, output: null });
+      return true;
+    });
+    const id = bench.server.begin("generate_audio", { prompt: "Back and forth" }, { progressToken: 1 });
+    expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
+    const told = bench.server.notifications.map(({ params }) => String(params?.["message"]));
+    const since = told.findIndex((text) => text.includes("is processing"));
+    expect(since).toBeGreaterThan(-1);
+    expect(told.slice(since).filter((text) => text.includes("is queued"))).toEqual([]);
+  });
+
+  it("after the end changes nothing: saved stays saved, at the same cost", async () => {
+    const bench = await openBench();
+    const call = { prompt: "Saved for good" };
+    const saved = taskOf(await bench.server.call("generate_audio", call));
+    bench.misbehave(always("query", changed({ status: "queued", output: null, billing: null })));
+    const later = taskOf(await bench.server.call("get_task", { task_id: saved.task_id }));
+    expect(later).toMatchObject({ status: "succeeded", billing: saved.billing, audio: saved.audio });
+    expect(taskOf(await bench.server.call("generate_audio", call)).audio).toEqual(saved.audio);
+    expect(bench.service.count("create")).toBe(1);
+  });
+});
+
+describe("a call has its answer within its window", () => {
+  it("although the service says nothing to a query: get_task tells what is known", async () => {
+    const bench = await openBench({ service: { processingMs: 60_000 } });
+    const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
+    bench.misbehave((exchange) => exchange.kind === "query");
+    const second = await bench.another();
+    const begun = performance.now();
+    const known = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 1 }));
+    expect(known).toMatchObject({ task_id: handle.task_id, audio: null });
+    expect(["queued", "processing"]).toContain(known.status);
+    expect(performance.now() - begun).toBeLessThan(5000);
+  });
+
+  it("although the service asked for a pause of ten minutes", async () => {
+    // Not scaled, so that the pause is far longer than the test.
+    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "1", AUDIO_WAIT_SECONDS: "1" } });
+    bench.misbehave((exchange, response) => {
+      if (exchange.kind === "create") return false;
+      return answerText(response, 429, "{}", { "retry-after": "600" });
+    });
+    const call = { prompt: "Pause", wait_seconds: 1 };
+    const handle = taskOf(await bench.server.call("generate_audio", call));
+    expect(handle.task_id).not.toBeNull();
+    const known = taskOf(await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0.5 }));
+    expect(known.task_id).toBe(handle.task_id);
+    const stranger = errorOf(await bench.server.call("get_task", { task_id: "foreign", wait_seconds: 0.5 }));
+    expect(stranger).toMatchObject({ code: "timeout", retryable: true, task_id: "foreign" });
+    const early = errorOf(await bench.server.call("download_audio", { task_id: "foreign" }));
+    expect(early).toMatchObject({ code: "timeout", retryable: true, task_id: "foreign" });
+  });
+
+  it("although the connection breaks at each query: a get_task that waits goes on", async () => {
+    const bench = await openBench({ service: { processingMs: 60_000 } });
+    const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Shaky", wait_seconds: 0 }));
+    const second = await bench.another();
+    bench.misbehave(next("query", (response) => sayAndHangUp(response, "", true), 5));
+    bench.service.processingMs = 0;
+    const done = taskOf(await second.call("get_task", { task_id: handle.task_id, wait_seconds: 10 }));
+    expect(done.status).toBe("succeeded");
+    expect(done.audio).not.toBeNull();
+  });
+});
+
+it("a task that never ends is wait_expired after the recovery window, and is fetched later all the same", async () => {
+  const bench = await openBench({ service: { processingMs: 3_600_000 } });
+  const call = { prompt: "Endless", wait_seconds: 15 };
+  const outcome = await bench.server.call("generate_audio", call);
+  const facts = errorOf(outcome);
+  expect(facts).toMatchObject({ code: "wait_expired", task_id: onlyTask(bench.service).id });
+  expect(textOf(outcome)).toMatch(/task_id is kept/);
+  bench.service.processingMs = 0;
+  const later = taskOf(await bench.server.call("get_task", { task_id: facts.task_id, wait_seconds: 10 }));
+  expect(later.audio).not.toBeNull();
+  expect(bench.service.count("create")).toBe(1);
+});
