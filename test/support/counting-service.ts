@@ -106,6 +106,11 @@ export class CountingService {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Breaks every connection, answered or not. */
+  dropConnections(): void {
+    this.#server.closeAllConnections();
+  }
+
   json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
     const text = JSON.stringify(body);
     response.writeHead(status, {

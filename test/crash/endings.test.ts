@@ -1,0 +1,157 @@
+/** Gentle ends in the middle of work: stdin closed, SIGTERM, SIGINT (faults: Process); and calls that are cancelled or outlived. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { BIN, NODE, taskOf } from "../support/workplace.ts";
+import { KILL_POINTS } from "./kill-points.ts";
+import { Scene } from "./scene.ts";
+
+const CALL = { prompt: "Ended in the middle" };
+/** Design 6.10. */
+const STOP_WITHIN_MS = 2000;
+const A_WHILE_MS = 250;
+
+let scene: Scene;
+const children: ChildProcess[] = [];
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+  await scene.strike();
+});
+
+/** The bin with its stdin in our hands, and one call on its way. */
+function callByHand(): ChildProcess {
+  const env = scene.workplace.env(scene.service, { AUDIO_TIME_SCALE: "0.01" });
+  const child = spawn(NODE, [BIN], { env, stdio: ["pipe", "pipe", "ignore"] });
+  children.push(child);
+  child.stdout?.resume();
+  const send = (message: unknown): void => void child.stdin?.write(`${JSON.stringify(message)}\n`);
+  const clientInfo = { name: "by-hand", version: "1" };
+  send({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo },
+  });
+  send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "generate_audio", arguments: CALL } });
+  return child;
+}
+
+const ENDS = [
+  { how: "stdin closed", isRare: false, end: (child: ChildProcess) => void child.stdin?.end() },
+  { how: "SIGTERM", isRare: false, end: (child: ChildProcess) => void child.kill("SIGTERM") },
+  { how: "SIGINT", isRare: true, end: (child: ChildProcess) => void child.kill("SIGINT") },
+  { how: "a broken stdout", isRare: true, end: (child: ChildProcess) => void child.stdout?.destroy() },
+];
+const MOMENTS = KILL_POINTS.filter(({ when }) =>
+  /took without answering|while watching|middle of the download/.test(when),
+);
+const CASES = MOMENTS.flatMap((point) =>
+  ENDS.filter(({ isRare }) => !isRare || point.when === "while watching").map((end) => ({
+    ...end,
+    point,
+    when: point.when,
+  })),
+);
+
+describe("a process that ends", () => {
+  it.each(CASES)("by $how, $when, exits with 0 in time and leaves a ledger to go on from", async (given) => {
+    scene = await Scene.set({ audioBytes: 200_000 });
+    const first = await scene.start();
+    await first.call("list_tasks", {});
+    await first.close();
+    const reached = given.point.reach(scene);
+    const child = callByHand();
+    await reached;
+    scene.service.intercept = undefined;
+    const beganAtMs = performance.now();
+    const ended = once(child, "exit");
+    given.end(child);
+    // Noticed by the next message only, so there must be one.
+    if (given.how === "a broken stdout") {
+      child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id: 3, method: "ping" })}\n`);
+    }
+    expect((await ended)[0]).toBe(0);
+    expect(performance.now() - beganAtMs).toBeLessThan(STOP_WITHIN_MS);
+    await scene.expectOnlyWholeFiles();
+    const heir = await scene.start();
+    await scene.judge(await heir.call("generate_audio", CALL));
+  });
+});
+
+/** Two tasks in flight, so that the next job waits. */
+async function startHeldBack() {
+  scene = await Scene.set({ processingMs: 500, limitScale: 0.01 });
+  const driver = await scene.start();
+  for (const prompt of ["First of two", "Second of two"]) {
+    await driver.call("generate_audio", { prompt, wait_seconds: 0 });
+  }
+  return driver;
+}
+
+describe("a job that waits for a slot", () => {
+  it("creates after its call has returned, and saves", async () => {
+    const driver = await startHeldBack();
+    const held = taskOf(await driver.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
+    expect(held).toMatchObject({ status: "waiting", task_id: null, billing: null });
+    expect(scene.service.count("create")).toBe(2);
+    await expect.poll(() => scene.finalNames(), { timeout: 5000 }).toHaveLength(3);
+    expect(scene.service.count("create")).toBe(3);
+    expect(scene.service.limited).toBe(0);
+    const before = scene.service.exchanges.length;
+    expect(taskOf(await driver.call("generate_audio", CALL))).toMatchObject({ replayed: true });
+    expect(scene.service.exchanges.length).toBe(before);
+  });
+
+  it("is dropped when its only caller cancels", async () => {
+    const driver = await startHeldBack();
+    const cancelled = new AbortController();
+    const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
+    await (await scene.peek()).until((peek) => peek.records().length === 3);
+    cancelled.abort();
+    expect(await call).toBe("cancelled");
+    await expect.poll(() => scene.finalNames(), { timeout: 5000 }).toHaveLength(2);
+    await sleep(A_WHILE_MS);
+    expect(scene.service.count("create")).toBe(2);
+    const waiting = await driver.call("list_tasks", { status: "waiting" });
+    expect(waiting.structuredContent).toMatchObject({ count: 1 });
+  });
+
+  it("stays while another caller still waits for it", async () => {
+    const driver = await startHeldBack();
+    const cancelled = new AbortController();
+    const leaving = driver
+      .call("generate_audio", CALL, { signal: cancelled.signal })
+      .catch(() => "cancelled");
+    const staying = driver.call("generate_audio", CALL);
+    await (await scene.peek()).until((peek) => peek.records().length === 3);
+    cancelled.abort();
+    expect(await leaving).toBe("cancelled");
+    expect(taskOf(await staying).status).toBe("succeeded");
+    expect(scene.service.count("create")).toBe(3);
+  });
+});
+
+describe("a job that has been sent", () => {
+  it.each([/took without answering/, /while watching/])(
+    "is seen through and saved when its caller cancels: %s",
+    async (when) => {
+      scene = await Scene.set();
+      const driver = await scene.start();
+      await driver.call("list_tasks", {});
+      const point = KILL_POINTS.find((candidate) => when.test(candidate.when));
+      const cancelled = new AbortController();
+      const reached = point?.reach(scene);
+      const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
+      await reached;
+      cancelled.abort();
+      expect(await call).toBe("cancelled");
+      // What was left unanswered breaks now, and is asked again.
+      scene.service.intercept = undefined;
+      scene.service.dropConnections();
+      await expect.poll(() => scene.finalNames(), { timeout: 10_000 }).toHaveLength(1);
+      await scene.judge(await driver.call("generate_audio", CALL));
+    },
+  );
+});

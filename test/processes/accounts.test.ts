@@ -1,0 +1,95 @@
+/** The API key changed between a crash and the retry: nothing is charged to the new account unsaid (faults: Create). */
+import { describe, expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
+import { killHard } from "../support/processes.ts";
+import { type Driver, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
+import { makeWorkplace, startProcess, startService } from "./team.ts";
+
+const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
+const CALL = { prompt: "Under one key, then another" };
+
+async function startWithKey(workplace: Workplace, service: CountingService, key: string): Promise<Driver> {
+  return await startProcess(workplace, { baseUrl: service.baseUrl, apiKey: key }, FAST);
+}
+
+/** A process with the first key dies with its create sent; the service has taken it, its answer was seen or not. */
+async function killedWithFirstKey(
+  service: CountingService,
+  workplace: Workplace,
+  isAnswered: boolean,
+): Promise<void> {
+  const doomed = await startWithKey(workplace, service, KEYS[0]);
+  const reached = new Promise<void>((resolve) => {
+    service.intercept = (exchange) => {
+      if (exchange.kind !== (isAnswered ? "query" : "create")) return false;
+      if (!isAnswered) service.accept(exchange);
+      resolve();
+      return true;
+    };
+  });
+  void doomed.call("generate_audio", CALL).catch(() => undefined);
+  await reached;
+  await killHard(doomed.pid);
+  service.intercept = undefined;
+}
+
+const kinds = (service: CountingService, key: string): string[] =>
+  service.exchanges
+    .filter(({ headers }) => headers.authorization === `Bearer ${key}`)
+    .map(({ kind }) => kind);
+
+describe("a retry under the key of another account", () => {
+  it("asks for the recorded task first, and says that the new task is its own", async () => {
+    const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
+    const workplace = await makeWorkplace();
+    await killedWithFirstKey(service, workplace, true);
+    const heir = await startWithKey(workplace, service, KEYS[1]);
+    const outcome = await heir.call("generate_audio", CALL);
+    const task = taskOf(outcome);
+    expect(kinds(service, KEYS[1]).slice(0, 2)).toEqual(["query", "create"]);
+    expect(service.tasks.get(task.task_id ?? "")?.account).toContain(KEYS[1]);
+    expect(task.replayed).toBe(false);
+    expect(textOf(outcome)).toMatch(/another API key.*task of its own/);
+    expect(service.tasks.size).toBe(2);
+  });
+
+  it("creates nothing by other calls than the one that asks for it", async () => {
+    const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
+    const workplace = await makeWorkplace();
+    await killedWithFirstKey(service, workplace, false);
+    const heir = await startWithKey(workplace, service, KEYS[1]);
+    const listed = await heir.call("list_tasks", {});
+    expect(listed.structuredContent).toMatchObject({ tasks: [{ status: "unresolved", task_id: null }] });
+    expect(kinds(service, KEYS[1])).toEqual([]);
+    const outcome = await heir.call("generate_audio", CALL);
+    expect(taskOf(outcome).replayed).toBe(false);
+    expect(textOf(outcome)).toMatch(/another API key.*task of its own/);
+  });
+
+  it("leaves the first account's task to the first account", async () => {
+    const service = await startService({ processingMs: 50, apiKeys: KEYS, separateAccounts: true });
+    const workplace = await makeWorkplace();
+    await killedWithFirstKey(service, workplace, false);
+    const heir = await startWithKey(workplace, service, KEYS[1]);
+    const second = taskOf(await heir.call("generate_audio", { ...CALL, take: 2 }));
+    const owner = await startWithKey(workplace, service, KEYS[0]);
+    const first = taskOf(await owner.call("generate_audio", CALL));
+    expect(service.tasks.get(first.task_id ?? "")?.account).toContain(KEYS[0]);
+    expect(second.task_id).not.toBe(first.task_id);
+    expect(service.tasks.size).toBe(2);
+  });
+});
+
+describe("a retry under another key of the same account", () => {
+  it("adopts the recorded task and creates nothing", async () => {
+    const service = await startService({ processingMs: 50, apiKeys: KEYS });
+    const workplace = await makeWorkplace();
+    await killedWithFirstKey(service, workplace, true);
+    const heir = await startWithKey(workplace, service, KEYS[1]);
+    const outcome = await heir.call("generate_audio", CALL);
+    expect(taskOf(outcome)).toMatchObject({ status: "succeeded", replayed: true });
+    expect(textOf(outcome)).not.toMatch(/another API key/);
+    expect(service.count("create")).toBe(1);
+    expect(service.tasks.size).toBe(1);
+  });
+});

@@ -1,0 +1,47 @@
+/** AUDIO_CREDIT_BUDGET under a race: exact, and nothing is sent that could pass it. */
+import { expect, it } from "vitest";
+import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
+import { makeWorkplace, startService, startTeam } from "./team.ts";
+
+it("four processes racing for a budget of three make three tasks, and send nothing for the fourth", async () => {
+  const service = await startService({ processingMs: 100, audioSeconds: 120, limitScale: 0.01 });
+  const workplace = await makeWorkplace();
+  const settings = { ...FAST, AUDIO_CREDIT_BUDGET: "450" };
+  const team = await startTeam([workplace, workplace, workplace, workplace], service, settings);
+  const outcomes = await Promise.all(
+    team.map((driver, index) => driver.call("generate_audio", { prompt: `Two minutes, part ${index}` })),
+  );
+  const refused = outcomes.filter(({ isError }) => isError === true);
+  expect(refused).toHaveLength(1);
+  for (const outcome of refused) {
+    expect(errorOf(outcome)).toMatchObject({ code: "budget_exceeded", http_status: null, task_id: null });
+    expect(textOf(outcome)).toMatch(/Nothing was sent/);
+  }
+  const done = outcomes.filter(({ isError }) => isError !== true).map(taskOf);
+  expect(done.map(({ billing }) => billing?.charged_credits)).toEqual([150, 150, 150]);
+  expect(service.count("create")).toBe(3);
+  expect(service.tasks.size).toBe(3);
+
+  // Also not by a new process, and what was paid for is still handed out.
+  const [later] = await startTeam([workplace], service, settings);
+  expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
+    "budget_exceeded",
+  );
+  const listed = await later?.call("list_tasks", { status: "succeeded" });
+  expect(listed?.structuredContent).toMatchObject({ count: 3 });
+  expect(service.count("create")).toBe(3);
+});
+
+it("counts a finished task by its charge, so that a budget of 160 allows two short ones after each other", async () => {
+  const service = await startService({ audioSeconds: 4 });
+  const workplace = await makeWorkplace();
+  const [driver] = await startTeam([workplace], service, { ...FAST, AUDIO_CREDIT_BUDGET: "160" });
+  if (driver === undefined) throw new Error("nobody to ask");
+  for (const prompt of ["Short one", "Short two"]) {
+    expect(taskOf(await driver.call("generate_audio", { prompt })).billing?.charged_credits).toBe(10);
+  }
+  expect(errorOf(await driver.call("generate_audio", { prompt: "Short three" })).code).toBe(
+    "budget_exceeded",
+  );
+  expect(service.count("create")).toBe(2);
+});

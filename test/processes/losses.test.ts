@@ -1,0 +1,127 @@
+/** What is lost under a running process: the ledger, the shared store, saved files; never money, and nothing unsaid (faults: Process). */
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { LedgerPeek } from "../support/ledger-peek.ts";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
+import { hashOnDisk, makeWorkplace, startProcess, startService } from "./team.ts";
+
+/** Connecting or one command is bounded by 5 s together; a call does one of them, and then answers. */
+const BOUND_MS = 8000;
+
+async function setUp(settings: Record<string, string> = {}) {
+  const service = await startService();
+  const workplace = await makeWorkplace();
+  const driver = await startProcess(workplace, service, { ...FAST, ...settings });
+  return { service, workplace, driver };
+}
+
+describe("a ledger that cannot be written", () => {
+  it("stops the create before it is sent, and the same call goes on once it can", async () => {
+    const { service, workplace, driver } = await setUp();
+    await driver.call("list_tasks", {});
+    const peek = await LedgerPeek.open(workplace.stateDir);
+    onTestFinished(() => peek.close());
+    peek.run("CREATE TRIGGER broken BEFORE INSERT ON kv BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    const refused = await driver.call("generate_audio", { prompt: "Nowhere to write" });
+    expect(errorOf(refused).code).toBe("store_unavailable");
+    expect(service.exchanges).toEqual([]);
+    peek.run("DROP TRIGGER broken");
+    expect(taskOf(await driver.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
+      "succeeded",
+    );
+    expect(service.count("create")).toBe(1);
+  });
+
+  it("at the moment of the 202 still names the task, holds no slot for ever, and the repeat finds it", async () => {
+    const { service, workplace, driver } = await setUp();
+    await driver.call("list_tasks", {});
+    const peek = await LedgerPeek.open(workplace.stateDir);
+    onTestFinished(() => peek.close());
+    peek.run(
+      `CREATE TRIGGER broken BEFORE INSERT ON kv WHEN new.value LIKE '%"status":"queued"%' BEGIN SELECT RAISE(ABORT, 'no room'); END`,
+    );
+    const facts = errorOf(await driver.call("generate_audio", { prompt: "Full just now" }));
+    const [taskId] = service.tasks.keys();
+    expect(facts).toMatchObject({ code: "store_unavailable", task_id: taskId });
+    peek.run("DROP TRIGGER broken");
+    expect(taskOf(await driver.call("generate_audio", { prompt: "Full just now" })).task_id).toBe(taskId);
+    expect(service.tasks.size).toBe(1);
+    expect(peek.inFlight()).toBe(0);
+  });
+
+  it("because it is no ledger at all is said plainly, and nothing is sent", async () => {
+    const { service, workplace, driver } = await setUp();
+    await driver.call("list_tasks", {});
+    await driver.close();
+    for (const suffix of ["-wal", "-shm"])
+      await rm(join(workplace.stateDir, `ledger.sqlite${suffix}`), { force: true });
+    await writeFile(join(workplace.stateDir, "ledger.sqlite"), Buffer.alloc(8192, "scrambled "));
+    const later = await startProcess(workplace, service, FAST);
+    const refused = await later.call("generate_audio", { prompt: "Scrambled" });
+    expect(errorOf(refused).code).toBe("store_unavailable");
+    expect(textOf(refused)).toMatch(/What to do:/);
+    expect(service.exchanges).toEqual([]);
+  });
+});
+
+describe.skipIf(whyNoRedis() !== undefined)("a shared store that is gone", () => {
+  it.each(["killed", "frozen"])(
+    "(%s) is a bounded error with nothing sent, and work goes on when it is back",
+    async (how) => {
+      const redis = await RedisServer.start();
+      onTestFinished(() => redis.remove());
+      const { service, driver } = await setUp({ AUDIO_STORE_URL: redis.url });
+      const first = taskOf(await driver.call("generate_audio", { prompt: "While it is there" }));
+      const before = service.exchanges.length;
+      if (how === "killed") await redis.kill();
+      else redis.freeze();
+      const beganAtMs = performance.now();
+      const refused = await driver.call("generate_audio", { prompt: "While it is gone" });
+      expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
+      expect(performance.now() - beganAtMs).toBeLessThan(BOUND_MS);
+      expect(service.exchanges.length).toBe(before);
+      if (how === "killed") await redis.start();
+      else redis.thaw();
+      expect(taskOf(await driver.call("generate_audio", { prompt: "While it is gone" })).status).toBe(
+        "succeeded",
+      );
+      const again = taskOf(await driver.call("generate_audio", { prompt: "While it is there" }));
+      expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
+      expect(service.count("create")).toBe(2);
+    },
+  );
+});
+
+describe("a saved file", () => {
+  it("that was deleted is downloaded again under its name, free of charge", async () => {
+    const { service, driver } = await setUp();
+    const first = taskOf(await driver.call("generate_audio", { prompt: "Deleted" }));
+    await rm(first.audio?.path ?? "");
+    const again = taskOf(await driver.call("generate_audio", { prompt: "Deleted" }));
+    expect(again).toMatchObject({ task_id: first.task_id, replayed: true, audio: first.audio });
+    expect(await hashOnDisk(again)).toBe(first.audio?.sha256);
+    expect(service.count("create")).toBe(1);
+  });
+
+  it.each(["generate_audio", "download_audio", "get_task"])(
+    "that was altered is left alone and downloaded again under the next free name, by %s",
+    async (tool) => {
+      const { service, driver } = await setUp();
+      const first = taskOf(await driver.call("generate_audio", { prompt: "Altered", file_name: "mine" }));
+      const path = first.audio?.path ?? "";
+      await writeFile(path, "edited by hand");
+      const args = {
+        generate_audio: { prompt: "Altered" },
+        download_audio: { task_id: first.task_id },
+        get_task: { task_id: first.task_id, wait_seconds: 5 },
+      }[tool];
+      const again = taskOf(await driver.call(tool, args ?? {}));
+      expect(again.audio?.path).toBe(path.replace("mine.mp3", "mine-2.mp3"));
+      expect(await hashOnDisk(again)).toBe(first.audio?.sha256);
+      expect(await readFile(path, "utf8")).toBe("edited by hand");
+      expect(service.count("create")).toBe(1);
+    },
+  );
+});

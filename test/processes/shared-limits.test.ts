@@ -1,0 +1,84 @@
+/** Four processes on one ledger, then two machines on one Redis: one task an input, and no request that the service refuses. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { type Driver, taskOf, type Workplace } from "../support/workplace.ts";
+import { hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
+
+/** A minute takes 1.2 s, on both sides. */
+const SCALE = 0.02;
+const SETTINGS = { AUDIO_TIME_SCALE: String(SCALE) };
+const INPUTS = 20;
+
+/** Where the processes run, and what they share. */
+interface Site {
+  readonly workplaces: readonly Workplace[];
+  readonly settings: Record<string, string>;
+}
+
+async function oneMachine(): Promise<Site> {
+  const workplace = await makeWorkplace();
+  return { workplaces: [workplace, workplace, workplace, workplace], settings: SETTINGS };
+}
+
+async function twoMachines(): Promise<Site> {
+  const redis = await RedisServer.start();
+  onTestFinished(() => redis.remove());
+  const [left, right] = [await makeWorkplace(), await makeWorkplace()];
+  return { workplaces: [left, left, right, right], settings: { ...SETTINGS, AUDIO_STORE_URL: redis.url } };
+}
+
+const sites = [
+  { where: "on one machine's ledger", set: oneMachine, machines: 1, skip: false },
+  {
+    where: "on two machines that share a Redis",
+    set: twoMachines,
+    machines: 2,
+    skip: whyNoRedis() !== undefined,
+  },
+];
+
+for (const { where, set, machines, skip } of sites) {
+  describe.skipIf(skip)(`four processes ${where}`, () => {
+    it("make one task of the same input asked for at once, and all hand it back", async () => {
+      const service = await startService({ processingMs: 150, limitScale: SCALE });
+      const { workplaces, settings } = await set();
+      const team = await startTeam(workplaces, service, settings);
+      const call = { prompt: "The same in four windows", voice: "sophie_en_zh" };
+      const tasks = (await Promise.all(team.map((driver) => driver.call("generate_audio", call)))).map(
+        taskOf,
+      );
+      expect(service.count("create")).toBe(1);
+      expect(service.tasks.size).toBe(1);
+      expect(service.limited).toBe(0);
+      expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
+      expect(new Set(tasks.map(({ audio }) => audio?.sha256)).size).toBe(1);
+      expect(new Set(tasks.map(({ audio }) => audio?.path)).size).toBe(machines);
+      expect(service.count("content")).toBe(machines);
+      expect(tasks.filter(({ replayed }) => !replayed)).toHaveLength(1);
+      for (const task of tasks) expect(await hashOnDisk(task)).toBe(task.audio?.sha256);
+      for (const workplace of workplaces) expect(await workplace.outputNames()).toHaveLength(1);
+    });
+
+    it("bring 20 inputs home without a single 429", async () => {
+      const service = await startService({ processingMs: 150, limitScale: SCALE });
+      const { workplaces, settings } = await set();
+      const team = await startTeam(workplaces, service, settings);
+      const ask = (driver: Driver, index: number) =>
+        driver.call("generate_audio", { prompt: `Input number ${index}` });
+      const outcomes = await Promise.all(
+        Array.from({ length: INPUTS }, (_, index) => {
+          const driver = team[index % team.length];
+          if (driver === undefined) throw new Error("nobody to ask");
+          return ask(driver, index);
+        }),
+      );
+      const tasks = outcomes.map(taskOf);
+      expect(service.limited).toBe(0);
+      expect(service.count("create")).toBe(INPUTS);
+      expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(INPUTS);
+      expect(new Set(tasks.map(({ audio }) => audio?.path)).size).toBe(INPUTS);
+      for (const task of tasks) expect(await hashOnDisk(task)).toBe(task.audio?.sha256);
+      expect(service.exchanges.filter(({ status }) => (status ?? 0) >= 400)).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,53 @@
+/** Owns several processes of one test, on one machine's folders or on several's, and their clean end. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { onTestFinished } from "vitest";
+import { type CountingOptions, CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  type TaskOutput,
+  type Workplace,
+} from "../support/workplace.ts";
+
+type Settings = Record<string, string>;
+
+export async function startService(options: CountingOptions = {}): Promise<CountingService> {
+  const service = await CountingService.start(options);
+  onTestFinished(() => service.stop());
+  return service;
+}
+
+export async function makeWorkplace(): Promise<Workplace> {
+  const workplace = await createWorkplace();
+  onTestFinished(() => workplace.remove());
+  return workplace;
+}
+
+/** One more process of that workplace; closed before its workplace is removed. */
+export async function startProcess(
+  workplace: Workplace,
+  service: { baseUrl: string; apiKey: string },
+  settings: Settings = {},
+): Promise<Driver> {
+  const driver = await drive(workplace.env(service, settings));
+  onTestFinished(() => driver.close());
+  return driver;
+}
+
+/** Processes of the given workplaces, all started at once. */
+export function startTeam(
+  workplaces: readonly Workplace[],
+  service: { baseUrl: string; apiKey: string },
+  settings: Settings = {},
+): Promise<Driver[]> {
+  return Promise.all(workplaces.map((workplace) => startProcess(workplace, service, settings)));
+}
+
+/** What is on the disk under the path that was told. */
+export async function hashOnDisk(task: TaskOutput): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(task.audio?.path ?? ""))
+    .digest("hex");
+}
