@@ -2,58 +2,63 @@
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config.ts";
+import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { openStore } from "../ledger/open-store.ts";
-import { createLog, describeCause } from "../log.ts";
+import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
-import { REMEDIES } from "../server/remedies.ts";
+import { VERSION } from "../version.ts";
+import { type Check, DEADLINE_MS, failed, failedBy, passed, proxyFault, within } from "./doctor-checks.ts";
 import { secretsOf } from "./settings.ts";
 
-export interface Check {
-  readonly name: string;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly fix: string | null;
-}
-
-const DEADLINE_MS = 20_000;
 /** Well formed, and no service will ever have given it out. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 
-const passed = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
-const failed = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
-
-function failedBy(name: string, error: unknown): Check {
-  if (!(error instanceof AudioError)) return failed(name, describeCause(error), "See the detail.");
-  const cause = error.cause === undefined ? "" : ` (${describeCause(error.cause)})`;
-  return failed(name, `${error.message}${cause}`, error.remedy ?? REMEDIES[error.code]);
+/** Settings that hold something, which counts as nothing: a placeholder that a client did not fill in. */
+function placeholders(env: Environment): string[] {
+  return Object.keys(env).filter((name) => {
+    return (
+      name.startsWith("AUDIO_") && env[name]?.trim().startsWith("${") && readValue(env, name) === undefined
+    );
+  });
 }
 
-function checkSettings(config: Config): Check[] {
-  if (config.faults.length === 0) return [passed("settings", "all settings can be used")];
-  return config.faults.map(({ variable, message, fix }) => failed(`setting ${variable}`, message, fix));
-}
-
-async function attempt(name: string, check: () => Promise<string>): Promise<Check> {
-  try {
-    return passed(name, await check());
-  } catch (error) {
-    return failedBy(name, error);
-  }
+function checkSettings(config: Config, env: Environment): Check[] {
+  const unfilled = placeholders(env);
+  const faults = config.faults.map(({ variable, message, fix }) =>
+    unfilled.includes(variable)
+      ? failed(
+          `setting ${variable}`,
+          `${variable} still holds the placeholder ${env[variable]?.trim()}, which your client did not fill in.`,
+          `Enter the value in the client's settings of this server, or write it in place of the placeholder: ${fix}`,
+        )
+      : failed(`setting ${variable}`, message, fix),
+  );
+  const unset = unfilled.filter((name) => !config.faults.some(({ variable }) => variable === name));
+  const note = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
+  return faults.length === 0 ? [passed("settings", `all settings can be used${note}`)] : faults;
 }
 
 const checkFolder = (config: Config): Promise<Check> =>
-  attempt("output folder", async () => {
-    const folder = await openOutputFolder(config.outputDir, systemClock);
-    await folder.ensureWritable();
-    return `${folder.root} can be written`;
-  });
+  within(
+    "output folder",
+    "Check the disk of AUDIO_OUTPUT_DIR, or set it to a folder on another one.",
+    async () => {
+      const folder = await openOutputFolder(config.outputDir, systemClock);
+      await folder.ensureWritable();
+      return `${folder.root} can be written`;
+    },
+  );
 
-const checkStore = (config: Config): Promise<Check> =>
-  attempt("store", async () => {
+const checkStore = (config: Config): Promise<Check> => {
+  const { stateDir, storeUrl } = config;
+  const fix =
+    storeUrl === null
+      ? "Check the disk of AUDIO_STATE_DIR, or set it to a folder on another one."
+      : "Check that the Redis server of AUDIO_STORE_URL runs and can be reached.";
+  return within("store", fix, async () => {
     const log = createLog("silent", (text) => text);
-    const { stateDir, storeUrl } = config;
     const store = await openStore({ stateDir, storeUrl, log, clock: systemClock });
     try {
       await store.check();
@@ -62,40 +67,58 @@ const checkStore = (config: Config): Promise<Check> =>
       await store.close();
     }
   });
+};
 
 /** A query for an id that cannot exist: 404 means that host and key work, 401 that the key does not. */
 async function checkService(config: Config, address: ServiceAddress): Promise<Check[]> {
   const service = createService(address, { proxy: config.proxy });
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  const host = passed("host", `${address.baseUrl} answers`);
+  const accepted = passed("key", "the key was accepted");
   try {
-    await service.query(IMPOSSIBLE_TASK_ID, AbortSignal.timeout(DEADLINE_MS));
-    return [passed("host", `${address.baseUrl} answers`), passed("key", "the key was accepted")];
+    await service.query(IMPOSSIBLE_TASK_ID, signal);
+    return [host, accepted];
   } catch (error) {
-    const host = passed("host", `${address.baseUrl} answers`);
-    if (!(error instanceof AudioError)) return [failedBy("host", error)];
-    if (error.code === "not_found") return [host, passed("key", "the key was accepted")];
-    if (error.code === "invalid_api_key") return [host, failedBy("key", error)];
-    if (error.code === "rate_limit") return [host, passed("key", "not tested: the service asks for a pause")];
-    return [
-      failedBy("host", error),
-      failed("key", "not tested: the host did not answer", "Mend the host first."),
-    ];
+    const code = error instanceof AudioError ? error.code : null;
+    if (code === "not_found") return [host, accepted];
+    if (code === "invalid_api_key") return [host, failedBy("key", error)];
+    if (code === "rate_limit") return [host, passed("key", "not tested: the service asks for a pause")];
+    const untested = failed(
+      "key",
+      "not tested: the host did not answer as it should",
+      "Mend the host first.",
+    );
+    return [await hostFault(config, address, signal.aborted ? hung(address) : error), untested];
   } finally {
     await service.close();
   }
 }
 
-async function runChecks(config: Config): Promise<Check[]> {
-  const node = passed("node", `Node.js ${process.versions.node}`);
-  const unknown = [
-    failed("host", "not tested: address or key is missing", "Mend the settings first."),
-    failed("key", "not tested: address or key is missing", "Mend the settings first."),
-  ];
+const hung = ({ baseUrl }: ServiceAddress): AudioError =>
+  new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${DEADLINE_MS / 1000} seconds.`);
+
+/** A host behind a proxy that is down looks just like a host that is down. */
+async function hostFault(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
+  const fault = await proxyFault(baseUrl, config.proxy);
+  if (fault === null) return failedBy("host", error);
+  return failed(
+    "host",
+    `${new URL(baseUrl).host} cannot be reached, because ${fault}.`,
+    "Start the proxy, correct HTTPS_PROXY, unset it, or name the host in NO_PROXY.",
+  );
+}
+
+async function runChecks(config: Config, env: Environment): Promise<Check[]> {
+  const node = passed("node", `Node.js ${process.versions.node} runs audio-generation-mcp ${VERSION}`);
+  const unknown = ["host", "key"].map((name) =>
+    failed(name, "not tested: the address or the key cannot be used", "Mend the settings first."),
+  );
   const [folder, store, service] = await Promise.all([
     checkFolder(config),
     checkStore(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
-  return [node, ...checkSettings(config), folder, store, ...service];
+  return [node, ...checkSettings(config, env), folder, store, ...service];
 }
 
 function describe({ name, ok, detail, fix }: Check): string {
@@ -106,13 +129,15 @@ function describe({ name, ok, detail, fix }: Check): string {
 export async function doctor(asJson: boolean): Promise<0 | 1> {
   const config = readConfig(process.env);
   const redact = createRedact(secretsOf(process.env));
-  const checks = (await runChecks(config)).map((check) => ({
+  const checks = (await runChecks(config, process.env)).map((check) => ({
     ...check,
     detail: redact(check.detail),
     fix: check.fix === null ? null : redact(check.fix),
   }));
   const ok = checks.every((check) => check.ok);
   const human = `${checks.map(describe).join("\n")}\n${ok ? "Everything works." : "Something needs mending."}`;
-  process.stdout.write(`${asJson ? JSON.stringify({ ok, checks }, null, 2) : human}\n`);
-  return ok ? 0 : 1;
+  const text = `${asJson ? JSON.stringify({ ok, checks }, null, 2) : human}\n`;
+  await new Promise((resolve) => process.stdout.write(text, resolve));
+  // Whatever hung in a check must not keep the process: its verdict is given.
+  process.exit(ok ? 0 : 1);
 }

@@ -1,11 +1,12 @@
 /** The wire itself: both protocol eras, nothing but protocol on stdout, a dist that runs alone, and older Nodes. */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { findOldNode } from "../support/old-node.ts";
 import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
 
 const response = z.looseObject({
@@ -164,23 +165,6 @@ describe("dist", () => {
     expect(run.stderr).toMatch(/^audio-generation-mcp needs Node\.js 22\.19 or newer, and this is .*\.\n$/);
   });
 });
-
-function findOldNode(): string | null {
-  for (const folder of (process.env["PATH"] ?? "").split(":")) {
-    const candidate = join(folder, "node");
-    try {
-      const version = execFileSync(candidate, ["--version"], {
-        encoding: "utf8",
-        stdio: ["ignore", "pipe", "ignore"],
-      });
-      const [major = 0, minor = 0] = version.slice(1).split(".").map(Number);
-      if (major < 22 || (major === 22 && minor < 19)) return candidate;
-    } catch {
-      // No Node in this folder.
-    }
-  }
-  return null;
-}
 
 describe("the command line", () => {
   const run = (...args: string[]) => spawnSync(NODE, [BIN, ...args], { encoding: "utf8" });

@@ -1,0 +1,253 @@
+/** `doctor` in broken situations: names the cause and the fix each time, soon, and never sends a create. */
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import { findOldNode } from "../support/old-node.ts";
+import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
+
+const report = z.strictObject({
+  ok: z.boolean(),
+  checks: z.array(
+    z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string(), fix: z.string().nullable() }),
+  ),
+});
+type Report = z.infer<typeof report>;
+
+interface Run {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly seconds: number;
+}
+
+function runDoctor(env: Record<string, string>, args: string[] = ["--json"], node = NODE): Promise<Run> {
+  const beganAt = performance.now();
+  return new Promise((resolve) => {
+    execFile(node, [BIN, "doctor", ...args], { env, timeout: 30_000 }, (error, stdout, stderr) => {
+      const status = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+      resolve({ status, stdout, stderr, seconds: (performance.now() - beganAt) / 1000 });
+    });
+  });
+}
+
+async function diagnose(env: Record<string, string>): Promise<Report & { seconds: number }> {
+  const run = await runDoctor(env);
+  const read = report.parse(JSON.parse(run.stdout));
+  expect(run.status).toBe(read.ok ? 0 : 1);
+  // Every cross comes with its fix, and no tick does.
+  for (const check of read.checks) expect(check.fix === null).toBe(check.ok);
+  return { ...read, seconds: run.seconds };
+}
+
+const faultsOf = ({ checks }: Report): Record<string, string> =>
+  Object.fromEntries(
+    checks.filter(({ ok }) => !ok).map(({ name, detail, fix }) => [name, `${detail} FIX ${fix}`]),
+  );
+
+/** What a client that was given no value leaves in its place. */
+const placeholder = (name: string): string => `\${user_config.${name}}`;
+
+let service: CountingService;
+let places: Workplace[] = [];
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  service = await CountingService.start();
+});
+afterAll(async () => {
+  expect(service.count("create")).toBe(0);
+  await service.stop();
+  for (const server of servers) server.close();
+  await Promise.all(places.map((place) => place.remove()));
+  places = [];
+});
+
+async function workplace(): Promise<Workplace> {
+  const place = await createWorkplace();
+  places.push(place);
+  return place;
+}
+
+/** Accepts connections and says nothing. */
+async function silentPort(): Promise<number> {
+  const server = createServer((socket) => socket.on("error", () => undefined));
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("listens on no port");
+  return address.port;
+}
+
+describe.concurrent("doctor", () => {
+  it("ticks everything where all is well, having asked one question and created nothing", async () => {
+    const place = await workplace();
+    const found = await diagnose(place.env(service));
+    expect(faultsOf(found)).toEqual({});
+    expect(found.checks.map(({ name }) => name)).toEqual([
+      "node",
+      "settings",
+      "output folder",
+      "store",
+      "host",
+      "key",
+    ]);
+    const { stdout, status } = await runDoctor(place.env(service), []);
+    expect(status).toBe(0);
+    expect(stdout.split("\n").filter((line) => line.startsWith("✓ "))).toHaveLength(6);
+    expect(stdout).toContain("Everything works.");
+  });
+
+  it("no key: names the variable", async () => {
+    const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service);
+    const faults = faultsOf(await diagnose(env));
+    expect(faults["setting AUDIO_API_KEY"]).toMatch(/AUDIO_API_KEY is not set.*FIX Set AUDIO_API_KEY/);
+    const { stdout } = await runDoctor(env, []);
+    expect(stdout).toMatch(/^✗ setting AUDIO_API_KEY: .*\n {4}fix: Set AUDIO_API_KEY/m);
+  });
+
+  it("wrong key: the host is ticked, the key is not, and neither is printed", async () => {
+    const env = (await workplace()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
+    const found = await diagnose(env);
+    expect(faultsOf(found)).toEqual({
+      key: expect.stringMatching(/401.*FIX Set AUDIO_API_KEY to an active key/),
+    });
+    expect(JSON.stringify(found)).not.toContain("sk-wrong-secret");
+  });
+
+  it.each([
+    [
+      "that does not exist",
+      "https://no-such-host.invalid",
+      /no-such-host\.invalid cannot be reached.*FIX Check the spelling of AUDIO_BASE_URL/,
+    ],
+    [
+      "where nothing listens",
+      "https://127.0.0.1:1",
+      /127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\).*FIX Check the spelling/,
+    ],
+  ])("wrong host, one %s: says so", async (_what, baseUrl, words) => {
+    const faults = faultsOf(await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" })));
+    expect(faults["host"]).toMatch(words);
+  });
+
+  it("wrong host, one that is no audio service: does not take its 404 for an accepted key", async () => {
+    const other = await CountingService.start();
+    other.intercept = (_exchange, response) => {
+      response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>");
+      return true;
+    };
+    const faults = faultsOf(await diagnose((await workplace()).env(other)));
+    expect(faults["host"]).toMatch(/FIX .*AUDIO_BASE_URL/);
+    expect(faults["key"]).toMatch(/not tested/);
+    await other.stop();
+  });
+
+  it("wrong host, one that accepts the connection and never answers: ends in time", async () => {
+    const baseUrl = `http://127.0.0.1:${await silentPort()}`;
+    const found = await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" }));
+    expect(faultsOf(found)["host"]).toMatch(/did not answer within 8 seconds.*FIX Check AUDIO_BASE_URL/);
+    expect(found.seconds).toBeLessThan(14);
+  });
+
+  it("http to a remote host: says that the key would go in clear", async () => {
+    const env = (await workplace()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
+    expect(faultsOf(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
+  });
+
+  it("output folder not writable: names the folder and the reason", async () => {
+    const place = await workplace();
+    const file = join(place.root, "a-file");
+    await writeFile(file, "");
+    const outputDir = join(file, "audio");
+    const faults = faultsOf(await diagnose(place.env(service, { AUDIO_OUTPUT_DIR: outputDir })));
+    expect(faults).toEqual({ "output folder": expect.stringMatching(/a-file.*FIX .*AUDIO_OUTPUT_DIR/) });
+  });
+
+  it("store locked: says so within seconds", async () => {
+    const place = await workplace();
+    const env = place.env(service);
+    expect(faultsOf(await diagnose(env))).toEqual({});
+    const holder = new DatabaseSync(join(place.stateDir, "ledger.sqlite"));
+    holder.exec("BEGIN EXCLUSIVE");
+    const found = await diagnose(env);
+    holder.close();
+    expect(faultsOf(found)).toEqual({ store: expect.stringMatching(/locked|in use|busy/) });
+    expect(found.seconds).toBeLessThan(12);
+  });
+
+  it.each([
+    ["a file where its folder should be", "file", /not-a-folder.*FIX .*AUDIO_STATE_DIR/],
+    ["a Redis server that is down", "redis", /127\.0\.0\.1:1.*FIX .*Redis server of AUDIO_STORE_URL/],
+  ])("store gone, %s: names it", async (_what, kind, words) => {
+    const place = await workplace();
+    const file = join(place.root, "not-a-folder");
+    await writeFile(file, "");
+    const broken =
+      kind === "file" ? { AUDIO_STATE_DIR: file } : { AUDIO_STORE_URL: "redis://:secret-word@127.0.0.1:1" };
+    const found = await diagnose(place.env(service, broken));
+    expect(faultsOf(found)).toEqual({ store: expect.stringMatching(words) });
+    expect(JSON.stringify(found)).not.toContain("secret-word");
+  });
+
+  it("a foreign file in the ledger's place: leaves it alone and says so", async () => {
+    const place = await workplace();
+    await mkdir(place.stateDir, { recursive: true });
+    await writeFile(join(place.stateDir, "ledger.sqlite"), "these are my notes, not a database\n".repeat(50));
+    expect(faultsOf(await diagnose(place.env(service)))["store"]).toMatch(/ledger\.sqlite.*FIX /);
+  });
+
+  it("old Node: one sentence with both versions and the fix", async (context) => {
+    const old = findOldNode();
+    if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
+    const { status, stderr, stdout } = await runDoctor((await workplace()).env(service), [], old);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /needs Node\.js 22\.19 or newer, and this is \d+\.\d+\.\d+: install a current one/,
+    );
+  });
+
+  it("proxy down: blames the proxy, not the host", async () => {
+    const env = (await workplace()).env(
+      { baseUrl: "https://audio.example.com", apiKey: "sk-any" },
+      { HTTPS_PROXY: "http://me:secret-word@127.0.0.1:1" },
+    );
+    const found = await diagnose(env);
+    expect(faultsOf(found)["host"]).toMatch(
+      /the proxy 127\.0\.0\.1:1 cannot be reached.*FIX .*HTTPS_PROXY.*NO_PROXY/,
+    );
+    expect(JSON.stringify(found)).not.toContain("secret-word");
+  });
+
+  it("budget malformed: quotes it and says what it must be", async () => {
+    const faults = faultsOf(
+      await diagnose((await workplace()).env(service, { AUDIO_CREDIT_BUDGET: "1,000" })),
+    );
+    expect(faults).toEqual({
+      "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
+        /"1,000".*FIX Set AUDIO_CREDIT_BUDGET to a whole number/,
+      ),
+    });
+  });
+
+  it("placeholder values: names each one that was needed, and counts the others as unset", async () => {
+    const literals = ["OUTPUT_DIR", "CREDIT_BUDGET", "DEFAULT_VOICE"].map((name) => [
+      `AUDIO_${name}`,
+      placeholder(name.toLowerCase()),
+    ]);
+    const place = await workplace();
+    const unfilled = { baseUrl: placeholder("base_url"), apiKey: placeholder("api_key") };
+    const faults = faultsOf(await diagnose(place.env(unfilled, Object.fromEntries(literals))));
+    expect(Object.keys(faults)).toEqual(["setting AUDIO_BASE_URL", "setting AUDIO_API_KEY", "host", "key"]);
+    expect(faults["setting AUDIO_API_KEY"]).toMatch(
+      /placeholder \$\{user_config\.api_key\}.*FIX Enter the value/,
+    );
+    const found = await diagnose(place.env(service, Object.fromEntries(literals)));
+    expect(faultsOf(found)).toEqual({});
+    expect(found.checks.find(({ name }) => name === "settings")?.detail).toContain("AUDIO_CREDIT_BUDGET");
+  });
+});
