@@ -16,7 +16,9 @@ import type {
   ReadRequest,
 } from "../coordinator.ts";
 import { IN_FLIGHT_AT_MOST_MS, SLOT_KEPT_MS } from "../horizons.ts";
+import { ADMIT_CREATE, COUNT_CREDITS, END_TASK, NOTE_IN_FLIGHT, SETTLE_CREATE } from "./create-scripts.ts";
 import { ACQUIRE_LEASE, RELEASE_LEASE } from "./lease-scripts.ts";
+import { ADMIT_READ, HEARTBEAT, PAUSE, SETTLE_READ } from "./read-scripts.ts";
 import { RedisIndex } from "./redis-index.ts";
 import {
   ALIVE_KEY,
@@ -29,17 +31,6 @@ import {
   SPEND_ORDER_KEY,
 } from "./redis-keys.ts";
 import type { ScriptRunner } from "./redis-script.ts";
-import {
-  ADMIT_CREATE,
-  ADMIT_READ,
-  COUNT_CREDITS,
-  END_TASK,
-  HEARTBEAT,
-  NOTE_IN_FLIGHT,
-  PAUSE,
-  SETTLE_CREATE,
-  SETTLE_READ,
-} from "./slot-scripts.ts";
 
 const createAnswer = z.union([
   z.tuple([z.literal("admitted")]),

@@ -1,45 +1,6 @@
-/** Owns slots, pauses and the budget in Redis, as scripts; the same rules as the tables of the SQLite side. */
+/** Owns create slots, tasks in flight and the budget in Redis, as scripts; the same rules as the tables of the SQLite side. */
 import { redisScript } from "./redis-script.ts";
-
-/** When a holder last gave a sign of life; 0 for never. */
-const ALIVE = `
-local function alive_at(alive_key, holder)
-  local score = redis.call('ZSCORE', alive_key, holder)
-  if not score then return 0 end
-  if tonumber(score) <= now then return tonumber(score) end
-  redis.call('ZADD', alive_key, text(now), holder)
-  return now
-end
-`;
-
-/** Milliseconds that a class is still paused. */
-const PAUSE_LEFT = `
-local function pause_left(pauses_key, field)
-  local raw = redis.call('HGET', pauses_key, field)
-  if not raw then return 0 end
-  local entry = cjson.decode(raw)
-  if clamped(entry, 'set') then redis.call('HSET', pauses_key, field, cjson.encode(entry)) end
-  return math.max(0, tonumber(entry.set) + tonumber(entry.length) - now)
-end
-`;
-
-/** The times at which the slots of a hash were last seen, newest first; what is older than keep_ms is forgotten. */
-const SEEN_TIMES = `
-local function seen_times(slots_key, alive_key, window_ms, keep_ms)
-  local all = redis.call('HGETALL', slots_key)
-  local times = {}
-  for at = 1, #all, 2 do
-    local slot = cjson.decode(all[at + 1])
-    if clamped(slot, 'seen') then redis.call('HSET', slots_key, all[at], cjson.encode(slot)) end
-    local seen = tonumber(slot.seen)
-    if slot.pending then seen = math.max(seen, alive_at(alive_key, slot.holder)) end
-    if seen > now - window_ms then times[#times + 1] = seen
-    elseif seen <= now - window_ms - keep_ms then redis.call('HDEL', slots_key, all[at]) end
-  end
-  table.sort(times, function(a, b) return a > b end)
-  return times
-end
-`;
+import { ALIVE, PAUSE_LEFT, SEEN_TIMES } from "./slot-fragments.ts";
 
 /** Credits of the origin inside the window, but for one attempt. Dates ahead count. */
 const COUNTED_CREDITS = `
@@ -221,45 +182,3 @@ redis.call('HSET', spend_key, q.field, cjson.encode({ origin = q.origin, counted
 redis.call('ZADD', order_key, text(now), q.field)
 `,
 );
-
-/** KEYS: the account's read slots, alive, pauses. ARGV: slot id, holder, most reads, window in ms, pause field. */
-export const ADMIT_READ = redisScript(
-  ALIVE,
-  PAUSE_LEFT,
-  SEEN_TIMES,
-  `
-local slots_key, alive_key, pauses_key = unpack(KEYS)
-local slot_id, holder, most, window_ms, field = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
-local paused = pause_left(pauses_key, field)
-if paused > 0 then return text(paused) end
-local times = seen_times(slots_key, alive_key, window_ms, 0)
-if times[most] then return text(times[most] + window_ms - now) end
-redis.call('HSET', slots_key, slot_id, cjson.encode({ holder = holder, pending = true, seen = text(now) }))
-return 'admitted'
-`,
-);
-
-/** KEYS: the account's read slots. ARGV: slot id. */
-export const SETTLE_READ = redisScript(`
-local raw = redis.call('HGET', KEYS[1], ARGV[2])
-if not raw then return end
-local slot = cjson.decode(raw)
-if not slot.pending then return end
-slot.pending, slot.seen = false, text(now)
-redis.call('HSET', KEYS[1], ARGV[2], cjson.encode(slot))
-`);
-
-/** KEYS: pauses. ARGV: field, length in ms. */
-export const PAUSE = redisScript(
-  PAUSE_LEFT,
-  `
-if pause_left(KEYS[1], ARGV[2]) >= tonumber(ARGV[3]) then return end
-redis.call('HSET', KEYS[1], ARGV[2], cjson.encode({ set = text(now), length = ARGV[3] }))
-`,
-);
-
-/** KEYS: alive. ARGV: holder, ms after which a silent holder is forgotten. */
-export const HEARTBEAT = redisScript(`
-redis.call('ZADD', KEYS[1], text(now), ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', text(now - tonumber(ARGV[3])))
-`);
