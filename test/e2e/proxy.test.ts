@@ -1,0 +1,102 @@
+/** The built bin behind a company's proxy and its own certificate authority: the whole main job through a TLS tunnel. */
+import { execFile } from "node:child_process";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { API_KEY, CountingService } from "../support/counting-service.ts";
+import {
+  type Authority,
+  type CountingProxy,
+  countingProxy,
+  makeAuthority,
+  tlsFront,
+} from "../support/tls-front.ts";
+import { BIN, createWorkplace, drive, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+
+let place: Workplace;
+let service: CountingService;
+let authority: Authority | null = null;
+let front: { port: number; close(): void };
+let proxy: CountingProxy;
+
+beforeAll(async () => {
+  place = await createWorkplace();
+  service = await CountingService.start();
+  authority = makeAuthority(place.root, ["DNS:audio.test", "DNS:localhost", "IP:127.0.0.1"]);
+  if (authority === null) return;
+  front = await tlsFront(authority, Number(new URL(service.baseUrl).port));
+  proxy = await countingProxy(() => front.port);
+});
+afterAll(async () => {
+  front?.close();
+  proxy?.close();
+  await service.stop();
+  await place.remove();
+});
+beforeEach((context) => {
+  if (authority === null) context.skip("there is no openssl command to make a certificate with");
+  proxy.tunnels.length = 0;
+  proxy.plainRequests.length = 0;
+});
+
+/** What `doctor` says of the way to the service; it asks one question and is soon back. */
+function askTheWay(env: Record<string, string>): Promise<string> {
+  return new Promise((resolve) => {
+    execFile(NODE, [BIN, "doctor"], { env }, (_error, stdout) => resolve(stdout));
+  });
+}
+
+const trusting = (env: Record<string, string>, baseUrl: string): Record<string, string> =>
+  place.env({ baseUrl, apiKey: API_KEY }, { NODE_EXTRA_CA_CERTS: authority?.file ?? "", ...env });
+
+describe("HTTPS_PROXY", () => {
+  it("carries a generation, from create to saved file, to a host that only the proxy can find", async () => {
+    const url = new URL(proxy.url);
+    url.username = "reader";
+    url.password = "proxy secret";
+    const driver = await drive(trusting({ HTTPS_PROXY: url.href }, "https://audio.test"));
+    const task = taskOf(await driver.call("generate_audio", { prompt: "Through the tunnel" }));
+    expect(task.status).toBe("succeeded");
+    expect(await place.outputNames()).toHaveLength(1);
+    expect([service.count("create"), service.count("content")]).toEqual([1, 1]);
+    expect(new Set(proxy.tunnels.map(({ target }) => target))).toEqual(new Set(["audio.test:443"]));
+    const basic = `Basic ${Buffer.from("reader:proxy secret").toString("base64")}`;
+    expect(proxy.tunnels.every(({ authorization }) => authorization === basic)).toBe(true);
+    // The service got the key, and the proxy saw nothing but ciphertext.
+    expect(service.exchanges[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`);
+    expect(service.exchanges.some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
+    expect(proxy.overheard()).not.toContain(API_KEY);
+    expect(proxy.overheard()).not.toContain("Through the tunnel");
+    expect(proxy.plainRequests).toEqual([]);
+    await driver.close();
+  });
+
+  it.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
+    "is taken from %s for https",
+    async (name) => {
+      expect(await askTheWay(trusting({ [name]: proxy.url }, "https://audio.test"))).toContain("✓ key");
+      expect(proxy.tunnels).toHaveLength(1);
+    },
+  );
+
+  it.each([".test,localhost", "localhost:1,localhost", "*"])(
+    "is left aside for a host in NO_PROXY: %s",
+    async (noProxy) => {
+      const env = { HTTPS_PROXY: proxy.url, NO_PROXY: noProxy };
+      expect(await askTheWay(trusting(env, `https://localhost:${front.port}`))).toContain("✓ key");
+      expect(proxy.tunnels).toEqual([]);
+    },
+  );
+
+  it("is never given plain http, which it could read", async () => {
+    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
+    expect(await askTheWay(trusting(env, service.baseUrl))).toContain("✓ key");
+    expect([proxy.tunnels, proxy.plainRequests]).toEqual([[], []]);
+  });
+
+  it("does not make a certificate valid that is not", async () => {
+    const before = service.exchanges.length;
+    const { NODE_EXTRA_CA_CERTS: _, ...env } = trusting({ HTTPS_PROXY: proxy.url }, "https://audio.test");
+    const words = await askTheWay({ ...env, NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    expect(words).toMatch(/✗ host: The certificate of audio\.test is not valid.*\n.*NODE_EXTRA_CA_CERTS/);
+    expect(service.exchanges.length).toBe(before);
+  });
+});
