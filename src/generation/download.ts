@@ -34,8 +34,8 @@ export async function download(
   const saved = known?.status === "succeeded" ? await findSaved(deps, known, request.fileName) : null;
   if (known !== null && saved !== null) {
     if (!saved.isSound) throw unsoundError(known, saved);
-    const file = await underName(deps, jobs, known, saved, request.fileName);
-    return viewOf(known, { replayed: true, file });
+    const named = await underName(deps, jobs, known, saved, request.fileName);
+    return viewOf(known, { replayed: true, ...named });
   }
   const inTime = { signal: call.signal, windowMs: deps.timing.transferWaitMs };
   const record = await withinWindow(inTime, deps.clock, (signal) =>
@@ -124,8 +124,8 @@ async function transfer(
   const end = await waitForJob(job, { ...call, windowMs }, deps.clock);
   switch (end?.kind) {
     case "saved": {
-      const file = await underName(deps, jobs, end.record, end.file, request.fileName);
-      return viewOf(end.record, { replayed: true, file });
+      const named = await underName(deps, jobs, end.record, end.file, request.fileName);
+      return viewOf(end.record, { replayed: true, ...named });
     }
     case "error":
       throw end.error;

@@ -53,7 +53,8 @@ export async function generate(
   const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
   if (saved !== null) {
     if (!saved.isSound) throw unsoundError(record, saved);
-    return viewOf(record, { ...facts, file: await underName(deps, jobs, record, saved, work.fileName) });
+    const named = await underName(deps, jobs, record, saved, work.fileName);
+    return viewOf(record, { ...facts, file: named.file, notes: [...facts.notes, ...named.notes] });
   }
   if (record.isGone) throw goneError(record);
   await deps.folder.ensureWritable();
@@ -92,8 +93,9 @@ async function runJob(
           hold: job.hold,
         });
       case "saved": {
-        const file = await underName(deps, jobs, end.record, end.file, work.fileName);
-        return viewOf(end.record, { ...facts, replayed, file });
+        const named = await underName(deps, jobs, end.record, end.file, work.fileName);
+        const notes = [...facts.notes, ...named.notes];
+        return viewOf(end.record, { replayed, file: named.file, notes });
       }
       case "failed":
         throw taskFailed(end.record);
@@ -129,20 +131,31 @@ export function taskFailed(record: TaskRecord): AudioError {
   });
 }
 
-/** The saved audio under the name that this caller wants; a second name is recorded like the first. */
+/**
+ * The saved audio under the name that this caller wants; a second name is recorded like the first. Where somebody
+ * took the name that the audio was made for, the audio stays under the one that it found, and a note says so.
+ */
 export async function underName(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
   file: SavedFile,
   fileName: string | null,
-): Promise<SavedFile> {
-  if (fileName === null) return file;
-  const named = await nameAgain(file, deps.folder, wantedName(record, fileName));
-  if (named.path === file.path) return file;
+): Promise<{ file: SavedFile; notes: readonly string[] }> {
+  if (fileName === null) return { file, notes: [] };
+  const name = wantedName(record, fileName);
+  let named: SavedFile;
+  try {
+    named = await nameAgain(file, deps.folder, name);
+  } catch (error) {
+    const isTaken = error instanceof AudioError && error.code === "file_exists";
+    if (!isTaken || record.fileName !== fileName) throw error;
+    return { file, notes: [`Another file has the name ${name} by now; it was left alone.`] };
+  }
+  if (named.path === file.path) return { file, notes: [] };
   await jobs.book.update(record.recordId, (before) => ({
     ...before,
     files: [...before.files, named],
   }));
-  return named;
+  return { file: named, notes: [] };
 }

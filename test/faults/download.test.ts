@@ -1,0 +1,245 @@
+/** What a person experiences when the audio comes broken: exactly the service's bytes, or no file and a clear word. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type CountedTask, CountingService, type Exchange } from "../support/counting-service.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { always, answerGzip, answerText, type Misbehaviour, next, sayAndHangUp } from "./wire.ts";
+
+closeBenchesAfterEach();
+
+function taskIn(service: CountingService, exchange: Exchange): CountedTask {
+  const task = service.tasks.get(exchange.taskId ?? "");
+  if (task === undefined) throw new Error("no such task");
+  return task;
+}
+
+/** Part of the audio with whatever headers, and then the end of the connection. */
+function part(
+  status: string,
+  from: number,
+  to: number,
+  headers: (size: number) => readonly string[],
+  isReset = false,
+): Misbehaviour {
+  return (response, exchange, service) => {
+    const { audio } = taskIn(service, exchange);
+    const head = [`HTTP/1.1 ${status}`, "content-type: application/octet-stream", ...headers(audio.length)];
+    const bytes = audio.subarray(from, to).toString("latin1");
+    sayAndHangUp(response, `${head.join("\r\n")}\r\n\r\n${bytes}`, isReset);
+  };
+}
+
+const length = (size: number): string[] => [`content-length: ${size}`];
+
+const BREAKAGES: Array<[string, Misbehaviour]> = [
+  ["is reset before its headers", (response) => sayAndHangUp(response, "", true)],
+  ["is reset after its headers", part("200 OK", 0, 0, length, true)],
+  ["ends after one byte", part("200 OK", 0, 1, length)],
+  ["ends one byte early", part("200 OK", 0, 19_999, length)],
+  ["is reset in the middle", part("200 OK", 0, 9000, length, true)],
+  [
+    "ends in the middle of a chunk",
+    (r, exchange, service) => {
+      const bytes = taskIn(service, exchange).audio.subarray(0, 600).toString("latin1");
+      sayAndHangUp(r, `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1000\r\n${bytes}`);
+    },
+  ],
+  ["is empty", (response) => response.writeHead(200, { "content-length": 0 }).end()],
+  [
+    "is an HTML page with 200",
+    (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/html" }),
+  ],
+  ["is a message with 200", (response) => answerText(response, 200, '{"error":"later"}')],
+  [
+    "comes compressed",
+    (r, exchange, service) => answerGzip(r, 200, taskIn(service, exchange).audio.toString("hex")),
+  ],
+  [
+    "is another part than was asked for",
+    part("206 P", 100, 200, (size) => [`content-range: bytes 100-199/${size}`, "content-length: 100"]),
+  ],
+  [
+    "is a part that contradicts itself",
+    part("206 P", 0, 100, (size) => [`content-range: bytes 50-10/${size}`, "content-length: 100"]),
+  ],
+  [
+    "is longer than it says",
+    part("206 P", 0, 300, () => ["content-range: bytes 0-99/20000", "transfer-encoding: chunked"]),
+  ],
+  ["is a 416", (r) => r.writeHead(416, { "content-range": "bytes */20000" }).end()],
+  ["is a 416 of another size", (r) => r.writeHead(416, { "content-range": "bytes */7" }).end()],
+  ["is a 502 page", (response) => answerText(response, 502, "<html>Bad gateway</html>")],
+  ["is no HTTP", (response) => sayAndHangUp(response, "OggS OggS OggS\r\n\r\n")],
+  ["has headers of half a megabyte", part("200 OK", 0, 20_000, () => [`x: ${"y".repeat(2 ** 19)}`])],
+];
+
+describe("the whole audio is saved once, byte for byte, when the download", () => {
+  const shared = shareBench();
+  it.each(BREAKAGES)("%s", async (what, breakage) => {
+    const bench = shared();
+    bench.misbehave(next("content", breakage, 2));
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: `Broken: ${what}` }));
+    const [made] = bench.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+    expect(
+      (await bench.workplace.outputNames()).filter((name) => name.includes(task.task_id ?? "?")).length,
+    ).toBe(1);
+    expect(bench.service.tasks.size).toBe(1);
+  });
+
+  it("is cut again and again at ever other bytes: what is here is not asked for twice", async () => {
+    const bench = shared();
+    let served = 0;
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "content") return false;
+      const { audio } = taskIn(service, exchange);
+      const from = Number(/\d+/.exec(exchange.headers.range ?? "")?.[0] ?? 0);
+      const to = Math.min(audio.length, from + 3777);
+      served += to - from;
+      const range = from === 0 ? [] : [`content-range: bytes ${from}-${audio.length - 1}/${audio.length}`];
+      const headers = (): string[] => [...range, `content-length: ${audio.length - from}`];
+      part(from === 0 ? "200 OK" : "206 P", from, to, headers)(response, exchange, service);
+      return true;
+    });
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Cut in pieces" }));
+    const [made] = bench.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+    expect(served).toBe(20_000);
+  });
+
+  it("is cut where nothing says how long it is: what follows is asked for", async () => {
+    const bench = shared();
+    bench.misbehave(
+      next(
+        "content",
+        part("200 OK", 0, 7000, () => []),
+      ),
+    );
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Unmarked end" }));
+    expect(task.audio?.size_bytes).toBe(20_000);
+  });
+
+  it("is answered in full although a part was asked for: it starts over", async () => {
+    const bench = shared();
+    let contents = 0;
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "content") return false;
+      contents += 1;
+      const { audio } = taskIn(service, exchange);
+      if (contents === 1) part("200 OK", 0, 5000, length)(response, exchange, service);
+      else response.writeHead(200, { "content-length": audio.length }).end(audio);
+      return true;
+    });
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "In full" }));
+    const [made] = bench.service.tasks.values();
+    expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+    expect(contents).toBe(2);
+  });
+});
+
+describe("no file is left behind", () => {
+  it("while the audio is always shorter than announced; the person is told, and it is fetched when it is whole", async () => {
+    const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "1" } });
+    bench.misbehave(
+      always(
+        "content",
+        part("200 OK", 0, 100, (size) => [`content-length: ${size}`], true),
+      ),
+    );
+    const call = { prompt: "Always short" };
+    const outcome = await bench.server.call("generate_audio", call);
+    const task = taskOf(outcome);
+    expect(task).toMatchObject({ status: "succeeded", audio: null });
+    expect(textOf(outcome)).toMatch(/has not worked yet/);
+    expect(task.next_step).toContain(`download_audio with task_id ${task.task_id}`);
+    const error = errorOf(await bench.server.call("download_audio", { task_id: task.task_id }));
+    expect(error).toMatchObject({ retryable: true, task_id: task.task_id });
+    expect(["network_error", "timeout"]).toContain(error.code);
+    expect((await bench.workplace.outputNames()).filter((name) => !name.startsWith("."))).toEqual([]);
+    bench.misbehave(undefined);
+    expect(taskOf(await bench.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("by audio over 64 MiB: it is too_large, the id is kept, and nothing is read to the end", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      always(
+        "content",
+        part("200 OK", 0, 5000, () => [`content-length: ${2 ** 26 + 1}`]),
+      ),
+    );
+    const outcome = await bench.server.call("generate_audio", { prompt: "Too large" });
+    const [made] = bench.service.tasks.keys();
+    expect(errorOf(outcome)).toMatchObject({ code: "too_large", task_id: made, retryable: false });
+    expect(textOf(outcome)).toMatch(/content (address|endpoint)/);
+    expect(await bench.workplace.outputNames()).toEqual([]);
+    expect(bench.service.count("content")).toBe(1);
+  });
+
+  it("by a redirect: it is an error, and its target never sees the key", async () => {
+    const elsewhere = await CountingService.start();
+    const bench = await openBench();
+    bench.misbehave(
+      always("content", (response) =>
+        response.writeHead(302, { location: `${elsewhere.baseUrl}/audio.mp3` }).end(),
+      ),
+    );
+    const outcome = await bench.server.call("generate_audio", { prompt: "Redirected" });
+    expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", http_status: 302 });
+    expect(textOf(outcome)).toMatch(/redirect .*never followed/);
+    expect(elsewhere.exchanges).toEqual([]);
+    expect(await bench.workplace.outputNames()).toEqual([]);
+    await elsewhere.stop();
+  });
+});
+
+it("an output.url on another host is never contacted: the audio comes from the service's own address", async () => {
+  const elsewhere = await CountingService.start();
+  const bench = await openBench();
+  bench.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "query") return false;
+    const url = `${elsewhere.baseUrl}/api/v1/audio/generations/${exchange.taskId}/content`;
+    const view = service.view(taskIn(service, exchange));
+    service.json(response, 200, { ...view, output: { ...Object(view["output"]), url } });
+    return true;
+  });
+  const task = taskOf(await bench.server.call("generate_audio", { prompt: "Lured away" }));
+  expect(task.audio?.size_bytes).toBe(20_000);
+  expect(elsewhere.exchanges).toEqual([]);
+  await elsewhere.stop();
+});
+
+it("bytes that are no mp3 are kept as .bin, named to the person, and not handed out as audio", async () => {
+  const bench = await openBench();
+  const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
+  bench.misbehave(always("content", (r) => r.writeHead(200, { "content-length": junk.length }).end(junk)));
+  const outcome = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
+  expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response" });
+  expect(textOf(outcome)).toContain(join(bench.workplace.outputDir, "tune.bin"));
+  expect(await bench.workplace.outputNames()).toEqual(["tune.bin"]);
+  const again = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
+  expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
+  expect(bench.service.count("content")).toBe(1);
+});
+
+it("a peer that closes under backpressure costs neither the audio nor the process", async () => {
+  const bench = await openBench({ service: { audioBytes: 6_000_000 } });
+  bench.misbehave(
+    next(
+      "content",
+      (response, exchange, service) => {
+        const { audio } = taskIn(service, exchange);
+        const { socket } = response;
+        socket?.write(`HTTP/1.1 200 OK\r\ncontent-length: ${audio.length}\r\n\r\n`);
+        socket?.write(audio.subarray(0, 4_000_000), () => socket.destroy());
+      },
+      3,
+    ),
+  );
+  const task = taskOf(await bench.server.call("generate_audio", { prompt: "Under pressure" }));
+  const [made] = bench.service.tasks.values();
+  expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
+});

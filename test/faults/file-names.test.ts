@@ -1,0 +1,75 @@
+/** What a person experiences with the names that an assistant chooses for files: refused by rule, or exactly that name. */
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { shareBench } from "./bench.ts";
+
+const shared = shareBench();
+
+describe("a file name that no file may have", () => {
+  const NAMES = [
+    "../x",
+    "/etc/passwd",
+    "a/b",
+    "a\\b",
+    "C:\\x",
+    ".bashrc",
+    "x:evil",
+    "CON.mp3",
+    "nul",
+    "com1.wav",
+    "LPT\u00b9",
+    "trailing.",
+    "trailing ",
+    "x".repeat(300),
+    "",
+    " ",
+    ".mp3",
+    "a\u0000b",
+    "a\nb",
+    "\u202egpj.exe",
+    "zero\u200bwidth",
+    "a\ud800",
+    "what?",
+    "a|b",
+    "a*b",
+    "<a>",
+    'q"q',
+    "~/x/y",
+    "%2e%2e/x",
+  ];
+  it.each(NAMES)("such as %j is refused with its rule, and nothing is sent or written", async (name) => {
+    const bench = shared();
+    for (const [tool, args] of [
+      ["generate_audio", { prompt: "Named" }],
+      ["download_audio", { task_id: "some-task" }],
+    ] as const) {
+      const outcome = await bench.server.call(tool, { ...args, file_name: name });
+      expect(errorOf(outcome)).toMatchObject({ code: "invalid_file_name", http_status: null });
+      expect(textOf(outcome)).toMatch(/file_name .* cannot be used: it must/);
+    }
+    expect(bench.service.exchanges).toEqual([]);
+    expect(await bench.workplace.outputNames()).toEqual([]);
+  });
+});
+
+describe("an ordinary file name", () => {
+  it("is taken as it is in another script, with dots, an ending of its own or an emoji", async () => {
+    const bench = shared();
+    for (const name of [
+      "序章 第1节",
+      "v1.2",
+      "track.flac",
+      "🎧 mix",
+      "CONcert",
+      "a".repeat(120),
+      "UPPER.MP3",
+    ]) {
+      const task = taskOf(
+        await bench.server.call("generate_audio", { prompt: `Named ${name}`, file_name: name }),
+      );
+      const expected = /\.mp3$/i.test(name) ? `${name.slice(0, -4)}.mp3` : `${name}.mp3`;
+      expect(task.audio?.path).toBe(join(bench.workplace.outputDir, expected));
+    }
+  });
+});

@@ -1,0 +1,165 @@
+/** What a person experiences when the disk is the trouble: nothing overwritten, nothing outside, paid audio not lost. */
+import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { MAY_MOUNT, mountedFolder, removeFolders } from "../files/folders.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { closeBenchesAfterEach, openBench } from "./bench.ts";
+
+closeBenchesAfterEach();
+afterEach(removeFolders);
+
+if (!MAY_MOUNT) process.stderr.write("no right to mount: the tests of a full disk are skipped\n");
+
+/** Calls back between the end of the task and the first byte of its audio. */
+function beforeDownload(action: () => Promise<void>) {
+  return async (exchange: { kind: string; ordinal: number }): Promise<boolean> => {
+    if (exchange.kind === "content" && exchange.ordinal === 1) await action();
+    return false;
+  };
+}
+
+describe("a full disk", () => {
+  it.skipIf(!MAY_MOUNT)(
+    "is told as disk_full, leaves no half file, and costs nothing when there is room again",
+    async () => {
+      const folder = mountedFolder("size=128k");
+      const bench = await openBench({ service: { audioBytes: 400_000 }, env: { AUDIO_OUTPUT_DIR: folder } });
+      const call = { prompt: "No room" };
+      const outcome = await bench.server.call("generate_audio", call);
+      const [made] = bench.service.tasks.keys();
+      expect(errorOf(outcome)).toMatchObject({ code: "disk_full", task_id: made });
+      expect(textOf(outcome)).toMatch(/free disk space/);
+      expect(await readdir(folder)).toEqual([]);
+      await bench.server.end();
+      const roomy = await bench.another({ AUDIO_OUTPUT_DIR: bench.workplace.outputDir });
+      expect(taskOf(await roomy.call("generate_audio", call)).audio?.size_bytes).toBe(400_000);
+      expect(bench.service.count("create")).toBe(1);
+    },
+  );
+
+  it.skipIf(!MAY_MOUNT)("from the start means that nothing is sent", async () => {
+    const folder = mountedFolder("size=64k");
+    await writeFile(join(folder, "ballast"), Buffer.alloc(64 * 1024)).catch(() => undefined);
+    const bench = await openBench({ env: { AUDIO_OUTPUT_DIR: folder } });
+    const facts = errorOf(await bench.server.call("generate_audio", { prompt: "Full from the start" }));
+    expect(facts).toMatchObject({ code: "disk_full", task_id: null });
+    expect(bench.service.exchanges).toEqual([]);
+  });
+});
+
+describe("a folder that cannot be written", () => {
+  const UNUSABLE: Array<[string, (root: string) => Promise<string>]> = [
+    [
+      "lies below a file",
+      async (root) => {
+        await mkdir(join(root, "out"), { recursive: true });
+        await writeFile(join(root, "out", "file"), "x");
+        return join(root, "out", "file", "deeper");
+      },
+    ],
+    ["is a pseudo file system", async () => "/proc/audio"],
+    [
+      "is a link to itself",
+      async (root) => {
+        await mkdir(join(root, "out"), { recursive: true });
+        await symlink(join(root, "out", "loop"), join(root, "out", "loop"));
+        return join(root, "out", "loop");
+      },
+    ],
+  ];
+  it.each(UNUSABLE)("because it %s is named before anything is sent", async (_what, make) => {
+    const bench = await openBench();
+    const folder = await make(bench.workplace.root);
+    const server = await bench.another({ AUDIO_OUTPUT_DIR: folder });
+    const outcome = await server.call("generate_audio", { prompt: "Nowhere to go" });
+    expect(errorOf(outcome)).toMatchObject({ code: "output_not_writable", task_id: null });
+    expect(textOf(outcome)).toContain(folder);
+    expect(textOf(outcome)).toMatch(/AUDIO_OUTPUT_DIR/);
+    expect(bench.service.exchanges).toEqual([]);
+  });
+});
+
+describe("a hand in the output folder while a task runs", () => {
+  it("that puts another file under the wanted name finds it untouched, and the audio beside it", async () => {
+    const bench = await openBench();
+    const taken = join(bench.workplace.outputDir, "song.mp3");
+    bench.misbehave(beforeDownload(() => writeFile(taken, "mine")));
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Taken", file_name: "song" }));
+    expect(await readFile(taken, "utf8")).toBe("mine");
+    expect(task.audio?.path).toBe(join(bench.workplace.outputDir, "song-2.mp3"));
+  });
+
+  it("that puts a link out of the folder under the wanted name does not lead the audio out", async () => {
+    const bench = await openBench();
+    const victim = join(bench.workplace.stateDir, "victim.mp3");
+    bench.misbehave(beforeDownload(() => symlink(victim, join(bench.workplace.outputDir, "song.mp3"))));
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Linked", file_name: "song" }));
+    await expect(lstat(victim)).rejects.toThrow(/ENOENT/);
+    expect(task.audio?.path).toBe(join(bench.workplace.outputDir, "song-2.mp3"));
+  });
+
+  it("that swaps the folder for a link leads nothing out of it, and the audio is fetched when it is mended", async () => {
+    const bench = await openBench();
+    const { outputDir, stateDir } = bench.workplace;
+    const elsewhere = join(stateDir, "elsewhere");
+    bench.misbehave(
+      beforeDownload(async () => {
+        await mkdir(elsewhere);
+        await rm(outputDir, { recursive: true });
+        await symlink(elsewhere, outputDir);
+      }),
+    );
+    const call = { prompt: "Swapped" };
+    const outcome = await bench.server.call("generate_audio", call);
+    expect(errorOf(outcome)).toMatchObject({ code: "output_not_writable" });
+    expect(await readdir(elsewhere)).toEqual([]);
+    await rm(outputDir);
+    expect(taskOf(await bench.server.call("generate_audio", call)).audio?.size_bytes).toBe(20_000);
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("that removes the folder gets it back with the audio in it", async () => {
+    const bench = await openBench();
+    const { outputDir } = bench.workplace;
+    let removed = false;
+    bench.misbehave(async (exchange) => {
+      if (exchange.kind === "query" && !removed) {
+        removed = true;
+        await rm(outputDir, { recursive: true });
+      }
+      return false;
+    });
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "Removed" }));
+    expect(await bench.workplace.outputNames()).toEqual([task.audio?.path.split("/").at(-1)]);
+  });
+});
+
+describe("saved audio that was tampered with", () => {
+  const TAMPERINGS: Array<[string, (path: string, root: string) => Promise<unknown>]> = [
+    ["changed", (path) => writeFile(path, "edited by hand")],
+    ["removed", (path) => rm(path)],
+    [
+      "replaced by a link to another file",
+      async (path) => {
+        await rm(path);
+        await symlink("/etc/hostname", path);
+      },
+    ],
+  ];
+  it.each(TAMPERINGS)(
+    "(%s) is fetched again, free, and what lies there is left alone",
+    async (what, tamper) => {
+      const bench = await openBench();
+      const call = { prompt: `Tampered: ${what}`, file_name: "kept" };
+      const first = taskOf(await bench.server.call("generate_audio", call));
+      await tamper(first.audio?.path ?? "", bench.workplace.root);
+      const again = taskOf(await bench.server.call("generate_audio", call));
+      expect(again).toMatchObject({ task_id: first.task_id, replayed: true });
+      expect((await readFile(again.audio?.path ?? "")).length).toBe(20_000);
+      expect((await lstat(again.audio?.path ?? "")).isFile()).toBe(true);
+      if (what !== "removed") expect(again.audio?.path).not.toBe(first.audio?.path);
+      expect(bench.service.count("create")).toBe(1);
+    },
+  );
+});
