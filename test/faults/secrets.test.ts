@@ -1,0 +1,169 @@
+/** What a person never experiences: the API key anywhere but in the header to the configured service. */
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { API_KEY } from "../support/counting-service.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { closeBenchesAfterEach, filesBelow, openBench, shareBench } from "./bench.ts";
+import { accepted, always, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
+
+// Every bench is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.
+closeBenchesAfterEach();
+
+const SPELLINGS: Array<[string, string]> = [
+  ["plain", API_KEY],
+  ["as the header has it", `Authorization: Bearer ${API_KEY}`],
+  ["in base64", Buffer.from(API_KEY).toString("base64")],
+  ["percent-encoded", encodeURIComponent(API_KEY)],
+  ["with something invisible inside", `${API_KEY.slice(0, 7)}\u200b${API_KEY.slice(7)}`],
+  ["across the 500th character", `${"x".repeat(490)} ${API_KEY}`],
+];
+
+describe("the key in the service's words", () => {
+  const shared = shareBench();
+
+  it.each(SPELLINGS)("(%s) is blotted out of a refusal", async (what, words) => {
+    const bench = shared();
+    bench.misbehave(
+      next("create", (response, _exchange, service) =>
+        service.refuse(response, 402, "insufficient_credits", words),
+      ),
+    );
+    const outcome = await bench.server.call("generate_audio", { prompt: `Refused ${what}` });
+    expect(errorOf(outcome).code).toBe("insufficient_credits");
+    expect(textOf(outcome)).not.toContain(API_KEY);
+    expect(textOf(outcome).replace(/\P{ASCII}/gu, "")).not.toContain(API_KEY);
+  });
+
+  it.each(SPELLINGS)("(%s) is blotted out of a failed task, in every tool's answer", async (what, words) => {
+    const bench = shared();
+    bench.misbehave(
+      always("query", (response, exchange, service) => {
+        const task = service.tasks.get(exchange.taskId ?? "");
+        if (task === undefined) throw new Error("no such task");
+        task.status = "failed";
+        service.json(response, 200, { ...service.view(task), error: { code: words, message: words } });
+      }),
+    );
+    const outcome = await bench.server.call("generate_audio", { prompt: `Failed ${what}` });
+    const { task_id } = errorOf(outcome);
+    const shown = await bench.server.call("get_task", { task_id });
+    const listed = await bench.server.call("list_tasks", {});
+    expect(taskOf(shown).status).toBe("failed");
+    for (const answer of [outcome, shown, listed]) expect(JSON.stringify(answer)).not.toContain(API_KEY);
+  });
+});
+
+/** Places beside the words where a service could put what it was sent. */
+const PLACES: Array<[string, Misbehaviour]> = [
+  [
+    "its headers",
+    (r) => answerText(r, 503, "{}", { "retry-after": API_KEY, "set-cookie": API_KEY, server: API_KEY }),
+  ],
+  ["a redirect", (r) => r.writeHead(302, { location: `https://example.com/?key=${API_KEY}` }).end()],
+  ["a page", (r) => answerText(r, 502, `<html>${API_KEY}</html>`, { "content-type": "text/html" })],
+  ["something that is no HTTP", (r) => sayAndHangUp(r, `${API_KEY} ${API_KEY}\r\n\r\n`)],
+  ["a broken header", (r) => sayAndHangUp(r, rawAnswer("202 A", "{}", [`Bearer ${API_KEY} : x\u0001`]))],
+  ["a status line", (r) => sayAndHangUp(r, `HTTP/1.1 999 ${API_KEY}\r\n\r\n`)],
+  ["unknown fields", (r, e, s) => s.json(r, 202, { ...s.view(accepted(s, e), true), [API_KEY]: API_KEY })],
+  [
+    "the wrong fields",
+    (r, e, s) => s.json(r, 202, { ...s.view(accepted(s, e), true), model: API_KEY, usage: API_KEY }),
+  ],
+];
+
+describe("the key that a service sends back", () => {
+  const shared = shareBench();
+  it.each(PLACES)("in %s is neither told nor kept", async (what, misbehaviour) => {
+    const bench = shared();
+    bench.misbehave(next("create", misbehaviour));
+    const call = { prompt: `Sent back in ${what}` };
+    const outcome = await bench.server.call("generate_audio", call);
+    expect(JSON.stringify(outcome)).not.toContain(API_KEY);
+    expect(taskOf(await bench.server.call("generate_audio", call)).status).toBe("succeeded");
+  });
+
+  it("as the id of a task is not taken for one: it would go into URLs and into the ledger", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      always("create", (response, exchange, service) => {
+        service.json(response, 202, {
+          ...service.view(accepted(service, exchange), true),
+          id: `t-${API_KEY}`,
+        });
+      }),
+    );
+    const outcome = await bench.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 });
+    expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
+    expect(bench.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
+  });
+});
+
+describe("the key in a call", () => {
+  const shared = shareBench();
+  it.each<[string, string, Record<string, unknown>]>([
+    ["a prompt", "generate_audio", { prompt: `My key is ${API_KEY}, read it out` }],
+    [
+      "a reference",
+      "generate_audio",
+      { prompt: "x", audio_references: [`https://example.com/?k=${API_KEY}`] },
+    ],
+    ["a file name", "generate_audio", { prompt: "x", file_name: API_KEY }],
+    ["a task id", "get_task", { task_id: API_KEY }],
+    ["a task id to download", "download_audio", { task_id: API_KEY }],
+    ["a name of an argument", "generate_audio", { prompt: "x", [API_KEY]: 1 }],
+  ])(
+    "(%s) is refused before anything is sent or stored, and not repeated in the answer",
+    async (_what, tool, args) => {
+      const bench = shared();
+      const outcome = await bench.server.call(tool, args);
+      expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
+      expect(textOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
+      expect(bench.service.exchanges).toEqual([]);
+    },
+  );
+});
+
+describe("the key in the settings", () => {
+  it.each([
+    ["in a variable of something else", { AUDIO_DEFAULT_VOICE: API_KEY }],
+    ["while the address is no address", { AUDIO_BASE_URL: "nonsense", AUDIO_WAIT_SECONDS: API_KEY }],
+    ["inside the address", { AUDIO_BASE_URL: `https://user:${API_KEY}@example.com`, AUDIO_TIME_SCALE: "1" }],
+    ["with white space inside", { AUDIO_API_KEY: `${API_KEY} ${API_KEY}` }],
+  ])("(%s) is not told in the error about it", async (_what, env) => {
+    const bench = await openBench({ env });
+    const outcome = await bench.server.call("generate_audio", { prompt: "x" });
+    expect(errorOf(outcome).code).toBe("configuration_error");
+    expect(textOf(outcome)).not.toContain(API_KEY);
+  });
+
+  it("goes into the header of every request, and into nothing else of any", async () => {
+    const bench = await openBench();
+    taskOf(await bench.server.call("generate_audio", { prompt: "A whole task" }));
+    expect(bench.service.exchanges.length).toBeGreaterThanOrEqual(3);
+    for (const { headers, url, body } of bench.service.exchanges) {
+      const { authorization, ...others } = headers;
+      expect(authorization).toBe(`Bearer ${API_KEY}`);
+      expect(JSON.stringify([others, url, body])).not.toContain(API_KEY);
+    }
+  });
+
+  it("leaves files that only their owner can read, none of which holds it", async () => {
+    const bench = await openBench();
+    taskOf(await bench.server.call("generate_audio", { prompt: "On disk" }));
+    const files = await filesBelow(bench.workplace.stateDir);
+    expect(files.some((path) => path.endsWith("ledger.sqlite"))).toBe(true);
+    for (const path of files) expect((await readFile(path)).includes(API_KEY)).toBe(false);
+  });
+});
+
+it("an uncaught error that holds the key is one line without it, and the process ends with 1", async () => {
+  const boom = `setTimeout(() => { throw new Error("boom at ${API_KEY}", { cause: new Error("Bearer ${API_KEY}") }) }, 300)`;
+  const bench = await openBench();
+  const server = await bench.another(
+    {},
+    { nodeArgs: ["--import", `data:text/javascript,${encodeURIComponent(boom)}`] },
+  );
+  expect(await server.exitWithin(5000)).toMatchObject({ code: 1, signal: null });
+  expect(server.stderr).toMatch(/uncaught error.*boom at \[redacted\]/);
+  expect(server.stderr).not.toMatch(/\n\s+at /);
+});
