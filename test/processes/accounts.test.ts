@@ -1,6 +1,7 @@
 /** The API key changed between a crash and the retry: nothing is charged to the new account unsaid (faults: Create). */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
+import { LedgerPeek } from "../support/ledger-peek.ts";
 import { killHard } from "../support/processes.ts";
 import { type Driver, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 import { makeWorkplace, startProcess, startService } from "./team.ts";
@@ -91,5 +92,10 @@ describe("a retry under another key of the same account", () => {
     expect(textOf(outcome)).not.toMatch(/another API key/);
     expect(service.count("create")).toBe(1);
     expect(service.tasks.size).toBe(1);
+    // One task, so one charge toward the budget, and no slot that nobody gives back.
+    const peek = await LedgerPeek.open(workplace.stateDir);
+    onTestFinished(() => peek.close());
+    expect(peek.countedCredits()).toBe(10);
+    expect(peek.inFlight()).toBe(0);
   });
 });

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { LedgerPeek } from "../support/ledger-peek.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { freePort, RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
 import { hashOnDisk, makeWorkplace, startProcess, startService } from "./team.ts";
 
@@ -92,6 +92,26 @@ describe.skipIf(whyNoRedis() !== undefined)("a shared store that is gone", () =>
       expect(service.count("create")).toBe(2);
     },
   );
+});
+
+describe("a service that nobody reaches", () => {
+  it("uses up no create slot and reserves nothing, for nothing was sent", async () => {
+    const workplace = await makeWorkplace();
+    const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
+    const driver = await startProcess(workplace, nowhere, FAST);
+    const call = { prompt: "Nobody there", wait_seconds: 0.5 };
+    expect(errorOf(await driver.call("generate_audio", call))).toMatchObject({
+      code: "network_error",
+      retryable: true,
+      idempotency_key: expect.stringMatching(/^agm1-/),
+    });
+    await driver.close();
+    const peek = await LedgerPeek.open(workplace.stateDir);
+    onTestFinished(() => peek.close());
+    expect(peek.createSlots()).toBe(0);
+    expect(peek.inFlight()).toBe(0);
+    expect(peek.countedCredits()).toBe(0);
+  });
 });
 
 describe("a saved file", () => {

@@ -40,6 +40,11 @@ export class LedgerPeek {
     return counted.parse(this.#db.prepare("SELECT count(*) AS count FROM in_flight").get()).count;
   }
 
+  /** Creates that count toward the six a minute. */
+  createSlots(): number {
+    return counted.parse(this.#db.prepare("SELECT count(*) AS count FROM create_slots").get()).count;
+  }
+
   /** Credits that the budget counts. */
   countedCredits(): number {
     const row = this.#db.prepare("SELECT coalesce(sum(counted_credits), 0) AS credits FROM spend").get();

@@ -1,0 +1,54 @@
+/** Somebody sets the wall clock while a task is watched: intervals and windows run on (faults: Watch). */
+import { expect, it, onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/service.ts";
+import { createGeneration } from "../../src/generation/generation.ts";
+import { quiet } from "../support/hand-clock.ts";
+import { makeDeps, silentService } from "./bundle.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const endless: ObservedTask = {
+  taskId: "task-1",
+  status: "processing",
+  billing: { reserved_credits: 150, charged_credits: null, refunded_credits: null },
+  audioSeconds: null,
+  output: null,
+  error: null,
+  oddities: [],
+};
+
+it.each([DAY_MS, -DAY_MS])(
+  "a wall clock moved by %i ms leaves the polls five seconds apart",
+  async (moveMs) => {
+    const askedAtMs: number[] = [];
+    let creates = 0;
+    const { clock, deps } = await makeDeps((time) => ({
+      ...silentService(),
+      create: async () => {
+        creates += 1;
+        return { ...endless, status: "queued" };
+      },
+      query: async () => {
+        askedAtMs.push(time.steadyMs());
+        return endless;
+      },
+    }));
+    const generation = createGeneration(deps);
+    onTestFinished(() => generation.close());
+    const call = { signal: new AbortController().signal, windowMs: 0, onProgress: () => {} };
+    const generate = () =>
+      generation.generate({ input: { prompt: "Watched for long" }, take: 1, fileName: null }, call);
+
+    expect(await generate()).toMatchObject({ status: "queued", taskId: "task-1" });
+    for (let minute = 0; minute < 3; minute += 1) {
+      await clock.advance(61_000);
+      clock.moveWall(moveMs);
+      await quiet();
+      expect(await generate()).toMatchObject({ taskId: "task-1", replayed: true });
+    }
+    expect(askedAtMs).toHaveLength(36);
+    const gaps = askedAtMs.slice(1).map((atMs, index) => atMs - (askedAtMs[index] ?? 0));
+    expect(new Set(gaps)).toEqual(new Set([5000]));
+    expect(creates).toBe(1);
+  },
+);
