@@ -1,0 +1,148 @@
+/** The README's client blocks, started as they are written: only the path, the address and the key are filled in. */
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { parse as parseToml } from "smol-toml";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import { createWorkplace, driveCommand, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
+
+const entrySchema = z.looseObject({
+  command: z.string(),
+  args: z.array(z.string()),
+  env: z.record(z.string(), z.string()),
+});
+type Entry = z.infer<typeof entrySchema>;
+
+/** The code block after a bold client name, in the language given. */
+function blockOf(client: string, language: string): string {
+  const section = README.slice(README.indexOf("## Connect your client"));
+  const from = section.search(new RegExp(`^\\*\\*${client}\\*\\*.*:$`, "m"));
+  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section.slice(from))?.[1];
+  if (from < 0 || block === undefined) throw new Error(`the README has no block for ${client}`);
+  return block;
+}
+
+/** The one server in `{ [key]: { "audio-generation": entry } }`. */
+const serverUnder = (key: string, config: unknown): Entry =>
+  z.record(z.literal(key), z.record(z.literal("audio-generation"), entrySchema)).parse(config)[key]?.[
+    "audio-generation"
+  ] ?? { command: "", args: [], env: {} };
+
+let service: CountingService;
+let place: Workplace;
+
+beforeAll(async () => {
+  service = await CountingService.start();
+  place = await createWorkplace();
+});
+afterAll(async () => {
+  await service.stop();
+  await place.remove();
+});
+
+const fillIn = (text: string): string =>
+  text
+    .replaceAll("/absolute/path/to", ROOT)
+    .replaceAll("https://audio.example.com", service.baseUrl)
+    .replaceAll("your-api-key", service.apiKey);
+
+/** What a client adds to a server's environment: home and PATH, and here the folders of this test. */
+const surroundings = (): Record<string, string> => ({
+  ...place.env(null, { AUDIO_POLL_INTERVAL_SECONDS: "0.05" }),
+  PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}`,
+});
+
+/** `claude mcp add` as it was called: name, environment and command, taken apart as the real one does. */
+async function claudeCodeEntry(): Promise<Entry> {
+  const folder = join(place.root, "fake-bin");
+  const record = join(folder, "args");
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, "claude"), `#!/bin/sh\nprintf '%s\\n' "$@" > '${record}'\n`);
+  await chmod(join(folder, "claude"), 0o755);
+  const env = { ...process.env, PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
+  execFileSync("sh", ["-c", fillIn(blockOf("Claude Code", "sh"))], { env });
+  const words = readFileSync(record, "utf8").trim().split("\n");
+  expect(words.slice(0, 3)).toEqual(["mcp", "add", "audio-generation"]);
+  const dashes = words.indexOf("--");
+  const pairs = words.slice(3, dashes).filter((word) => word !== "--env");
+  const [command = "", ...args] = words.slice(dashes + 1);
+  return { command, args, env: Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2))) };
+}
+
+const CLIENTS: ReadonlyArray<[string, () => Promise<Entry> | Entry]> = [
+  [
+    "Claude Desktop, Cursor and Windsurf",
+    () => serverUnder("mcpServers", JSON.parse(fillIn(blockOf("Claude Desktop", "json")))),
+  ],
+  ["Claude Code", claudeCodeEntry],
+  ["VS Code", () => serverUnder("servers", JSON.parse(fillIn(blockOf("VS Code", "json"))))],
+  ["Codex", () => serverUnder("mcp_servers", parseToml(fillIn(blockOf("Codex", "toml"))))],
+  ["Zed", () => serverUnder("context_servers", JSON.parse(fillIn(blockOf("Zed", "json"))))],
+];
+
+describe("the README's block for", () => {
+  it.each(CLIENTS)("%s starts a server that saves audio", async (name, read) => {
+    const { command, args, env } = await read();
+    const driver = await driveCommand({ command, args, env: { ...surroundings(), ...env } });
+    expect(await driver.tools()).toHaveLength(5);
+    const task = taskOf(await driver.call("generate_audio", { prompt: `As ${name} would ask` }));
+    expect(existsSync(task.audio?.path ?? "")).toBe(true);
+    await driver.close();
+  });
+
+  it.each(CLIENTS)("%s works with --sandbox after the path and without env", async (_name, read) => {
+    const { command, args } = await read();
+    const driver = await driveCommand({ command, args: [...args, "--sandbox"], env: surroundings() });
+    expect(
+      taskOf(await driver.call("generate_audio", { prompt: "Hi", wait_seconds: 0 })).task_id,
+    ).not.toBeNull();
+    await driver.close();
+  });
+
+  it("a script prints the path of the saved file", async () => {
+    // Inside the project, so that the client is found as if it had been installed beside the script.
+    const cache = join(ROOT, "node_modules", ".cache");
+    await mkdir(cache, { recursive: true });
+    const folder = await mkdtemp(join(cache, "readme-"));
+    await writeFile(join(folder, "script.mjs"), fillIn(blockOf("A script", "js")));
+    const script = [join(folder, "script.mjs")];
+    const { stdout } = await promisify(execFile)(NODE, script, { env: surroundings() });
+    expect(stdout).toMatch(/\.mp3\n$/);
+    expect(existsSync(stdout.trim())).toBe(true);
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe("the README's install links", () => {
+  const linkTo = (host: string): URLSearchParams => {
+    const address = new RegExp(`\\((https://${host}/[^)]+)\\)`).exec(README)?.[1];
+    return new URL(address ?? "").searchParams;
+  };
+  const npx = { command: "npx", args: ["-y", "audio-generation-mcp"] };
+
+  it("give Cursor the published form of its block", () => {
+    const link = linkTo("cursor.com");
+    const config = entrySchema.parse(JSON.parse(Buffer.from(link.get("config") ?? "", "base64").toString()));
+    const block = serverUnder("mcpServers", JSON.parse(blockOf("Claude Desktop", "json")));
+    expect(link.get("name")).toBe("audio-generation");
+    expect(config).toEqual({ ...block, ...npx });
+  });
+
+  it("give VS Code the published form of its block, and have it ask for address and key", () => {
+    const link = linkTo("insiders.vscode.dev");
+    const config = entrySchema.parse(JSON.parse(link.get("config") ?? ""));
+    const inputs = z
+      .array(z.object({ type: z.literal("promptString"), id: z.string(), password: z.boolean().optional() }))
+      .parse(JSON.parse(link.get("inputs") ?? ""));
+    expect(config).toMatchObject({ ...npx, type: "stdio" });
+    expect(Object.values(config.env)).toEqual(inputs.map(({ id }) => `\${input:${id}}`));
+    expect(inputs.find(({ id }) => id === "audio-api-key")?.password).toBe(true);
+  });
+});
