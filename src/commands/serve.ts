@@ -13,6 +13,12 @@ const STOP_WITHIN_MS = 1500;
 /** What is wrong with a line that is no protocol can take pages. */
 const MOST_OF_A_COMPLAINT = 300;
 
+/** Lines that are no protocol are passed over; one that is too long has ended the connection, which a person may wonder about. */
+function logProtocolFault(log: Log, complaint: string): void {
+  if (complaint.includes("exceeded")) log.error(`the client's message was too large, stopping: ${complaint}`);
+  else log.debug(`protocol: ${complaint}`);
+}
+
 /** Stops once, on whatever comes first, and always exits. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
@@ -47,7 +53,7 @@ export async function run(args: readonly string[]): Promise<void> {
         holdsSecret: createDetector(secrets),
         log,
       }),
-    { onerror: (error) => log.debug(`protocol: ${error.message.slice(0, MOST_OF_A_COMPLAINT)}`) },
+    { onerror: (error) => logProtocolFault(log, error.message.slice(0, MOST_OF_A_COMPLAINT)) },
   );
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), lazy.close()]);

@@ -1,0 +1,213 @@
+/** What a person experiences when the client goes away, hangs or cancels: the process ends in time, and the task is kept. */
+import { describe, expect, it } from "vitest";
+import { errorOf, taskOf } from "../support/workplace.ts";
+import { type Bench, closeBenchesAfterEach, openBench } from "./bench.ts";
+import type { Exit, RawServer } from "./raw-server.ts";
+
+closeBenchesAfterEach();
+
+const WITHIN_MS = 2000;
+
+/** Ends a server in some way and holds it to the two seconds and to exit 0. */
+async function expectEnd(server: RawServer, end: (server: RawServer) => unknown): Promise<void> {
+  const begunAtMs = performance.now();
+  end(server);
+  const exit: Exit = await server.exitWithin(10_000);
+  expect(exit).toMatchObject({ code: 0, signal: null });
+  expect(exit.atMs - begunAtMs).toBeLessThan(WITHIN_MS);
+}
+
+const ENDS: Array<[string, (server: RawServer) => unknown]> = [
+  ["closes standard input", (server) => server.child.stdin.end()],
+  ["sends SIGTERM", (server) => server.child.kill("SIGTERM")],
+  ["sends SIGINT", (server) => server.child.kill("SIGINT")],
+  ["hangs up the terminal", (server) => server.child.kill("SIGHUP")],
+  [
+    "closes standard output and calls on",
+    (server) => {
+      server.child.stdout.destroy();
+      server.begin("list_voices", {});
+    },
+  ],
+  [
+    "closes everything at once",
+    ({ child }) => {
+      child.stdout.destroy();
+      child.stderr.destroy();
+      child.stdin.destroy();
+    },
+  ],
+];
+
+/** Brings a call to the phase in which its client goes away. */
+const PHASES: Array<[string, (bench: Bench) => Promise<unknown>]> = [
+  ["before anything was asked", async () => undefined],
+  [
+    "while the create is not answered",
+    async (bench) => {
+      bench.misbehave(
+        (exchange, _response, service) =>
+          exchange.kind === "create" && service.accept(exchange) !== "conflict",
+      );
+      bench.server.begin("generate_audio", { prompt: "Left" });
+      await expect.poll(() => bench.service.count("create"), { timeout: 5000 }).toBe(1);
+    },
+  ],
+  [
+    "while the task is watched",
+    async (bench) => {
+      bench.service.processingMs = 60_000;
+      bench.server.begin("generate_audio", { prompt: "Left" });
+      await expect.poll(() => bench.service.count("query"), { timeout: 5000 }).toBeGreaterThan(1);
+    },
+  ],
+  [
+    "while the audio is on its way",
+    async (bench) => {
+      bench.misbehave((exchange, response, service) => {
+        if (exchange.kind !== "content") return false;
+        const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
+        response.writeHead(200, { "content-length": audio.length });
+        response.write(audio.subarray(0, 500));
+        return true;
+      });
+      bench.server.begin("generate_audio", { prompt: "Left" });
+      await expect.poll(() => bench.service.count("content"), { timeout: 5000 }).toBe(1);
+    },
+  ],
+];
+
+/** Every way out of the usual phase, and the commonest ones out of the others. */
+const CASES = PHASES.flatMap(([phase, reach]) =>
+  ENDS.slice(0, phase === "while the task is watched" ? ENDS.length : 2).map(
+    ([way, end]) => [phase, way, reach, end] as const,
+  ),
+);
+
+describe("a client that goes away", () => {
+  it.each(CASES)(
+    "%s and %s ends the process within 2 s with 0; the next call gets the same task, paid once",
+    async (phase, _way, reach, end) => {
+      const bench = await openBench();
+      await reach(bench);
+      await expectEnd(bench.server, end);
+      if (phase === "before anything was asked") return;
+      bench.misbehave(undefined);
+      bench.service.processingMs = 0;
+      const next = await bench.another();
+      const task = taskOf(await next.call("generate_audio", { prompt: "Left" }));
+      expect(task).toMatchObject({ status: "succeeded", task_id: [...bench.service.tasks.keys()][0] });
+      expect(task.audio?.size_bytes).toBe(20_000);
+      expect(bench.service.tasks.size).toBe(1);
+    },
+  );
+
+  it("without having read anything ends the process all the same, however much is unread", async () => {
+    const bench = await openBench();
+    for (const way of ["stdin", "SIGTERM"] as const) {
+      const unread = await bench.another({}, { isRead: false, isGreeted: false });
+      unread.send({
+        jsonrpc: "2.0",
+        id: 0,
+        method: "initialize",
+        params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "x", version: "1" } },
+      });
+      for (let id = 1; id <= 500; id += 1) unread.send({ jsonrpc: "2.0", id, method: "tools/list" });
+      unread.begin("generate_audio", { prompt: `Unread ${way}` }, { progressToken: way });
+      await expect.poll(() => bench.service.tasks.size, { timeout: 5000 }).toBeGreaterThan(0);
+      await expectEnd(unread, ({ child }) => (way === "stdin" ? child.stdin.end() : child.kill(way)));
+      expect(unread.stderr).not.toContain("MaxListeners");
+      bench.service.tasks.clear();
+    }
+  });
+
+  it("only as far as the log is concerned is served on", async () => {
+    const bench = await openBench();
+    bench.server.child.stderr.destroy();
+    bench.server.send("a line that is logged");
+    expect(taskOf(await bench.server.call("generate_audio", { prompt: "No log" })).status).toBe("succeeded");
+  });
+});
+
+describe("a client that cancels", () => {
+  it("a watched task gets no answer, and the task is saved in the background", async () => {
+    const bench = await openBench({ service: { processingMs: 300 } });
+    const id = bench.server.begin("generate_audio", { prompt: "Cancelled" });
+    await expect.poll(() => bench.service.count("query"), { timeout: 5000 }).toBeGreaterThan(0);
+    bench.server.cancel(id);
+    await expect.poll(() => bench.workplace.outputNames(), { timeout: 5000 }).toHaveLength(1);
+    expect(bench.server.answers.has(id)).toBe(false);
+    expect(bench.server.stderr).not.toMatch(/ error: /);
+    const again = taskOf(await bench.server.call("generate_audio", { prompt: "Cancelled" }));
+    expect(again).toMatchObject({ status: "succeeded", replayed: true });
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("a request that was not sent yet has it dropped, and nothing is ever paid", async () => {
+    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      service.refuse(response, 429, "rate_limit");
+      return true;
+    });
+    bench.server.begin("generate_audio", { prompt: "Pauses everybody", wait_seconds: 30 });
+    await expect.poll(() => bench.service.count("create"), { timeout: 5000 }).toBe(1);
+    const id = bench.server.begin("generate_audio", { prompt: "Never sent", wait_seconds: 30 });
+    expect((await bench.server.call("list_voices", {})).isError).not.toBe(true);
+    bench.server.cancel(id);
+    bench.misbehave(undefined);
+    await expect.poll(() => bench.service.tasks.size, { timeout: 5000 }).toBe(1);
+    expect(taskOf(await bench.server.call("generate_audio", { prompt: "Pauses everybody" })).status).toBe(
+      "succeeded",
+    );
+    expect(bench.service.exchanges.some(({ body }) => body.includes("Never sent"))).toBe(false);
+    expect(bench.server.answers.has(id)).toBe(false);
+  });
+
+  it("one of two equal calls leaves the other its answer", async () => {
+    const bench = await openBench({ service: { processingMs: 200 } });
+    const [gone, kept] = [1, 2].map(() => bench.server.begin("generate_audio", { prompt: "Both" }));
+    await expect.poll(() => bench.service.count("create"), { timeout: 5000 }).toBe(1);
+    bench.server.cancel(gone ?? 0);
+    expect(taskOf(await bench.server.outcomeOf(kept ?? 0)).status).toBe("succeeded");
+    expect(bench.server.answers.has(gone ?? 0)).toBe(false);
+  });
+});
+
+describe("progress", () => {
+  it("is told only to a client that asked for it, always rising", async () => {
+    const bench = await openBench({ service: { processingMs: 100 } });
+    await bench.server.call("generate_audio", { prompt: "No token" });
+    expect(bench.server.notifications).toEqual([]);
+    const id = bench.server.begin("generate_audio", { prompt: "With a token" }, { progressToken: "t" });
+    await bench.server.outcomeOf(id);
+    const told = bench.server.notifications.map(({ params }) => params);
+    expect(told.length).toBeGreaterThan(2);
+    expect(told.every((params) => params?.["progressToken"] === "t")).toBe(true);
+    const numbers = told.map((params) => Number(params?.["progress"]));
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+  });
+});
+
+describe("an error that nobody foresaw", () => {
+  it("in the background is logged, and the process serves on", async () => {
+    const bench = await openBench();
+    const reject = "setTimeout(() => { void Promise.reject(new Error('nobody caught this')) }, 200)";
+    const server = await bench.another({}, { nodeArgs: ["--import", `data:text/javascript,${reject}`] });
+    await expect.poll(() => server.stderr, { timeout: 5000 }).toContain("nobody caught this");
+    expect(taskOf(await server.call("generate_audio", { prompt: "Served on" })).status).toBe("succeeded");
+  });
+
+  it("that leaves the program undefined ends it with 1, and the next one finds the task", async () => {
+    const bench = await openBench({ service: { processingMs: 60_000 } });
+    const boom = "process.once('SIGUSR2', () => { throw new Error('boom') })";
+    const server = await bench.another({}, { nodeArgs: ["--import", `data:text/javascript,${boom}`] });
+    const handle = taskOf(await server.call("generate_audio", { prompt: "Boom", wait_seconds: 0 }));
+    server.child.kill("SIGUSR2");
+    expect(await server.exitWithin(WITHIN_MS)).toMatchObject({ code: 1, signal: null });
+    bench.service.processingMs = 0;
+    const found = taskOf(await bench.server.call("generate_audio", { prompt: "Boom" }));
+    expect(found).toMatchObject({ status: "succeeded", task_id: handle.task_id, replayed: true });
+    expect(errorOf(await bench.server.call("get_task", { task_id: "unknown" })).code).toBe("not_found");
+  });
+});

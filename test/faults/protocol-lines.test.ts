@@ -1,0 +1,160 @@
+/** What a person experiences when a client sends what is no request: the server serves on, and writes nothing but protocol. */
+import { describe, expect, it } from "vitest";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+
+closeBenchesAfterEach();
+
+const GARBAGE = [
+  "not json at all",
+  "",
+  "   ",
+  "{}",
+  "[]",
+  "null",
+  "123",
+  '"text"',
+  "{",
+  '{"jsonrpc":"1.0","id":9001,"method":"tools/list"}',
+  '{"jsonrpc":"2.0","id":{},"method":"tools/list"}',
+  '{"jsonrpc":"2.0","id":9002,"result":{}}',
+  '{"jsonrpc":"2.0","id":9003,"error":{"code":1,"message":"x"}}',
+  '{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{"a":1}}',
+  '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"never-asked"}}',
+  '{"jsonrpc":"2.0","method":"notifications/progress","params":{}}',
+  "\u0000\u0001\u0002",
+  "\ufeff{}",
+  "Content-Length: 52\r",
+  "[".repeat(100_000),
+];
+
+describe("a line that is no request", () => {
+  const shared = shareBench();
+  it.each(GARBAGE.map((line) => [line.slice(0, 60), line]))(
+    "(%j) is passed over, and the next call is served",
+    async (_start, line) => {
+      const { server } = shared();
+      server.send(line);
+      expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
+        count: 1,
+      });
+      expect(server.strays).toEqual([]);
+    },
+  );
+
+  it("made of bytes that are no UTF-8 is passed over too", async () => {
+    const { server } = shared();
+    server.child.stdin.write(Buffer.from([0xff, 0xfe, 0xc3, 0x28, 0x0a]));
+    expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+  });
+
+  it("is logged with what is wrong with it, in bounds", async () => {
+    const { server } = shared();
+    const before = server.stderr.length;
+    server.send({ jsonrpc: "2.0", id: {}, method: ["x".repeat(100_000)] });
+    await expect.poll(() => server.stderr.length, { timeout: 5000 }).toBeGreaterThan(before);
+    expect(server.stderr.length - before).toBeLessThan(500);
+  });
+});
+
+const WRONG: Array<[string, Record<string, unknown>]> = [
+  ["an unknown method", { method: "tools/explode" }],
+  ["no name of a tool", { method: "tools/call", params: { arguments: {} } }],
+  ["a number as the name", { method: "tools/call", params: { name: 5 } }],
+  ["an unknown tool", { method: "tools/call", params: { name: "constructor", arguments: {} } }],
+  ["a list as arguments", { method: "tools/call", params: { name: "list_voices", arguments: [] } }],
+  ["text as arguments", { method: "tools/call", params: { name: "list_voices", arguments: "x" } }],
+  ["an address that nobody knows", { method: "resources/read", params: { uri: "file:///etc/passwd" } }],
+  ["an address that is none", { method: "resources/read", params: { uri: "\u0000://%zz" } }],
+  [
+    "a way out of the ledger",
+    { method: "resources/read", params: { uri: "audio://tasks/..%2F..%2Fx/content" } },
+  ],
+];
+
+describe("a request with", () => {
+  const shared = shareBench();
+  it.each(WRONG)("%s is answered with a protocol error, without a stack", async (_what, request) => {
+    const { server } = shared();
+    const id = server.nextId();
+    server.send({ jsonrpc: "2.0", id, ...request });
+    const answer = await server.answerTo(id);
+    expect(answer.error?.message).toBeTruthy();
+    expect(JSON.stringify(answer)).not.toMatch(/\.js:\d+|node:internal/);
+  });
+
+  it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
+    "an argument called %s is an unknown argument",
+    async (name) => {
+      const { server, service } = shared();
+      const id = server.nextId();
+      server.send(
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"generate_audio","arguments":{"prompt":"x","${name}":{"take":2}}}}`,
+      );
+      const answer = await server.outcomeOf(id);
+      if (name === "__proto__" && answer.isError !== true) expect(taskOf(answer).take).toBe(1);
+      else expect(textOf(answer)).toContain(`unknown argument "${name}"`);
+      expect(service.tasks.size).toBeLessThanOrEqual(1);
+    },
+  );
+});
+
+describe("many requests", () => {
+  it("in one write, split in the middle of a character, are all answered", async () => {
+    const { server } = await openBench();
+    const line = (id: number): string =>
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name: "list_voices", arguments: { query: "🎧" } },
+      });
+    const bytes = Buffer.from(`${line(101)}\n${line(102)}\n${line(103)}\n`);
+    const middle = bytes.indexOf(Buffer.from("🎧")) + 2;
+    server.child.stdin.write(bytes.subarray(0, middle));
+    await new Promise(setImmediate);
+    server.child.stdin.write(bytes.subarray(middle));
+    for (const id of [101, 102, 103]) {
+      expect((await server.outcomeOf(id)).structuredContent).toMatchObject({ count: 0 });
+    }
+  });
+
+  it("at once, different and equal, each get their own answer", async () => {
+    const bench = await openBench({ service: { processingMs: 30 } });
+    const prompts = ["one", "two", "one", "three", "two", "one"];
+    const ids = prompts.map((prompt) => bench.server.begin("generate_audio", { prompt }));
+    const tasks = await Promise.all(ids.map(async (id) => taskOf(await bench.server.outcomeOf(id))));
+    expect(tasks.every(({ audio }) => audio !== null)).toBe(true);
+    prompts.forEach((prompt, index) => {
+      expect(tasks[index]?.task_id).toBe(tasks[prompts.indexOf(prompt)]?.task_id);
+    });
+    expect(bench.service.tasks.size).toBe(3);
+  });
+
+  it("without waiting for the client's own end are answered before the process goes", async () => {
+    const bench = await openBench();
+    const server = await bench.another();
+    const ids = [server.begin("list_voices", {}), server.begin("list_voices", { language: "ja" })];
+    server.child.stdin.end();
+    expect(await server.exited).toMatchObject({ code: 0 });
+    for (const id of ids) expect(server.answers.has(id)).toBe(true);
+  });
+});
+
+describe("a message of many megabytes", () => {
+  it("under 10 MiB is read, and refused by its rule", async () => {
+    const { server } = await openBench();
+    const outcome = await server.call("generate_audio", { prompt: "x".repeat(9_000_000) });
+    expect(errorOf(outcome).code).toBe("invalid_request");
+    expect(textOf(outcome)).toMatch(/at most 2048 characters \(this one has 9000000\)/);
+    expect(textOf(outcome).length).toBeLessThan(500);
+  });
+
+  it("over 10 MiB ends the connection and the process, by itself and with a word in the log", async () => {
+    const bench = await openBench();
+    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
+    server.send({ jsonrpc: "2.0", id: 77, method: "tools/call", params: { name: "x".repeat(12_000_000) } });
+    expect(await server.exitWithin(5000)).toMatchObject({ code: 0, signal: null });
+    expect(server.stderr).toMatch(/exceeded/);
+  });
+});
