@@ -1,4 +1,5 @@
 /** Owns the building of the workflow from a configuration; loaded on the first call that needs it, never at start. */
+import type { Deadlines } from "../api/deadlines.ts";
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config.ts";
@@ -11,11 +12,15 @@ import { openStore } from "../ledger/open-store.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
-/** @throws AudioError `store_unavailable`, or what the output folder says */
+/**
+ * @param deadlines of single requests; only tests have others than those of life
+ * @throws AudioError `store_unavailable`, or what the output folder says
+ */
 export async function composeGeneration(
   config: Config,
   address: ServiceAddress,
   log: Log,
+  deadlines: Partial<Deadlines> = {},
 ): Promise<Generation> {
   const clock = systemClock;
   const origin = address.baseUrl;
@@ -35,7 +40,7 @@ export async function composeGeneration(
   });
   void folder.sweepStaleTemporaryFiles();
   return createGeneration({
-    service: createService(address, { proxy: config.proxy }),
+    service: createService(address, { proxy: config.proxy, deadlines }),
     limits,
     store,
     folder,

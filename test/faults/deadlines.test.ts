@@ -1,0 +1,116 @@
+/** What a person experiences when a service stalls in any phase: the deadline of that phase, and the work goes on. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Deadlines } from "../../src/api/deadlines.ts";
+import { composeGeneration } from "../../src/commands/compose.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Generation } from "../../src/generation/generation.ts";
+import type { TaskView } from "../../src/generation/task-view.ts";
+import { createLog } from "../../src/log.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { type Misbehaviour, next } from "./wire.ts";
+
+/** Those of life divided by about two hundred: the program is the built one's, composed with other numbers. */
+const SHORT: Deadlines = {
+  connectMs: 300,
+  createMs: 300,
+  queryMs: 300,
+  contentHeadersMs: 300,
+  idleBodyMs: 300,
+};
+
+let service: CountingService;
+let generation: Generation;
+let root: string;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  root = await mkdtemp(join(tmpdir(), "agm-deadline-"));
+  const config = readConfig({
+    AUDIO_BASE_URL: service.baseUrl,
+    AUDIO_API_KEY: service.apiKey,
+    AUDIO_OUTPUT_DIR: join(root, "out"),
+    AUDIO_STATE_DIR: join(root, "state"),
+    AUDIO_TIME_SCALE: "0.001",
+  });
+  if (config.service === null) throw new Error("the settings of this test are wrong");
+  const log = createLog("silent", (text) => text);
+  generation = await composeGeneration(config, config.service, log, SHORT);
+});
+afterEach(async () => {
+  await generation.close();
+  await service.stop();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function generate(prompt: string): Promise<TaskView> {
+  const call = { signal: new AbortController().signal, windowMs: 15_000, onProgress: () => undefined };
+  return await generation.generate({ input: { prompt }, take: 1, fileName: null }, call);
+}
+
+/** Ends by itself, so that a client without deadlines would fail the test and not hang it. */
+const STALL_MS = 12_000;
+
+const silence: Misbehaviour = () => undefined;
+
+/** Bytes that keep coming, too slowly to be an answer. */
+const trickle =
+  (head: string): Misbehaviour =>
+  (response) => {
+    const { socket } = response;
+    socket?.write(head);
+    const drip = setInterval(() => socket?.write(" "), 40);
+    setTimeout(() => clearInterval(drip), STALL_MS).unref();
+    socket?.on("close", () => clearInterval(drip)).on("error", () => undefined);
+  };
+
+const stallsAfter =
+  (bytes: number): Misbehaviour =>
+  (response, exchange, self) => {
+    const audio = self.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
+    response.writeHead(200, { "content-length": audio.length });
+    response.write(audio.subarray(0, bytes));
+  };
+
+const JSON_HEAD = "HTTP/1.1 202 Accepted\r\ncontent-type: application/json\r\ncontent-length: 99999\r\n\r\n";
+
+describe("a service that stalls", () => {
+  it.each<[string, "create" | "query" | "content", Misbehaviour]>([
+    ["before the headers of a 202", "create", silence],
+    ["in the body of a 202, a byte at a time", "create", trickle(JSON_HEAD)],
+    ["in the headers of a 202, a byte at a time", "create", trickle("HTTP/1.1 202 Accepted\r\nx: ")],
+    ["before the headers of a query", "query", silence],
+    [
+      "in the body of a query, a byte at a time",
+      "query",
+      trickle(JSON_HEAD.replace("202 Accepted", "200 OK")),
+    ],
+    ["before the headers of the audio", "content", silence],
+    ["before the first byte of the audio", "content", stallsAfter(0)],
+    ["in the middle of the audio", "content", stallsAfter(7000)],
+  ])(
+    "%s is asked again after that phase's deadline; one task, the whole audio",
+    async (_where, kind, misbehaviour) => {
+      service.intercept = next(kind, (response, exchange, self) => {
+        if (kind === "create") self.accept(exchange);
+        return misbehaviour(response, exchange, self);
+      });
+      const begunAtMs = performance.now();
+      const view = await generate("Stalled");
+      expect(performance.now() - begunAtMs).toBeLessThan(STALL_MS);
+      const [task] = service.tasks.values();
+      expect((await readFile(view.audio?.path ?? "")).equals(task?.audio ?? Buffer.alloc(0))).toBe(true);
+      expect(service.tasks.size).toBe(1);
+      expect(service.count(kind)).toBeGreaterThanOrEqual(2);
+      expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
+    },
+  );
+
+  it("in every create is not waited for longer than the recovery window", async () => {
+    service.intercept = next("create", silence, 1000);
+    await expect(generate("Never answered")).rejects.toMatchObject({ code: "timeout", retryable: true });
+    expect(new Set(service.exchanges.map(({ key }) => key)).size).toBe(1);
+  });
+});

@@ -1,0 +1,208 @@
+/** What a person experiences with wrong settings: the server starts, and says what is wrong and how to mend it. */
+import { describe, expect, it } from "vitest";
+import { readConfig } from "../../src/config.ts";
+import { errorOf, textOf } from "../support/workplace.ts";
+import { closeBenchesAfterEach, openBench } from "./bench.ts";
+import { RawServer } from "./raw-server.ts";
+
+closeBenchesAfterEach();
+
+type Environment = Parameters<typeof readConfig>[0];
+
+const GOOD = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-good-0123456789" };
+const LOCAL = { ...GOOD, AUDIO_BASE_URL: "http://127.0.0.1:8080" };
+
+/** A setting that is wrong, the variable that is named for it, and what the fix must say. */
+const BAD: Array<[string, Environment, string, RegExp]> = [
+  ["no address", { ...GOOD, AUDIO_BASE_URL: undefined }, "AUDIO_BASE_URL", /such as https:/],
+  ["an empty address", { ...GOOD, AUDIO_BASE_URL: "  " }, "AUDIO_BASE_URL", /such as https:/],
+  [
+    "an address that is none",
+    { ...GOOD, AUDIO_BASE_URL: "audio.example.com" },
+    "AUDIO_BASE_URL",
+    /such as https:/,
+  ],
+  ["plain http", { ...GOOD, AUDIO_BASE_URL: "http://audio.example.com" }, "AUDIO_BASE_URL", /Use https/],
+  [
+    "plain http to a name like this machine",
+    { ...GOOD, AUDIO_BASE_URL: "http://localhost.evil.com" },
+    "AUDIO_BASE_URL",
+    /Use https/,
+  ],
+  [
+    "plain http to the local network",
+    { ...GOOD, AUDIO_BASE_URL: "http://10.0.0.1" },
+    "AUDIO_BASE_URL",
+    /Use https/,
+  ],
+  ["another scheme", { ...GOOD, AUDIO_BASE_URL: "ftp://audio.example.com" }, "AUDIO_BASE_URL", /Use https/],
+  [
+    "a key inside the address",
+    { ...GOOD, AUDIO_BASE_URL: "https://u:p@audio.example.com" },
+    "AUDIO_BASE_URL",
+    /AUDIO_API_KEY/,
+  ],
+  [
+    "a query in the address",
+    { ...GOOD, AUDIO_BASE_URL: "https://audio.example.com/?a=1" },
+    "AUDIO_BASE_URL",
+    /such as/,
+  ],
+  ["no key", { ...GOOD, AUDIO_API_KEY: "" }, "AUDIO_API_KEY", /active API key/],
+  ["a key with a line break", { ...GOOD, AUDIO_API_KEY: "sk\nX-Evil: 1" }, "AUDIO_API_KEY", /active API key/],
+  ["a key in another script", { ...GOOD, AUDIO_API_KEY: "ключ" }, "AUDIO_API_KEY", /active API key/],
+  ["a relative output folder", { ...GOOD, AUDIO_OUTPUT_DIR: "audio" }, "AUDIO_OUTPUT_DIR", /absolute path/],
+  ["somebody else's home", { ...GOOD, AUDIO_OUTPUT_DIR: "~root/audio" }, "AUDIO_OUTPUT_DIR", /absolute path/],
+  ["a relative state folder", { ...GOOD, AUDIO_STATE_DIR: "./state" }, "AUDIO_STATE_DIR", /absolute path/],
+  [
+    "a store of another kind",
+    { ...GOOD, AUDIO_STORE_URL: "postgres://db" },
+    "AUDIO_STORE_URL",
+    /redis:\/\/host/,
+  ],
+  ["a store that is no URL", { ...GOOD, AUDIO_STORE_URL: "localhost" }, "AUDIO_STORE_URL", /Unset/],
+  ["an unknown voice", { ...GOOD, AUDIO_DEFAULT_VOICE: "bob" }, "AUDIO_DEFAULT_VOICE", /stokie_en/],
+  ["a wait in words", { ...GOOD, AUDIO_WAIT_SECONDS: "soon" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
+  ["a negative wait", { ...GOOD, AUDIO_WAIT_SECONDS: "-1" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
+  ["a wait without end", { ...GOOD, AUDIO_WAIT_SECONDS: "Infinity" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
+  ["a wait in hexadecimal", { ...GOOD, AUDIO_WAIT_SECONDS: "0x10" }, "AUDIO_WAIT_SECONDS", /0 to 3600/],
+  [
+    "polls closer than 5 s away from here",
+    { ...GOOD, AUDIO_POLL_INTERVAL_SECONDS: "1" },
+    "AUDIO_POLL_INTERVAL_SECONDS",
+    /5 to/,
+  ],
+  [
+    "no time between polls",
+    { ...LOCAL, AUDIO_POLL_INTERVAL_SECONDS: "0" },
+    "AUDIO_POLL_INTERVAL_SECONDS",
+    /0\.01 to/,
+  ],
+  ["half a credit", { ...GOOD, AUDIO_CREDIT_BUDGET: "0.5" }, "AUDIO_CREDIT_BUDGET", /whole number/],
+  ["a budget in words", { ...GOOD, AUDIO_CREDIT_BUDGET: "lots" }, "AUDIO_CREDIT_BUDGET", /whole number/],
+  ["an unknown log level", { ...GOOD, AUDIO_LOG_LEVEL: "loud" }, "AUDIO_LOG_LEVEL", /debug, info/],
+  ["a time scale away from here", { ...GOOD, AUDIO_TIME_SCALE: "0.5" }, "AUDIO_TIME_SCALE", /Unset/],
+  ["a time scale of nothing", { ...LOCAL, AUDIO_TIME_SCALE: "0" }, "AUDIO_TIME_SCALE", /0\.001 to 1/],
+  [
+    "a proxy that is none",
+    { ...GOOD, HTTPS_PROXY: "socks5://proxy" },
+    "HTTPS_PROXY",
+    /Correct it or unset it/,
+  ],
+];
+
+describe("a wrong setting", () => {
+  it.each(BAD)("(%s) is one fault that names the variable and its fix", (_what, env, variable, fix) => {
+    const { faults } = readConfig(env, "linux", "/home/someone");
+    expect(faults.map((fault) => fault.variable)).toEqual([variable]);
+    expect(faults[0]?.message).toContain(variable === "HTTPS_PROXY" ? "HTTPS_PROXY" : variable);
+    expect(faults[0]?.fix).toMatch(fix);
+  });
+
+  it("does not hide the others: all are told at once by the running server, which sends nothing", async () => {
+    const wrong = BAD.filter(([, env]) => env["AUDIO_BASE_URL"] === GOOD.AUDIO_BASE_URL);
+    const env = Object.assign({}, ...wrong.map(([, bad]) => bad));
+    const bench = await openBench({ env: { ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" } });
+    const outcome = await bench.server.call("generate_audio", { prompt: "x" });
+    expect(errorOf(outcome)).toMatchObject({
+      code: "configuration_error",
+      http_status: null,
+      retryable: false,
+    });
+    for (const [, , variable] of wrong) expect(textOf(outcome)).toContain(variable);
+    expect(bench.service.exchanges).toEqual([]);
+  });
+});
+
+describe("a setting that no client filled in", () => {
+  it.each(["", "   ", "$" + "{user_config.anything}", "$" + "{AUDIO_X}", "$" + "{}"])(
+    "(%j) counts as unset",
+    (unset) => {
+      const names = [
+        "AUDIO_OUTPUT_DIR",
+        "AUDIO_STATE_DIR",
+        "AUDIO_STORE_URL",
+        "AUDIO_DEFAULT_VOICE",
+        "AUDIO_WAIT_SECONDS",
+        "AUDIO_POLL_INTERVAL_SECONDS",
+        "AUDIO_CREDIT_BUDGET",
+        "AUDIO_LOG_LEVEL",
+        "AUDIO_TIME_SCALE",
+        "HTTPS_PROXY",
+        "NO_PROXY",
+      ];
+      const env = { ...GOOD, ...Object.fromEntries(names.map((name) => [name, unset])) };
+      const config = readConfig(env, "linux", "/home/someone");
+      expect(config).toEqual(readConfig(GOOD, "linux", "/home/someone"));
+      expect(config).toMatchObject({
+        outputDir: "/home/someone/audio-generation",
+        stateDir: "/home/someone/.local/state/audio-generation-mcp",
+        waitSeconds: 45,
+        pollIntervalSeconds: 5,
+        creditBudget: null,
+        logLevel: "warn",
+        faults: [],
+      });
+    },
+  );
+
+  it.each([
+    ["address", { AUDIO_BASE_URL: "$" + "{user_config.base_url}", AUDIO_API_KEY: "k" }, ["AUDIO_BASE_URL"]],
+    [
+      "key",
+      { AUDIO_BASE_URL: GOOD.AUDIO_BASE_URL, AUDIO_API_KEY: "$" + "{user_config.api_key}" },
+      ["AUDIO_API_KEY"],
+    ],
+    ["address and key", {}, ["AUDIO_BASE_URL", "AUDIO_API_KEY"]],
+  ])(
+    "(%s) leaves a server that starts, lists voices, and answers everything else with what is missing",
+    async (_what, env, missing) => {
+      const bench = await openBench();
+      const bare = {
+        PATH: process.env["PATH"] ?? "",
+        HOME: bench.workplace.root,
+        AUDIO_STATE_DIR: bench.workplace.stateDir,
+      };
+      const server = await RawServer.start({ ...bare, ...env });
+      try {
+        expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+        for (const [tool, args] of [
+          ["generate_audio", { prompt: "x" }],
+          ["get_task", { task_id: "x" }],
+          ["download_audio", { task_id: "x" }],
+          ["list_tasks", {}],
+        ] as const) {
+          const outcome = await server.call(tool, args);
+          expect(errorOf(outcome)).toMatchObject({ code: "configuration_error", retryable: false });
+          for (const name of missing) expect(textOf(outcome)).toContain(`${name} is not set. Set ${name} to`);
+          expect(textOf(outcome)).toMatch(/restart/);
+        }
+      } finally {
+        expect(await server.end()).toMatchObject({ code: 0, signal: null });
+      }
+    },
+  );
+});
+
+describe("a setting that looks wrong and is not", () => {
+  it.each<[string, Environment]>([
+    ["a path in the address", { ...GOOD, AUDIO_BASE_URL: "https://audio.example.com/tenant/a/" }],
+    ["http to this machine", { ...LOCAL, AUDIO_BASE_URL: "http://[::1]:9000" }],
+    ["fractions", { ...LOCAL, AUDIO_WAIT_SECONDS: ".5", AUDIO_POLL_INTERVAL_SECONDS: "0.25" }],
+    ["no budget at all", { ...GOOD, AUDIO_CREDIT_BUDGET: "0" }],
+    ["the home folder", { ...GOOD, AUDIO_OUTPUT_DIR: "~/Audio", AUDIO_STATE_DIR: "~" }],
+    ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "redis://:50%zz@host:6379" }],
+  ])("(%s) is taken", (_what, env) => {
+    expect(readConfig(env, "linux", "/home/someone").faults).toEqual([]);
+  });
+
+  it("(a password with a percent sign) does not keep the server from starting", async () => {
+    const bench = await openBench();
+    const server = await bench.another({ AUDIO_STORE_URL: "redis://:50%zz@127.0.0.1:1" });
+    expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+    const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
+    expect(errorOf(outcome).code).toBe("store_unavailable");
+    expect(textOf(outcome)).not.toContain("50%zz");
+    expect(bench.service.exchanges).toEqual([]);
+  });
+});
