@@ -1,4 +1,5 @@
 /** What another tool call makes of a crash: it watches and saves what was accepted, and never creates (design 6.9). */
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { errorOf, taskOf } from "../support/workplace.ts";
@@ -45,6 +46,20 @@ describe.each([/^while watching/, /middle of the download/, /has its name/])("af
     await scene.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
     expect(scene.service.count("create")).toBe(1);
   });
+});
+
+describe("after a death that took the ledger with it", () => {
+  it.each([/took without answering/, /^while watching/, /has its name/])(
+    "the same call still arrives at the same task: %s",
+    async (when) => {
+      await killedWhen(when);
+      const heir = await scene.start({ AUDIO_STATE_DIR: join(scene.workplace.root, "new-state") });
+      const task = taskOf(await heir.call("generate_audio", CALL));
+      expect([...scene.service.tasks.keys()]).toEqual([task.task_id]);
+      await scene.expectOnlyWholeFiles();
+      expect(await scene.finalNames()).toHaveLength(1);
+    },
+  );
 });
 
 describe("nothing is created without a call that asks for it", () => {
