@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { staleBytes } from "./causes.ts";
 import type { ContentResponse } from "./content.ts";
+import { releaseBytes } from "./release-bytes.ts";
 import { backoffMs, decideRead } from "./retry.ts";
 
 /** Where the bytes go. */
@@ -180,6 +181,7 @@ class Transfer {
         return broken("The service sent more bytes than it announced.");
       }
       await this.#sink.write(step.value);
+      releaseBytes(step.value);
       this.#furthestBytes = Math.max(this.#furthestBytes, this.#sink.size);
     }
   }
