@@ -48,7 +48,8 @@ export async function createWorkplace(): Promise<Workplace> {
       ...more,
     }),
     outputNames: async () => (existsSync(outputDir) ? (await readdir(outputDir)).sort() : []),
-    remove: () => rm(root, { recursive: true, force: true }),
+    // A server that is just ending may still be writing its compile cache.
+    remove: () => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }),
   };
 }
 

@@ -1,0 +1,39 @@
+/** The official conformance suite against the built bin behind a bridge; README.md beside this file tells the results. */
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { cachedTool } from "../../scripts/cached-packages.ts";
+import { createWorkplace } from "../support/workplace.ts";
+import { startBridge } from "./bridge.ts";
+
+/** As README.md says; scenarios in `expected-failures.yml` may fail, all others must not. */
+const PASSING = [
+  "server-initialize: 1 passed, 0 failed",
+  "ping: 1 passed, 0 failed",
+  "tools-list: 1 passed, 0 failed",
+  "resources-list: 1 passed, 0 failed",
+  "server-sse-multiple-streams: 2 passed, 0 failed",
+  "dns-rebinding-protection: 2 passed, 0 failed",
+];
+
+it("passes every scenario of the suite that applies to it", async () => {
+  const place = await createWorkplace();
+  const bridge = await startBridge(place.env(null));
+  const cwd = await mkdtemp(join(tmpdir(), "agm-conformance-"));
+  const expected = join(import.meta.dirname, "expected-failures.yml");
+  const args = ["server", "--url", bridge.url, "--suite", "all", "--expected-failures", expected];
+  const suite = spawn(process.execPath, [cachedTool("conformance"), ...args], { cwd });
+  let words = "";
+  for (const stream of [suite.stdout, suite.stderr]) {
+    stream.on("data", (chunk) => {
+      words += String(chunk);
+    });
+  }
+  const status = await new Promise((resolve) => suite.once("exit", resolve));
+  expect(status, words.slice(-4000)).toBe(0);
+  for (const line of PASSING) expect(words).toContain(line);
+  await bridge.close();
+  await Promise.all([place.remove(), rm(cwd, { recursive: true })]);
+});
