@@ -1,9 +1,9 @@
 /** Owns what a test of a fault stands on: service, folders and server, and the promises that hold whatever goes wrong. */
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
 import { createWorkplace, type Workplace } from "../support/workplace.ts";
+import { filesBelow, spellingsOf } from "./promises.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
 
 /** Limits, polls and backoffs a thousand times shorter; the recovery window becomes 3.9 s. */
@@ -86,19 +86,6 @@ async function open(options: BenchOptions): Promise<Opened> {
     },
   };
   return { bench, servers };
-}
-
-/** Every file below a folder, as paths. */
-export async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name));
-}
-
-/** Texts under which the key could hide. */
-export function spellingsOf(key: string): string[] {
-  const bytes = Buffer.from(key);
-  const basic = Buffer.from(`Bearer ${key}`);
-  return [key, bytes.toString("base64"), bytes.toString("hex"), basic.toString("base64")];
 }
 
 /** The API key is in no file, no name, no line of any stream (design 7). */

@@ -3,7 +3,8 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { API_KEY } from "../support/counting-service.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { closeBenchesAfterEach, filesBelow, openBench, shareBench } from "./bench.ts";
+import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import { filesBelow } from "./promises.ts";
 import { accepted, always, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
 
 // Every bench is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.

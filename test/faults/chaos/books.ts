@@ -1,0 +1,110 @@
+/** Owns the comparison of what the service holds, what the tools told and what is on disk; mends nothing. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { CountingService } from "../../support/counting-service.ts";
+import type { Workplace } from "../../support/workplace.ts";
+import { filesBelow, spellingsOf } from "../promises.ts";
+import type { RawServer } from "../raw-server.ts";
+import { type Asked, keyOf } from "./requests.ts";
+
+/** Nobody's task fails so often in a row. */
+const MOST_ATTEMPTS = 60;
+
+/** The tasks of one request: every attempt but the last has failed, the last one is what the tools told. */
+function compareRequest(asked: Asked, service: CountingService, known: Set<string>): string[] {
+  const wrong: string[] = [];
+  const say = (what: string): void => {
+    wrong.push(`${JSON.stringify(asked.input.prompt)}: ${what}`);
+  };
+  let attempt = 1;
+  while (attempt < MOST_ATTEMPTS && service.byKey.has(keyOf(asked, attempt + 1))) attempt += 1;
+  for (let earlier = 1; earlier <= attempt; earlier += 1) {
+    const task = service.byKey.get(keyOf(asked, earlier));
+    if (task === undefined) {
+      say(`attempt ${earlier} of ${attempt} was never made`);
+      continue;
+    }
+    known.add(task.id);
+    if (earlier < attempt && task.status !== "failed")
+      say(`attempt ${earlier} was made again although it ${task.status}`);
+  }
+  const last = service.byKey.get(keyOf(asked, attempt));
+  const { report } = asked;
+  if (report === undefined) say("no tool ever told that it is done");
+  else if (report.taskId !== last?.id)
+    say(`the tools tell of ${report.taskId}, the service holds ${last?.id}`);
+  else {
+    const billing = Object(service.view(last)["billing"]);
+    if (report.chargedCredits !== billing.charged_credits) say("the charge is another");
+    if (report.reservedCredits !== 150) say("the reservation is another");
+    if (report.sha256 !== createHash("sha256").update(last.audio).digest("hex")) say("the hash is another");
+  }
+  return wrong;
+}
+
+/** Tasks, credits, and that no task was made that nobody asked for. */
+export function compareTasks(all: readonly Asked[], service: CountingService): string[] {
+  const known = new Set<string>();
+  const wrong = all.flatMap((asked) => compareRequest(asked, service, known));
+  for (const task of service.tasks.values()) {
+    if (!known.has(task.id)) wrong.push(`nobody asked for task ${task.id} (${task.body.slice(0, 80)})`);
+  }
+  const reserved = [...service.tasks.values()].filter(({ status }) => status !== "failed").length * 150;
+  const told = all.reduce((sum, { report }) => sum + (report?.reservedCredits ?? 0), 0);
+  if (reserved !== told) wrong.push(`${reserved} credits are reserved, the tools told of ${told}`);
+  return wrong;
+}
+
+/** The exact bytes of every task, and nothing else anywhere. */
+export async function compareDisk(
+  all: readonly Asked[],
+  service: CountingService,
+  workplace: Workplace,
+  wasKilled: boolean,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  const expected = new Map(
+    all.flatMap(({ report }) => (report === undefined ? [] : [[report.path, report] as const])),
+  );
+  for (const [path, report] of expected) {
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    if (!bytes.equals(service.tasks.get(report.taskId)?.audio ?? Buffer.alloc(1)))
+      wrong.push(`other bytes in ${path}`);
+  }
+  for (const path of await filesBelow(workplace.root)) {
+    const isAudio = path.startsWith(join(workplace.outputDir, "/"));
+    if (isAudio && expected.has(path)) continue;
+    // What a killed process had begun; swept when it is two hours old.
+    if (isAudio && wasKilled && /\/\.audio-generation-[0-9a-f]{24}\.part$/.test(path)) continue;
+    if (!path.startsWith(join(workplace.stateDir, "/"))) wrong.push(`nobody asked for the file ${path}`);
+  }
+  const outside = (await readdir(workplace.root)).filter((name) => name !== "out" && name !== "state");
+  return [...wrong, ...outside.map((name) => `outside of the folders: ${name}`)];
+}
+
+/** The key in any output, name or file; then the outputs are forgotten, because they have been looked at. */
+export async function findKey(
+  key: string,
+  workplace: Workplace,
+  servers: readonly RawServer[],
+): Promise<string[]> {
+  const wrong: string[] = [];
+  const needles = spellingsOf(key);
+  for (const server of servers) {
+    const output = `${server.lines.join("\n")}\n${server.stderr}`;
+    if (needles.some((needle) => output.includes(needle)))
+      wrong.push(`the key is in the output of ${server.child.pid}`);
+    for (const stray of server.strays) wrong.push(`standard output held ${stray.slice(0, 200)}`);
+    server.lines.length = 0;
+    server.notifications.length = 0;
+    server.answers.clear();
+    server.stderr = "";
+  }
+  for (const path of await filesBelow(workplace.stateDir)) {
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    if (needles.some((needle) => path.includes(needle) || bytes.includes(needle)))
+      wrong.push(`the key is in ${path}`);
+  }
+  return wrong;
+}

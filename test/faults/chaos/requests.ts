@@ -1,0 +1,80 @@
+/** Owns random requests and what was asked for so far; sends nothing. */
+import type { AudioInput } from "../../../src/contract/audio-input.ts";
+import { VOICE_IDS } from "../../../src/contract/voices.ts";
+import { canonicalInput } from "../../../src/generation/canonical-input.ts";
+import { idempotencyKey } from "../../../src/generation/identity.ts";
+import type { Random } from "./random.ts";
+
+export interface Asked {
+  readonly input: AudioInput;
+  readonly take: number;
+  readonly fileName: string | undefined;
+  /** The last whole answer of a tool about it. */
+  report: Report | undefined;
+}
+
+/** What a tool has told of a finished request. */
+export interface Report {
+  readonly taskId: string;
+  readonly reservedCredits: number;
+  readonly chargedCredits: number;
+  readonly path: string;
+  readonly sha256: string;
+}
+
+/** The idempotency key of one attempt at a request. */
+export function keyOf(asked: Asked, attempt: number): string {
+  return idempotencyKey(canonicalInput(asked.input), asked.take, attempt);
+}
+
+const WORDS = [
+  "north",
+  "🎧",
+  "río",
+  "天気",
+  "one two",
+  "\nline",
+  "\ttab",
+  'quote "x"',
+  "a\\b",
+  "Ünïcode",
+  "…",
+] as const;
+
+function prompt(random: Random, round: number): string {
+  const words = Array.from({ length: random.int(1, 6) }, () => random.pick(WORDS));
+  return `Round ${round}-${random.int(0, 1e9)}: ${words.join(" ")}`;
+}
+
+/** A request that nobody has asked for yet; values at their defaults are left out or spelled out by chance. */
+export function newRequest(random: Random, round: number): Asked {
+  const input: AudioInput = {
+    prompt: prompt(random, round),
+    ...(random.chance(0.5) ? { voice: random.pick(VOICE_IDS) } : {}),
+    ...(random.chance(0.5) ? { output_format: random.pick(["mp3", "wav", "pcm", "ogg_opus"]) } : {}),
+    ...(random.chance(0.3) ? { sample_rate: random.pick([8000, 16000, 24000, 48000]) } : {}),
+    ...(random.chance(0.3) ? { speed: random.pick([0.5, 1, 1.25, 2]) } : {}),
+    ...(random.chance(0.3) ? { pitch: random.int(-12, 12) } : {}),
+    ...(random.chance(0.2) ? { multilingual: random.chance(0.5) } : {}),
+  };
+  const fileName = random.chance(0.3) ? `chosen ${round} ${random.int(0, 1e9)}` : undefined;
+  return { input, take: random.chance(0.2) ? random.int(2, 999) : 1, fileName, report: undefined };
+}
+
+/** The same words once more as another task: the first take that nobody has asked for. */
+export function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
+  const takes = all.filter(({ input }) => input === asked.input).map(({ take }) => take);
+  let take = 1;
+  while (takes.includes(take)) take += 1;
+  return { input: asked.input, take, fileName: undefined, report: undefined };
+}
+
+/** The arguments of `generate_audio` for a request. */
+export function argumentsOf(asked: Asked, waitSeconds: number): Record<string, unknown> {
+  return {
+    ...asked.input,
+    ...(asked.take === 1 ? {} : { take: asked.take }),
+    ...(asked.fileName === undefined ? {} : { file_name: asked.fileName }),
+    wait_seconds: waitSeconds,
+  };
+}
