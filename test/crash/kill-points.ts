@@ -33,19 +33,6 @@ async function inLedger(scene: Scene, reached: (record: TaskRecord) => boolean):
   await peek.freezeWhen(() => peek.records().some(reached));
 }
 
-/** The ledger stands still when the exchange arrives, so that its answer can be read and not be recorded. */
-async function answeredIntoFrozenLedger(scene: Scene, kind: ExchangeKind): Promise<void> {
-  const peek = await scene.peek();
-  await new Promise<void>((resolve) => {
-    scene.service.intercept = (exchange, response) => {
-      if (exchange.kind !== kind) return false;
-      peek.hold();
-      response.once("finish", () => resolve());
-      return false;
-    };
-  });
-}
-
 function folder(scene: Scene): Array<{ name: string; bytes: number }> {
   const { outputDir } = scene.workplace;
   if (!existsSync(outputDir)) return [];
@@ -107,7 +94,16 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "after the 202, before it was recorded",
     reach: async (scene) => {
-      await answeredIntoFrozenLedger(scene, "create");
+      const peek = await scene.peek();
+      await new Promise<void>((resolve) => {
+        scene.service.intercept = (exchange, response) => {
+          if (exchange.kind !== "create") return false;
+          // The ledger stands still: the answer can be read, and not be recorded.
+          peek.hold();
+          response.once("finish", () => resolve());
+          return false;
+        };
+      });
       await sleep(READ_MS);
     },
     leaves: (record, scene) => record?.status === "unresolved" && scene.service.tasks.size === 1,
@@ -162,13 +158,21 @@ export const KILL_POINTS: readonly KillPoint[] = [
   },
   {
     when: "when every byte has been written, before it has its name",
-    reach: (scene) => inFolder(scene, (name, bytes) => name.endsWith(".part") && bytes === audioBytes(scene)),
+    reach: async (scene) => {
+      scene.service.intercept = (exchange, response, service) => {
+        if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
+        // Without a length, and never ended: nobody can know that it is whole.
+        response.write(service.tasks.get(exchange.taskId ?? "")?.audio);
+        return true;
+      };
+      await inFolder(scene, (name, bytes) => name.endsWith(".part") && bytes === audioBytes(scene));
+    },
     leaves: (record) => record?.files.length === 0,
   },
   {
     when: "when the file has its name, before it was recorded",
     reach: async (scene) => {
-      await answeredIntoFrozenLedger(scene, "content");
+      (await scene.peek()).slowDown("INSERT ON saved_paths");
       await inFolder(scene, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(scene));
     },
     leaves: (record, scene) =>

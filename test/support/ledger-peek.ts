@@ -65,7 +65,7 @@ export class LedgerPeek {
   }
 
   /** From now on one kind of write takes seconds, as on a disk that is very slow: time to be killed in its middle. */
-  slowDown(write: "INSERT ON create_slots" | "DELETE ON in_flight"): void {
+  slowDown(write: "INSERT ON create_slots" | "INSERT ON saved_paths" | "DELETE ON in_flight"): void {
     this.run(`CREATE TRIGGER slow BEFORE ${write} BEGIN
       SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
         SELECT count(*) FROM step); END`);
