@@ -1,0 +1,73 @@
+/** Runs the whole bench on the built bin and prints tables, the verdict on every goal, and the same as JSON: `npm run bench [-- --rounds N] [--json FILE]`. */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { benchCalls } from "./calls.ts";
+import { benchDownload } from "./download.ts";
+import { benchGrowth } from "./growth.ts";
+import { atMost, type Sample, type Verdict } from "./measure.ts";
+import { benchStart } from "./start.ts";
+
+const { values } = parseArgs({
+  options: { rounds: { type: "string", default: "11" }, json: { type: "string" } },
+});
+const rounds = Number(values.rounds);
+
+const throughputResults = z.object({
+  results: z.array(
+    z.object({
+      processes: z.number(),
+      processingSeconds: z.number(),
+      ratio: z.number(),
+      goal: z.number(),
+      refusedWith429: z.number(),
+    }),
+  ),
+});
+
+/** In a process of its own, as it drives many; it exits 1 when a goal is missed, which the table says too. */
+function benchThroughput(): Verdict[] {
+  const script = join(import.meta.dirname, "throughput.ts");
+  let output: string;
+  try {
+    output = execFileSync(process.execPath, [script, "--json"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+  } catch (error) {
+    const failed = z.object({ stdout: z.string() }).parse(error);
+    output = failed.stdout;
+  }
+  return throughputResults.parse(JSON.parse(output)).results.flatMap((result) => {
+    const figure = `20 narrations of ${result.processingSeconds} s, ${result.processes} process(es), over the optimum`;
+    return [
+      atMost("throughput", figure, result.ratio, result.goal),
+      atMost("throughput", `${figure}: refused with 429`, result.refusedWith429, 0),
+    ];
+  });
+}
+
+const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}, ${process.platform}`;
+console.log(`Machine: ${machine}; medians of ${rounds} rounds, side by side.`);
+
+const samples: Sample[] = [];
+const verdicts: Verdict[] = [];
+for (const bench of [benchStart, benchCalls, benchDownload, benchGrowth]) {
+  const result = await bench(rounds);
+  samples.push(...result.samples);
+  verdicts.push(...result.verdicts);
+}
+console.log("\nThroughput: takes a few minutes …");
+verdicts.push(...benchThroughput());
+
+console.log("\nGoals");
+for (const { section, figure, value, goal, met } of verdicts) {
+  const mark = met === null ? "?" : met ? "✓" : "✗";
+  console.log(`  ${mark} ${section.padEnd(10)} ${figure.padEnd(62)} ${value.padStart(12)}   ${goal}`);
+}
+if (values.json !== undefined) {
+  writeFileSync(values.json, `${JSON.stringify({ machine, rounds, samples, verdicts }, null, 2)}\n`);
+}
