@@ -23,9 +23,13 @@ const toAudioError = (error: unknown): AudioError =>
         cause: error,
       });
 
-/** The record's next attempt: its task failed in an earlier call and was refunded, so asking again tries again. */
-export function nextAttempt(record: TaskRecord): TaskRecord {
-  if (record.input === null || record.take === null) return record;
+/**
+ * The record's next attempt: its task failed in an earlier call and was refunded, so asking again tries again.
+ *
+ * @param failed the attempt that failed; a record that somebody has moved on since stays as it is
+ */
+export function nextAttempt(record: TaskRecord, failed: number = record.attempt): TaskRecord {
+  if (record.input === null || record.take === null || record.attempt !== failed) return record;
   const attempt = record.attempt + 1;
   return {
     ...record,
@@ -120,7 +124,7 @@ class Creation {
 
   /** Sends once. `null`: not accepted this time, and whatever had to be waited for has been. */
   async #send(slot: CreateSlot): Promise<ObservedTask | null> {
-    const { input, idempotencyKey: key, recordId } = this.#job.record;
+    const { input, idempotencyKey: key, recordId, attempt } = this.#job.record;
     if (input === null || key === null) {
       await slot.settle("unsent");
       throw new AudioError("not_found", "This record holds no request that could be sent.");
@@ -150,18 +154,18 @@ class Creation {
       await this.#recover(slot, toAudioError(error));
       return null;
     }
-    await this.#accept(slot, task);
-    return task;
+    await this.#accept(slot, task, attempt);
+    return this.#job.record.attempt === attempt ? task : null;
   }
 
-  async #accept(slot: CreateSlot, task: ObservedTask): Promise<void> {
+  /** Says nothing of a record that is at another attempt by now: the answer is not about that one. */
+  async #accept(slot: CreateSlot, task: ObservedTask, attempt: number): Promise<void> {
     const nowMs = this.#deps.clock.wallMs();
     try {
       // The task id first, before anything else happens (design 1, promise 2).
-      this.#job.record = await this.#book.update(this.#job.record.recordId, (record) => ({
-        ...observe(record, task, nowMs),
-        acceptedAtMs: nowMs,
-      }));
+      this.#job.record = await this.#book.update(this.#job.record.recordId, (record) =>
+        record.attempt === attempt ? { ...observe(record, task, nowMs), acceptedAtMs: nowMs } : record,
+      );
     } catch (error) {
       // The repeat of the call finds the task by its key; until then its slot stays.
       await slot.settle("unanswered");
@@ -181,7 +185,7 @@ class Creation {
   async #walkPast(task: ObservedTask): Promise<void> {
     const { recordId, attempt } = this.#job.record;
     await this.#deps.limits.endTask(recordId, attempt, countedCharge(task));
-    this.#job.record = await this.#book.update(recordId, nextAttempt);
+    this.#job.record = await this.#book.update(recordId, (record) => nextAttempt(record, attempt));
     this.#job.announce("An earlier attempt had failed and was refunded; trying again");
   }
 

@@ -104,13 +104,13 @@ export class Jobs {
       if (record.status === "succeeded" || isFailureNews || record.isGone) break;
     }
     job.hold = null;
-    const latest = await this.book.get(job.record.recordId);
-    if (latest !== undefined && !isFailureNews) {
-      isFailureNews =
-        latest.status === "failed" && job.record.status !== "failed" && job.record.taskId !== null;
-    }
-    if (latest !== undefined) job.record = latest;
     job.failureIsNews = isFailureNews;
+    // Its driver may be at the next attempt by now, which is not ours to drive: the lease is still its.
+    if (isFailureNews) return true;
+    const latest = await this.book.get(job.record.recordId);
+    job.failureIsNews =
+      latest?.status === "failed" && job.record.status !== "failed" && job.record.taskId !== null;
+    if (latest !== undefined) job.record = latest;
     return true;
   }
 
@@ -121,7 +121,7 @@ export class Jobs {
       if (job.failureIsNews || purpose() === "finish") return { kind: "failed", record };
       // The process that learnt of the failure may have died before it could say so.
       await this.#deps.limits.endTask(record.recordId, record.attempt, countedCharge(record));
-      job.record = await this.book.update(record.recordId, nextAttempt);
+      job.record = await this.book.update(record.recordId, (stored) => nextAttempt(stored, record.attempt));
     }
     if (job.record.status === "waiting" || job.record.status === "unresolved") {
       if (purpose() === "finish") return { kind: "left" };

@@ -1,0 +1,191 @@
+/** The contract's section 2.1, stated once more by hand and apart from `src/contract/`, against what the schemas accept. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { audioInputSchema } from "../../src/contract/audio-input.ts";
+import { generateAudio } from "../../src/tools/generate-audio.ts";
+
+const FIELDS = [
+  "model",
+  "prompt",
+  "voice",
+  "audio_references",
+  "image_url",
+  "output_format",
+  "sample_rate",
+  "speed",
+  "volume",
+  "pitch",
+  "multilingual",
+];
+/** As the contract lists them, copied by hand. */
+const VOICES =
+  "stokie_en vivi_mixed_en_zh_ja_es_id mindy_en_es_id_pt_zh kian_en_zh cedric_en_zh sophie_en_zh jean_en_zh magnus_en_zh mabel_en_zh nadia_en_zh opal_en_zh pearl_en_zh quentin_en_zh corinne_mixed_en_zh esther_mixed_en_zh lyla_mixed_en_zh tracy_es_zh sandy_es_mixed_en_zh felix_zh celeste_zh monkey_king_zh".split(
+    " ",
+  );
+const PUBLIC = [
+  "https://example.com/a.mp3",
+  "https://cdn.example.org:8443/x?y=z#w",
+  "https://8.8.8.8/",
+  `https://example.com/${"p".repeat(2028)}`,
+];
+const NOT_PUBLIC = [
+  "http://example.com/",
+  "HTTPS://example.com/",
+  "https://u:p@example.com/",
+  "https://localhost/",
+  "https://192.168.1.1/",
+  "https://[fe80::1]/",
+  "https://",
+  "example.com",
+  "",
+  `https://example.com/${"p".repeat(2029)}`,
+];
+
+type Input = Readonly<Record<string, unknown>>;
+
+const isOneOf = (value: unknown, values: readonly unknown[]): boolean => values.includes(value);
+const isWithin = (value: unknown, least: number, most: number): boolean =>
+  typeof value === "number" && Number.isFinite(value) && value >= least && value <= most;
+
+function isPrompt(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  const codePoints = Array.from(value);
+  const isWhole = codePoints.every((point) => !/^[\ud800-\udfff]$/.test(point));
+  return isWhole && codePoints.length >= 1 && codePoints.length <= 2048 && /\S/.test(value);
+}
+
+/** One line a row of the contract's table; an absent field is `undefined`. */
+function contractAccepts(input: Input): boolean {
+  const { model, prompt, voice, audio_references: references, image_url: image, ...rest } = input;
+  const count = Array.isArray(references) ? references.length : 0;
+  return (
+    Object.keys(input).every((name) => FIELDS.includes(name)) &&
+    (model === undefined || model === "audio-1.0") &&
+    isPrompt(prompt) &&
+    (voice === undefined || isOneOf(voice, VOICES)) &&
+    (references === undefined ||
+      (Array.isArray(references) && count <= 3 && references.every((url) => isOneOf(url, PUBLIC)))) &&
+    (image === undefined || isOneOf(image, PUBLIC)) &&
+    (rest["output_format"] === undefined ||
+      isOneOf(rest["output_format"], ["mp3", "wav", "pcm", "ogg_opus"])) &&
+    (rest["sample_rate"] === undefined ||
+      isOneOf(rest["sample_rate"], [8000, 16000, 24000, 32000, 44100, 48000])) &&
+    (rest["speed"] === undefined || isWithin(rest["speed"], 0.5, 2)) &&
+    (rest["volume"] === undefined || isWithin(rest["volume"], 0.5, 2)) &&
+    (rest["pitch"] === undefined || (isWithin(rest["pitch"], -12, 12) && Number.isInteger(rest["pitch"]))) &&
+    (rest["multilingual"] === undefined || typeof rest["multilingual"] === "boolean") &&
+    !(voice !== undefined && count > 2) &&
+    !(image !== undefined && (voice !== undefined || count > 0))
+  );
+}
+
+const nonsense = fc.constantFrom<unknown>(
+  null,
+  [],
+  {},
+  "",
+  "1",
+  0,
+  -1,
+  Number.NaN,
+  Number.POSITIVE_INFINITY,
+  true,
+  "mp3 ",
+  1e9,
+);
+const around = (...edges: number[]): fc.Arbitrary<number> =>
+  fc.constantFrom(...edges.flatMap((edge) => [edge, edge - 1, edge + 1, edge - 1e-9, edge + 1e-9, -edge]));
+const url = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...PUBLIC) }, fc.constantFrom(...NOT_PUBLIC));
+const character = fc.constantFrom("a", "🎧", "語", "\n", "é", " ");
+const text = fc
+  .tuple(fc.constantFrom(1, 2, 3, 2046, 2047, 2048, 2049), character)
+  .map(([length, filling]) => filling.repeat(length));
+const prompt = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: "grapheme", maxLength: 40 }) },
+  { weight: 3, arbitrary: text },
+  fc.constantFrom<unknown>("", " \t\n", "\u3000\u00a0", "half \ud800", "\udfff", undefined, 7, null),
+);
+
+/** Mostly right, so that a single wrong field decides. */
+const mostly = <T>(right: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 40, arbitrary: right }, { weight: 1, arbitrary: nonsense });
+
+const fields = fc.record({
+  model: mostly(fc.constant("audio-1.0")),
+  voice: mostly(fc.constantFrom(...VOICES)),
+  audio_references: mostly(fc.array(url, { maxLength: 4 })),
+  image_url: fc.oneof({ weight: 9, arbitrary: url }, nonsense),
+  output_format: mostly(fc.constantFrom("mp3", "wav", "pcm", "ogg_opus")),
+  sample_rate: mostly(fc.constantFrom(8000, 16000, 24000, 32000, 44100, 48000)),
+  speed: mostly(around(0.5, 1, 2)),
+  volume: mostly(around(0.5, 1, 2)),
+  pitch: mostly(around(-12, 0, 12)),
+  multilingual: mostly(fc.boolean()),
+});
+
+/** A prompt and up to four other fields; in one of ten an unknown one too. */
+const input: fc.Arbitrary<Input> = fc
+  .tuple(
+    prompt,
+    fields,
+    fc.subarray(
+      FIELDS.filter((name) => name !== "prompt"),
+      { maxLength: 4 },
+    ),
+    fc.nat(9),
+  )
+  .map(([words, all, present, luck]) => ({
+    ...Object.fromEntries(Object.entries(all).filter(([name]) => present.includes(name))),
+    ...(words === undefined ? {} : { prompt: words }),
+    ...(luck === 0 ? { tempo: 1 } : {}),
+  }));
+
+describe("what the contract accepts", () => {
+  it("is accepted here, and nothing else is", () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(input, (candidate) => {
+        const verdict = contractAccepts(candidate);
+        accepted += verdict ? 1 : 0;
+        expect(audioInputSchema.safeParse(candidate).success).toBe(verdict);
+      }),
+      { numRuns: 4000 },
+    );
+    // The generator must reach both sides, or the comparison says nothing.
+    expect(accepted).toBeGreaterThan(200);
+    expect(accepted).toBeLessThan(3800);
+  });
+
+  it("is what generate_audio takes, beside its own three arguments", async () => {
+    const reached = new Error("the arguments were taken");
+    const deps = {
+      generation: () => Promise.reject(reached),
+      defaultVoice: null,
+      defaultWaitSeconds: 1,
+    };
+    const call = { signal: new AbortController().signal, onProgress: () => undefined };
+    const extras = fc.record(
+      {
+        take: fc.oneof(fc.integer({ min: 1, max: 999 }), around(1, 999)),
+        file_name: fc.constant("name"),
+        wait_seconds: fc.oneof(fc.double({ min: 0, max: 3600, noNaN: true }), around(0, 3600)),
+      },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(input, extras, async (candidate, own) => {
+        const { take = 1, wait_seconds: wait = 0 } = own;
+        const verdict =
+          contractAccepts(candidate) &&
+          Number.isInteger(take) &&
+          isWithin(take, 1, 999) &&
+          isWithin(wait, 0, 3600);
+        const outcome = await Promise.resolve()
+          .then(() => generateAudio.handle({ ...candidate, ...own }, deps, call))
+          .catch((error: unknown) => error);
+        expect(outcome === reached).toBe(verdict);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});

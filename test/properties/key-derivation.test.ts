@@ -1,0 +1,95 @@
+/** How requests are named: equal exactly when input, take and attempt are equal, and always in the contract's form. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type AudioInput, audioInputSchema } from "../../src/contract/audio-input.ts";
+import { canonicalInput } from "../../src/generation/canonical-input.ts";
+import { idempotencyKey } from "../../src/generation/identity.ts";
+
+const url = fc.constantFrom("https://example.com/a", "https://example.com/b", "https://example.com/a/");
+const input: fc.Arbitrary<AudioInput> = fc
+  .record(
+    {
+      prompt: fc.oneof(
+        fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }),
+        fc.constantFrom("a", "a ", " a", "A", "a\n", "é", "e\u0301", "ａ"),
+      ),
+      model: fc.constant("audio-1.0" as const),
+      voice: fc.constantFrom("kian_en_zh" as const, "felix_zh" as const),
+      audio_references: fc.array(url, { maxLength: 2 }),
+      output_format: fc.constantFrom("mp3" as const, "wav" as const),
+      sample_rate: fc.constantFrom(24000 as const, 8000 as const),
+      speed: fc.constantFrom(1, 1.5),
+      volume: fc.constantFrom(1, 2),
+      pitch: fc.constantFrom(0, -3),
+      multilingual: fc.boolean(),
+    },
+    { requiredKeys: ["prompt"] },
+  )
+  .filter((candidate) => audioInputSchema.safeParse(candidate).success);
+const take = fc.integer({ min: 1, max: 999 });
+const attempt = fc.integer({ min: 1, max: 1000 });
+
+/** The contract's defaults, copied by hand; what was asked for, spelled out. */
+function meaning(asked: AudioInput): string {
+  const { prompt, voice = null, audio_references: references = [], image_url: image = null } = asked;
+  const { output_format: format = "mp3", sample_rate: rate = 24000, speed = 1, volume = 1 } = asked;
+  const { pitch = 0, multilingual = false } = asked;
+  return JSON.stringify([prompt, voice, references, image, format, rate, speed, volume, pitch, multilingual]);
+}
+
+const shuffled = (asked: AudioInput): AudioInput =>
+  audioInputSchema.parse(Object.fromEntries(Object.entries(asked).reverse()));
+
+describe("the idempotency key", () => {
+  it("is equal for two requests exactly when they mean the same, take and attempt included", () => {
+    fc.assert(
+      fc.property(input, input, take, take, attempt, attempt, (a, b, takeA, takeB, attemptA, attemptB) => {
+        const same = meaning(a) === meaning(b) && takeA === takeB && attemptA === attemptB;
+        const keyA = idempotencyKey(canonicalInput(a), takeA, attemptA);
+        expect(idempotencyKey(canonicalInput(b), takeB, attemptB) === keyA).toBe(same);
+        expect(idempotencyKey(canonicalInput(shuffled(a)), takeA, attemptA)).toBe(keyA);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("differs in each single step of take and attempt, also where digits could run together", () => {
+    const keys = new Set<string>();
+    const body = canonicalInput({ prompt: "digits" });
+    for (let t = 1; t <= 30; t += 1) for (let a = 1; a <= 30; a += 1) keys.add(idempotencyKey(body, t, a));
+    expect(keys.size).toBe(900);
+  });
+
+  it("has the contract's form whatever was asked", () => {
+    fc.assert(
+      fc.property(input, take, attempt, (asked, t, a) => {
+        const key = idempotencyKey(canonicalInput(asked), t, a);
+        expect(key).toMatch(/^[A-Za-z0-9._:-]{1,128}$/);
+        expect(key).toMatch(/^agm1-[0-9a-f]{64}$/);
+      }),
+    );
+  });
+
+  it("never changes: every installation, today's and next year's, arrives at these", () => {
+    const body = canonicalInput({ prompt: "Good morning.\n", voice: "sophie_en_zh", speed: 1.25 });
+    expect(body).toBe(
+      '{"audio_references":[],"model":"audio-1.0","multilingual":false,"output_format":"mp3","pitch":0,"prompt":"Good morning.\\n","sample_rate":24000,"speed":1.25,"voice":"sophie_en_zh","volume":1}',
+    );
+    expect(idempotencyKey(body, 1, 1)).toBe(
+      "agm1-ed81b77aad92940a5a517846c915fd35a7d1fd160b482bf359fabfee16791e7b",
+    );
+    expect(idempotencyKey(body, 2, 3)).toBe(
+      "agm1-fd076d3ccc202683d7045985b314bf94fdb4563d2fcaceaf4b72b2320bdc6edc",
+    );
+  });
+
+  it("comes with bytes that say the request once more: parsed, they mean the same", () => {
+    fc.assert(
+      fc.property(input, (asked) => {
+        const again = audioInputSchema.parse(JSON.parse(canonicalInput(asked)));
+        expect(meaning(again)).toBe(meaning(asked));
+        expect(canonicalInput(again)).toBe(canonicalInput(asked));
+      }),
+    );
+  });
+});
