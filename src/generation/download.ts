@@ -5,6 +5,7 @@ import { precheckFileName } from "../files/save-audio.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfTask } from "./find-record.ts";
+import { finishTask } from "./finish-task.ts";
 import { taskFailed, underName } from "./generate.ts";
 import { foreignRecordId } from "./identity.ts";
 import type { Jobs } from "./jobs.ts";
@@ -12,7 +13,7 @@ import { observe } from "./observe.ts";
 import { checkTaskId, refreshed } from "./query-task.ts";
 import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
-import { type Call, waitForJob } from "./wait-for-job.ts";
+import type { Call } from "./wait-for-job.ts";
 import { queryOnce } from "./watch-task.ts";
 import { unansweredInTime, withinWindow } from "./within-window.ts";
 
@@ -119,9 +120,8 @@ async function transfer(
   request: { fileName: string | null },
   call: Call,
 ): Promise<TaskView> {
-  const { job } = jobs.start(record, "finish");
   const windowMs = Math.max(1, deps.timing.transferWaitMs);
-  const end = await waitForJob(job, { ...call, windowMs }, deps.clock);
+  const { job, end } = await finishTask(deps, jobs, record, { ...call, windowMs });
   switch (end?.kind) {
     case "saved": {
       const named = await underName(deps, jobs, end.record, end.file, request.fileName);

@@ -7,11 +7,12 @@ import { AudioError } from "../errors.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfTask } from "./find-record.ts";
+import { finishTask } from "./finish-task.ts";
 import { describeTrouble } from "./job-messages.ts";
 import { goneError, type Jobs } from "./jobs.ts";
 import { findSaved, unsoundError } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
-import { type Call, waitForJob } from "./wait-for-job.ts";
+import type { Call } from "./wait-for-job.ts";
 import { markGone, queryOnce, recordObservation } from "./watch-task.ts";
 import { unansweredInTime, withinWindow } from "./within-window.ts";
 
@@ -86,10 +87,12 @@ export async function getTask(
   const startedAtMs = deps.clock.steadyMs();
   const current = await refreshedInTime(deps, jobs, record, call);
   if (current.status === "failed") return viewOf(current, { replayed: true });
-  const { job } = jobs.start(current, "finish");
-  if (call.windowMs === 0) return viewOf(current, { replayed: true });
-  const leftMs = Math.max(1, call.windowMs - (deps.clock.steadyMs() - startedAtMs));
-  const end = await waitForJob(job, { ...call, windowMs: leftMs }, deps.clock);
+  if (call.windowMs === 0) {
+    jobs.start(current, "finish");
+    return viewOf(current, { replayed: true });
+  }
+  const windowMs = Math.max(1, call.windowMs - (deps.clock.steadyMs() - startedAtMs));
+  const { job, end } = await finishTask(deps, jobs, current, { ...call, windowMs });
   if (end?.kind === "error") throw end.error;
   const file = end?.kind === "saved" ? end.file : null;
   return viewOf(end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record, {
