@@ -5,6 +5,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // Most tests wait for processes, so one worker a core leaves both idle; by default there would be one alone.
+    maxWorkers: 3,
     reporters: ["default"],
   },
 });
