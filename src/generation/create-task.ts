@@ -118,7 +118,8 @@ class Creation {
         if (reason === "in_flight") this.#onInFlightWait();
       },
     });
-    job.hold = null;
+    // While the next try is under way, "unavailable" is still the last that the service has said.
+    if (job.hold?.reason !== "unavailable") job.hold = null;
     return slot;
   }
 
@@ -172,6 +173,7 @@ class Creation {
       throw error instanceof AudioError ? error.withIds({ taskId: task.taskId }) : error;
     }
     this.#job.lastError = null;
+    this.#job.hold = null;
     this.#mayHaveArrived = false;
     await slot.settle("accepted");
     for (const oddity of task.oddities) this.#deps.log.warn(`task ${task.taskId}: ${oddity}`);
@@ -206,8 +208,8 @@ class Creation {
       return;
     }
     const delayMs = decision.delayMs * this.#deps.timing.scale;
-    if (isAnswered) this.#job.hold = { reason: "unavailable", waitMs: delayMs };
-    else this.#job.lastError = known;
+    this.#job.hold = isAnswered ? { reason: "unavailable", waitMs: delayMs } : null;
+    this.#job.lastError = isAnswered ? null : known;
     this.#job.announce(
       isAnswered
         ? "The service is unavailable; trying again"
