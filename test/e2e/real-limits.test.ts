@@ -1,0 +1,63 @@
+/** Eight narrations in a row against a sandbox that enforces the contract's limits: nothing is ever refused. */
+import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { createWorkplace, type Driver, drive, taskOf, type Workplace } from "../support/workplace.ts";
+
+/** Windows of 1.2 s in place of 60, on both sides. */
+const SCALE = 0.02;
+
+let sandbox: RunningSandbox;
+let watcher: Server;
+let workplace: Workplace;
+let driver: Driver;
+const statuses: number[] = [];
+let creates = 0;
+
+/** Stands between server and sandbox, passes everything on, and notes each status. */
+function watch(target: string): Promise<Server> {
+  const server = createServer((incoming, outgoing) => {
+    if (incoming.method === "POST") creates += 1;
+    const onward = request(
+      new URL(incoming.url ?? "/", target),
+      { method: incoming.method, headers: { ...incoming.headers, host: new URL(target).host } },
+      (answer) => {
+        statuses.push(answer.statusCode ?? 0);
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
+    onward.on("error", () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
+}
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ processingSeconds: 0.05, timeScale: SCALE });
+  watcher = await watch(sandbox.baseUrl);
+  const { port } = watcher.address() as AddressInfo; // listens on TCP, so it is no string
+  workplace = await createWorkplace();
+  const service = { baseUrl: `http://127.0.0.1:${port}`, apiKey: sandbox.apiKey };
+  driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: String(SCALE) }));
+});
+afterAll(async () => {
+  await driver.close();
+  watcher.closeAllConnections();
+  watcher.close();
+  await sandbox.stop();
+  await workplace.remove();
+});
+
+it("eight narrations in a row finish, and the service never has to say 429", async () => {
+  const beganAt = performance.now();
+  for (let number = 1; number <= 8; number += 1) {
+    const task = taskOf(await driver.call("generate_audio", { prompt: `Narration number ${number}.` }));
+    expect(task).toMatchObject({ status: "succeeded", replayed: false });
+  }
+  expect(creates).toBe(8);
+  expect(statuses.filter((status) => status >= 400)).toEqual([]);
+  // The seventh had to wait for the first window to pass: the limits were really on, on our side.
+  expect(performance.now() - beganAt).toBeGreaterThan(60_000 * SCALE);
+});
