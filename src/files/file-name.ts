@@ -11,7 +11,7 @@ const NAME_MAX_BYTES = 255;
 /** For an extension (four bytes at most, `.bin` among them) and for the number of a next free name (`-999`). */
 const RESERVED_BYTES = 8;
 
-const SLUG_MAX_CODE_POINTS = 40;
+const SLUG_MAX_CODE_POINTS = 32;
 const TASK_ID_MAX_LENGTH = 40;
 
 /** Windows' names of devices, with any extension, and with the superscript digits it takes for digits. */
@@ -84,7 +84,7 @@ function plain(text: string): string {
 }
 
 function slugOf(prompt: string | null): string {
-  // Cut before folding: a prompt has up to 2,048 characters, a slug 40.
+  // Cut before folding: a prompt has up to 2,048 characters, a slug far fewer.
   const slug = firstCodePoints(
     plain(firstCodePoints(prompt ?? "", 4 * SLUG_MAX_CODE_POINTS)),
     SLUG_MAX_CODE_POINTS,

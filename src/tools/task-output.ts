@@ -36,7 +36,7 @@ export function nextStep(view: TaskView): string {
     case "succeeded":
       return view.audio === null
         ? `Call download_audio with task_id ${view.taskId}; downloading is free.`
-        : "Tell the user where the file is. Nothing else to do.";
+        : "Tell the user the path.";
     case "failed":
       return "The reservation was returned. Call generate_audio again with the same arguments to try once more.";
   }

@@ -201,7 +201,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
 
   it("keeps a typical result short", async () => {
     const outcome = await driver.call("generate_audio", { prompt: "How long is a typical result?" });
-    expect(Buffer.byteLength(JSON.stringify(outcome))).toBeLessThan(1900);
+    expect(Buffer.byteLength(JSON.stringify(outcome))).toBeLessThan(1400);
     expect(textOf(outcome).split("\n").length).toBeLessThan(5);
   });
 });
