@@ -120,7 +120,9 @@ class Reader {
     if (url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;
     return this.fault(
       name,
-      `${name} uses ${url.protocol}//, which would send the key in clear.`,
+      url.protocol === "http:"
+        ? `${name} uses plain http, which would send the key in clear.`
+        : `${name} uses ${url.protocol}, which is not http or https.`,
       "Use https; plain http is accepted only for this machine (127.0.0.1, ::1, localhost).",
     );
   }
@@ -185,7 +187,8 @@ export function readConfig(
       "Unset AUDIO_TIME_SCALE.",
     );
   }
-  const shortestPoll = isLoopback ? 0.01 : POLL_INTERVAL_SECONDS;
+  // An address that is not known yet is no reason to complain about what it may allow.
+  const shortestPoll = isLoopback || url === undefined ? 0.01 : POLL_INTERVAL_SECONDS;
   const config = {
     service:
       url === undefined || apiKey === undefined

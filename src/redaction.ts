@@ -22,16 +22,23 @@ function spellings(secret: string): string[] {
   return [...new Set(all)].filter((text) => text !== "").sort((a, b) => b.length - a.length);
 }
 
+/** A short secret counts only where it stands alone: inside other words it would shred ordinary text. */
+function matcher(needle: string): RegExp {
+  const literal = needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const isTelling = needle.length >= TELLING_LENGTH;
+  return new RegExp(isTelling ? literal : `(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, "g");
+}
+
 /**
  * Makes a function that replaces every given secret, in any spelling, and anything behind `Bearer`.
  *
  * @param secrets values that must never be printed; empty ones are ignored
  */
 export function createRedact(secrets: readonly (string | undefined)[]): Redact {
-  const needles = secrets.flatMap((secret) => (secret === undefined ? [] : spellings(secret)));
+  const needles = secrets.flatMap((secret) => (secret === undefined ? [] : spellings(secret))).map(matcher);
   return (text) => {
     let clean = text;
-    for (const needle of needles) clean = clean.replaceAll(needle, MASK);
+    for (const needle of needles) clean = clean.replace(needle, MASK);
     return clean.replace(BEARER_TOKEN, `Bearer ${MASK}`);
   };
 }

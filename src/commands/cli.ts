@@ -9,7 +9,7 @@ function parse(args: readonly string[], options: NonNullable<Options>) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: false, strict: true }).values;
   } catch (error) {
-    const reason = error instanceof Error ? (error.message.split(". ")[0] ?? "") : String(error);
+    const reason = error instanceof Error ? (error.message.split(/\.\s|\n/)[0] ?? "") : String(error);
     throw new UsageError(`${reason.replace(/\.$/, "")}; see --help.`);
   }
 }

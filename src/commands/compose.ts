@@ -7,7 +7,7 @@ import { openOutputFolder } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration, type Generation } from "../generation/generation.ts";
 import { accountFingerprint, accountId } from "../generation/identity.ts";
-import { createHolderId } from "../ledger/holder.ts";
+import { createHolderId } from "../holder.ts";
 import { openStore } from "../ledger/open-store.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";

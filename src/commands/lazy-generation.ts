@@ -54,10 +54,15 @@ export class LazyGeneration {
     }
   }
 
+  /** @throws AudioError `configuration_error` */
+  assertConfigured(): void {
+    if (this.#config.faults.length > 0) throw configurationError(this.#config);
+  }
+
   async #open(): Promise<Generation> {
     const { log } = this;
     if (log === undefined) throw new AudioError("configuration_error", "The server has no log yet.");
-    if (this.#config.faults.length > 0) throw configurationError(this.#config);
+    this.assertConfigured();
     const config = this.#isSandbox ? await this.#sandboxConfig() : this.#config;
     if (config.service === null) throw configurationError(config);
     const { composeGeneration } = await import("./compose.ts");

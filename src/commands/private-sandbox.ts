@@ -1,9 +1,10 @@
 /** Owns the sandbox behind `--sandbox`: started inside this process, with an empty ledger of its own, gone with it. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config, ServiceAddress } from "../config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
+import { createHolderId, isHolderGone } from "../holder.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
 
@@ -34,7 +35,17 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   }
 }
 
+/** What killed processes left: their ledgers were for their own life only. */
+async function sweepLeftovers(parent: string): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
+    if (owner !== undefined && isHolderGone(owner))
+      await rm(join(parent, name), { recursive: true, force: true });
+  }
+}
+
 async function makeStateDir(parent: string): Promise<string> {
   await (await openOutputFolder(parent)).ensureWritable();
-  return await mkdtemp(join(parent, "sandbox-"));
+  await sweepLeftovers(parent);
+  return await mkdtemp(join(parent, `sandbox-${createHolderId()}-`));
 }

@@ -45,6 +45,7 @@ export async function run(args: readonly string[]): Promise<void> {
     () =>
       createMcpServer({
         tools: {
+          assertConfigured: () => lazy.assertConfigured(),
           generation: () => lazy.get(),
           defaultVoice: config.defaultVoice,
           defaultWaitSeconds: config.waitSeconds,

@@ -3,6 +3,7 @@ import { systemClock } from "../clock.ts";
 import { readConfig } from "../config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
+import { accountFingerprint } from "../generation/identity.ts";
 import { listTasks } from "../generation/list-tasks.ts";
 import { openStore } from "../ledger/open-store.ts";
 import { createLog } from "../log.ts";
@@ -39,7 +40,12 @@ async function readRows(): Promise<Row[]> {
   });
   try {
     const listed = await listTasks(
-      { store, folder, origin: config.service.baseUrl },
+      {
+        store,
+        folder,
+        origin: config.service.baseUrl,
+        fingerprint: accountFingerprint(config.service.apiKey),
+      },
       { status: null, limit: MOST_TASKS },
     );
     return listed.map(taskRow);

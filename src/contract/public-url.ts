@@ -3,7 +3,7 @@ import { BlockList, isIP } from "node:net";
 import { URL_MAX_CODE_POINTS } from "./limits.ts";
 import { codePointLength } from "./unicode.ts";
 
-/** Address blocks that are not the public internet, from the special-purpose registries of RFC 6890. */
+/** Address blocks that lead to a local, private or special network, from the registries of RFC 6890. */
 const INTERNAL_V4: ReadonlyArray<readonly [string, number]> = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -12,32 +12,15 @@ const INTERNAL_V4: ReadonlyArray<readonly [string, number]> = [
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
-  ["192.0.2.0", 24],
   ["192.88.99.0", 24],
   ["192.168.0.0", 16],
   ["198.18.0.0", 15],
-  ["198.51.100.0", 24],
-  ["203.0.113.0", 24],
   ["224.0.0.0", 4],
   ["240.0.0.0", 4],
 ];
 
 /** Names that resolvers keep on the local network or the machine itself (RFC 6761, 6762, 8375 and common practice). */
-const INTERNAL_SUFFIXES = [
-  "localhost",
-  "local",
-  "localdomain",
-  "internal",
-  "intranet",
-  "private",
-  "corp",
-  "home",
-  "lan",
-  "home.arpa",
-  "test",
-  "invalid",
-  "onion",
-];
+const INTERNAL_SUFFIXES = ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home.arpa"];
 
 let internalV4: BlockList | undefined;
 

@@ -60,7 +60,8 @@ export async function readSaved(
   if (file.sizeBytes > maxBytes) {
     throw new AudioError(
       "too_large",
-      `The audio has ${file.sizeBytes} bytes, more than ${maxBytes}: ${file.path}`,
+      `The audio has ${file.sizeBytes} bytes, more than the ${maxBytes} that can be handed over here; it is saved as ${file.path}.`,
+      { remedy: "Use the saved file at that path." },
     );
   }
   const handle = (await isInside(file.path, root)) ? await openRegular(file.path) : null;

@@ -1,14 +1,15 @@
 /** Owns the hidden files that audio grows in before it has a name, and their sweeping; knows no audio. */
-import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { createHolderId, isHolderGone } from "../holder.ts";
 
 const PREFIX = ".audio-generation-";
 const SUFFIX = ".part";
-const PATTERN = /^\.audio-generation-[0-9a-f]{24}\.part$/;
+/** The name says whose it is, so that what a dead process left can go at once. */
+const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
-/** Longer than any download takes, and a running one keeps its file's time fresh. */
+/** For files of other machines: longer than any download takes, and a running one keeps its file's time fresh. */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
 /** Never through a symbolic link; 0 where the platform has no such flag (there, exclusive creation suffices). */
@@ -21,7 +22,7 @@ export interface TemporaryFile {
 
 /** Creates an empty file, 0600, under a new unguessable name. */
 export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
-  const path = join(folder, `${PREFIX}${randomBytes(12).toString("hex")}${SUFFIX}`);
+  const path = join(folder, `${PREFIX}${createHolderId()}${SUFFIX}`);
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | NO_FOLLOW;
   return { path, handle: await open(path, flags, 0o600) };
 }
@@ -31,12 +32,15 @@ export async function removeQuietly(path: string): Promise<void> {
   await unlink(path).catch(() => {});
 }
 
-/** Removes what killed processes left behind; files in use are younger. */
+/** Removes what killed processes left behind: at once where their death is certain, else when it is old. */
 export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
-  for (const name of names.filter((candidate) => PATTERN.test(candidate))) {
+  for (const name of names) {
+    const owner = PATTERN.exec(name)?.[1];
+    if (owner === undefined) continue;
     const path = join(folder, name);
     const stats = await lstat(path).catch(() => null);
-    if (stats?.isFile() === true && nowWallMs - stats.mtimeMs > STALE_AFTER_MS) await removeQuietly(path);
+    if (stats?.isFile() !== true) continue;
+    if (isHolderGone(owner) || nowWallMs - stats.mtimeMs > STALE_AFTER_MS) await removeQuietly(path);
   }
 }

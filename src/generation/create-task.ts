@@ -3,10 +3,9 @@
 import { decideCreate, wasNeverSent } from "../api/retry.ts";
 import type { ObservedTask } from "../api/service.ts";
 import { AudioError } from "../errors.ts";
-import type { TaskRecord } from "../ledger/record.ts";
 import type { CreateSlot } from "../limits/limits.ts";
+import { nextAttempt } from "./attempts.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { idempotencyKey } from "./identity.ts";
 import type { Job } from "./job.ts";
 import { describeHold } from "./job-messages.ts";
 import { countedCharge, observe } from "./observe.ts";
@@ -23,31 +22,14 @@ const toAudioError = (error: unknown): AudioError =>
         cause: error,
       });
 
-/**
- * The record's next attempt: its task failed in an earlier call and was refunded, so asking again tries again.
- *
- * @param failed the attempt that failed; a record that somebody has moved on since stays as it is
- */
-export function nextAttempt(record: TaskRecord, failed: number = record.attempt): TaskRecord {
-  if (record.input === null || record.take === null || record.attempt !== failed) return record;
-  const attempt = record.attempt + 1;
-  return {
-    ...record,
-    attempt,
-    idempotencyKey: idempotencyKey(record.input, record.take, attempt),
-    status: "waiting",
-    taskId: null,
-    isGone: false,
-    billing: null,
-    audioSeconds: null,
-    output: null,
-    taskError: null,
-    sentAtMs: null,
-    acceptedAtMs: null,
-    finishedAtMs: null,
-    polledAtMs: null,
-  };
-}
+/** A 404 to a create is about the address: there is no task yet that could be unknown. */
+const noSuchService = (error: AudioError): AudioError =>
+  new AudioError("not_found", error.message, {
+    httpStatus: error.httpStatus,
+    idempotencyKey: error.idempotencyKey,
+    remedy:
+      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+  });
 
 /** One record on its way to a task id. */
 class Creation {
@@ -118,8 +100,7 @@ class Creation {
         if (reason === "in_flight") this.#onInFlightWait();
       },
     });
-    // While the next try is under way, "unavailable" is still the last that the service has said.
-    if (job.hold?.reason !== "unavailable") job.hold = null;
+    // The hold stays until this send is answered: it is the last that is known of the service.
     return slot;
   }
 
@@ -143,11 +124,13 @@ class Creation {
       await slot.settle(this.#mayHaveArrived ? "unanswered" : "unsent");
       throw error;
     }
+    this.#job.sentAtSteadyMs = this.#deps.clock.steadyMs();
     this.#job.announce("Sending the request to the service");
     let task: ObservedTask;
     try {
       task = await this.#deps.service.create(input, key, this.#job.signal);
     } catch (error) {
+      this.#job.sentAtSteadyMs = null;
       if (this.#job.signal.aborted) {
         await slot.settle("unanswered");
         throw error;
@@ -155,6 +138,7 @@ class Creation {
       await this.#recover(slot, toAudioError(error));
       return null;
     }
+    this.#job.sentAtSteadyMs = null;
     await this.#accept(slot, task, attempt);
     return this.#job.record.attempt === attempt ? task : null;
   }
@@ -200,10 +184,17 @@ class Creation {
     await slot.settle(this.#mayHaveArrived ? "unanswered" : isUnsent ? "unsent" : "refused");
     if (decision.kind === "stop") {
       await this.#giveUp(known);
-      throw known;
+      throw known.code === "not_found" ? noSuchService(known) : known;
     }
-    if (!this.#mayHaveArrived) await this.#markUnsent();
+    if (!this.#mayHaveArrived) {
+      await this.#markUnsent();
+      this.#job.uncommit();
+      this.#job.signal.throwIfAborted();
+    }
     if (decision.kind === "limited") {
+      const waitMs = decision.retryAfterSeconds * 1000 * this.#deps.timing.scale;
+      this.#job.hold = { reason: "paused", waitMs };
+      this.#job.lastError = null;
       await this.#deps.limits.pause("creates", decision.retryAfterSeconds);
       return;
     }
@@ -229,7 +220,9 @@ class Creation {
   /** A refusal means that there is no task, unless an earlier send may have made one. */
   async #giveUp(error: AudioError): Promise<void> {
     if (this.#mayHaveArrived) return;
-    await this.#book.remove(this.#job.record.recordId);
+    // A later attempt stays known, so that the next call need not walk past the failed ones again.
+    if (this.#job.record.attempt > 1) await this.#markUnsent();
+    else await this.#book.remove(this.#job.record.recordId);
     this.#deps.log.info(`the service refused a create: ${error.code}`);
   }
 }

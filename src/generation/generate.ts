@@ -8,9 +8,10 @@ import type { SavedFile, TaskRecord } from "../ledger/record.ts";
 import { canonicalInput } from "./canonical-input.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfWork, newRecord, type Work } from "./find-record.ts";
+import { goneError } from "./gone.ts";
 import type { Job } from "./job.ts";
 import { describeTrouble } from "./job-messages.ts";
-import { goneError, type Jobs } from "./jobs.ts";
+import type { Jobs } from "./jobs.ts";
 import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import { type Call, throwIfUnreachable, waitForJob } from "./wait-for-job.ts";
@@ -67,8 +68,12 @@ async function refuseTakenName(deps: GenerationDeps, record: TaskRecord, fileNam
   if ((await precheckFileName(deps.folder, name)) === "free") return;
   throw new AudioError(
     "file_exists",
-    `The output folder already holds another file named ${name}. Nothing was sent.`,
-    { idempotencyKey: record.idempotencyKey ?? undefined },
+    `The output folder already holds a file named ${name}. Nothing was sent.`,
+    {
+      idempotencyKey: record.idempotencyKey ?? undefined,
+      remedy:
+        "Call again with another file_name, or with none; nothing was overwritten. If that file came from this very request, a call without file_name finds the same task, at no further cost.",
+    },
   );
 }
 
@@ -86,7 +91,7 @@ async function runJob(
     const replayed = facts.replayed || isReplay(job, isNew);
     switch (end?.kind) {
       case undefined:
-        throwIfUnreachable(job);
+        throwIfUnreachable(job, deps.clock);
         return viewOf(job.record, {
           replayed,
           notes: [...facts.notes, ...describeTrouble(job)],
@@ -149,7 +154,9 @@ export async function underName(
     named = await nameAgain(file, deps.folder, name);
   } catch (error) {
     const isTaken = error instanceof AudioError && error.code === "file_exists";
-    if (!isTaken || record.fileName !== fileName) throw error;
+    if (!isTaken) throw error;
+    const ids = { taskId: record.taskId ?? undefined, idempotencyKey: record.idempotencyKey ?? undefined };
+    if (record.fileName !== fileName) throw error.withIds(ids);
     return { file, notes: [`Another file has the name ${name} by now; it was left alone.`] };
   }
   if (named.path === file.path) return { file, notes: [] };

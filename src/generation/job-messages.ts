@@ -19,9 +19,19 @@ export function describeHold(hold: Hold): string {
   }
 }
 
+/** How a status sounds behind "the task". */
+export const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
+  waiting: "is waiting",
+  unresolved: "is sent, its answer not known yet",
+  queued: "is queued",
+  processing: "is processing",
+  succeeded: "has succeeded",
+  failed: "has failed",
+};
+
 /** @param elapsedMs since this job began to watch */
 export function describeWatch(record: TaskRecord, elapsedMs: number): string {
-  return `Task ${record.taskId ?? "?"} is ${record.status} (${seconds(elapsedMs)} so far)`;
+  return `Task ${record.taskId ?? "?"} ${STATUS_WORDS[record.status]} (${seconds(elapsedMs)} so far)`;
 }
 
 /** What a caller whose window closes has to know about audio that could not be fetched yet; nothing where all goes well. */

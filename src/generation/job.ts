@@ -25,12 +25,16 @@ export class Job {
   /** The task failed while this job was looking on, not in some earlier call. */
   failureIsNews = false;
   hold: Hold | null = null;
+  /** When the send that is under way began; `null` while there is none. */
+  sentAtSteadyMs: number | null = null;
   lastError: AudioError | null = null;
   readonly end: Promise<JobEnd>;
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();
   #finish: (end: JobEnd) => void = () => undefined;
   #callers = 0;
+  /** The last caller cancelled: as soon as nothing can have reached the service, the job is dropped. */
+  #isAbandoned = false;
 
   constructor(record: TaskRecord) {
     this.record = record;
@@ -59,12 +63,21 @@ export class Job {
 
   attach(): void {
     this.#callers += 1;
+    this.#isAbandoned = false;
   }
 
   /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of window does not. */
   detach(isCancelled: boolean): void {
     this.#callers -= 1;
-    if (isCancelled && this.#callers === 0 && !this.isCommitted) this.stop();
+    if (!isCancelled || this.#callers > 0) return;
+    this.#isAbandoned = true;
+    if (!this.isCommitted) this.stop();
+  }
+
+  /** What was sent was certainly not taken: the job is as unsent as before, and nobody may want it any more. */
+  uncommit(): void {
+    this.isCommitted = false;
+    if (this.#isAbandoned) this.stop();
   }
 
   stop(): void {

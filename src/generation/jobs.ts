@@ -1,10 +1,12 @@
 /** Owns the running jobs of this process, one a record, and drives each from claim to saved file; answers no caller. */
 import { AudioError } from "../errors.ts";
 import type { TaskRecord } from "../ledger/record.ts";
-import { createTask, nextAttempt } from "./create-task.ts";
+import { nextAttempt } from "./attempts.ts";
+import { createTask } from "./create-task.ts";
 import type { GenerationDeps } from "./deps.ts";
+import { goneError } from "./gone.ts";
 import { Job, type JobEnd } from "./job.ts";
-import { describeHold } from "./job-messages.ts";
+import { describeHold, STATUS_WORDS } from "./job-messages.ts";
 import { Leases } from "./leases.ts";
 import { countedCharge } from "./observe.ts";
 import { RecordBook } from "./record-book.ts";
@@ -96,7 +98,7 @@ export class Jobs {
       const record = await this.book.get(job.record.recordId);
       if (record === undefined) continue;
       isFailureNews ||= record.status === "failed" && job.record.status !== "failed";
-      if (record.status !== job.record.status) job.announce(`The task is ${record.status}`);
+      if (record.status !== job.record.status) job.announce(`The task ${STATUS_WORDS[record.status]}`);
       job.record = record;
       job.hold = record.taskId === null ? { reason: "elsewhere", waitMs: timing.followMs } : null;
       if (record.status === "waiting" && job.hold !== null) job.announce(describeHold(job.hold));
@@ -157,15 +159,4 @@ export class Jobs {
     await Promise.all(running.map(({ done }) => done));
     await this.leases.close();
   }
-}
-
-/** The service does not know this task any more; only a new take may pay again (design 5, settled details). */
-export function goneError(record: TaskRecord): AudioError {
-  return new AudioError("not_found", `The service no longer knows task ${record.taskId ?? "?"}.`, {
-    httpStatus: 404,
-    taskId: record.taskId ?? undefined,
-    idempotencyKey: record.idempotencyKey ?? undefined,
-    remedy:
-      "Repeating this call will not pay again. If the audio is still wanted, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
-  });
 }

@@ -1,8 +1,8 @@
 /** Owns this process's leases: taking, renewing, giving back; knows not what they guard. Leases only save work: the idempotency key guards the money. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
+import { isHolderGone } from "../holder.ts";
 import type { Coordinator, HolderId } from "../ledger/coordinator.ts";
-import { isHolderGone } from "../ledger/holder.ts";
 import type { Log } from "../log.ts";
 
 export class Leases {

@@ -8,12 +8,13 @@ import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfTask } from "./find-record.ts";
 import { finishTask } from "./finish-task.ts";
+import { goneError, markGone } from "./gone.ts";
 import { describeTrouble } from "./job-messages.ts";
-import { goneError, type Jobs } from "./jobs.ts";
+import type { Jobs } from "./jobs.ts";
 import { findSaved, unsoundError } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import type { Call } from "./wait-for-job.ts";
-import { markGone, queryOnce, recordObservation } from "./watch-task.ts";
+import { queryOnce, recordObservation } from "./watch-task.ts";
 import { unansweredInTime, withinWindow } from "./within-window.ts";
 
 export function checkTaskId(taskId: string): void {
@@ -43,8 +44,7 @@ export async function refreshed(
     return await recordObservation(deps, jobs.book, record, task);
   } catch (error) {
     if (error instanceof AudioError && error.code === "not_found") {
-      await markGone(deps, jobs.book, record);
-      throw goneError(record);
+      throw await markGone(deps, jobs.book, record);
     }
     throw error;
   }

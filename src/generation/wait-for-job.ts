@@ -53,9 +53,14 @@ export async function waitForJob(job: Job, call: Call, clock: Clock): Promise<Jo
   }
 }
 
+/** A send that has been without an answer for this long is silence, whatever the service said before. */
+const SILENCE_MS = 5000;
+
 /** The window closed before the service took the request: an error where it could not be reached, nothing where it holds us back. */
-export function throwIfUnreachable(job: Job): void {
-  if (job.record.taskId !== null || job.hold !== null) return;
+export function throwIfUnreachable(job: Job, clock: Clock): void {
+  const silentMs = job.sentAtSteadyMs === null ? 0 : clock.steadyMs() - job.sentAtSteadyMs;
+  const isHeldBack = job.hold !== null && silentMs < SILENCE_MS;
+  if (job.record.taskId !== null || isHeldBack) return;
   const ids = { idempotencyKey: job.record.idempotencyKey ?? undefined };
   if (job.lastError !== null) throw job.lastError.withIds(ids);
   throw new AudioError("timeout", "The service has not answered the request yet.", {

@@ -3,10 +3,13 @@ import { decideRead } from "../api/retry.ts";
 import type { ObservedTask } from "../api/service.ts";
 import { AudioError } from "../errors.ts";
 import type { TaskRecord } from "../ledger/record.ts";
+import type { ReadOptions } from "../limits/limits.ts";
 import type { GenerationDeps } from "./deps.ts";
+import { markGone } from "./gone.ts";
 import type { Job } from "./job.ts";
 import { describeWatch } from "./job-messages.ts";
 import { countedCharge, observe } from "./observe.ts";
+import { describeReadWait } from "./read-wait.ts";
 import type { RecordBook } from "./record-book.ts";
 
 /** One query within the shared budget of reads. A 429 pauses every process's reads before it is thrown on. */
@@ -14,15 +17,21 @@ export async function queryOnce(
   deps: GenerationDeps,
   taskId: string,
   signal: AbortSignal,
+  options: ReadOptions = {},
 ): Promise<ObservedTask> {
   try {
-    return await deps.limits.read(signal, () => deps.service.query(taskId, signal));
+    return await deps.limits.read(signal, () => askOnce(deps, taskId, signal), options);
   } catch (error) {
-    if (error instanceof AudioError) {
-      const decision = decideRead(error, 1, deps.random);
-      if (decision.kind === "limited") await deps.limits.pause("reads", decision.retryAfterSeconds);
-      throw error.withIds({ taskId });
-    }
+    throw error instanceof AudioError ? error.withIds({ taskId }) : error;
+  }
+}
+
+async function askOnce(deps: GenerationDeps, taskId: string, signal: AbortSignal): Promise<ObservedTask> {
+  try {
+    return await deps.service.query(taskId, signal);
+  } catch (error) {
+    const decision = error instanceof AudioError ? decideRead(error, 1, deps.random) : null;
+    if (decision?.kind === "limited") await deps.limits.pause("reads", decision.retryAfterSeconds);
     throw error;
   }
 }
@@ -74,7 +83,10 @@ export async function watchTask(job: Job, deps: GenerationDeps, book: RecordBook
     const taskId = job.record.taskId;
     if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
     try {
-      const task = await queryOnce(deps, taskId, job.signal);
+      const task = await queryOnce(deps, taskId, job.signal, {
+        isPoll: true,
+        onWaiting: (reason, waitMs) => job.announce(describeReadWait(reason, waitMs)),
+      });
       failures = 0;
       job.lastError = null;
       job.record = await recordObservation(deps, book, job.record, task);
@@ -114,8 +126,7 @@ async function survive(
   failures: number,
 ): Promise<void> {
   if (error.code === "not_found") {
-    await markGone(deps, book, job.record);
-    throw error;
+    throw await markGone(deps, book, job.record);
   }
   const decision = decideRead(error, failures, deps.random);
   if (decision.kind === "stop") throw error;
@@ -125,12 +136,4 @@ async function survive(
     const extraMs = decision.delayMs * deps.timing.scale - deps.timing.pollIntervalMs;
     if (extraMs > 0) await deps.clock.sleep(extraMs, job.signal);
   }
-}
-
-/** The service no longer knows a task that it had accepted: it frees the slot, and its reservation stays counted. */
-export async function markGone(deps: GenerationDeps, book: RecordBook, record: TaskRecord): Promise<void> {
-  await deps.limits.endTask(record.recordId, record.attempt, countedCharge(record));
-  await book.update(record.recordId, (before) =>
-    before.taskId === record.taskId ? { ...before, isGone: true } : before,
-  );
 }

@@ -71,13 +71,15 @@ export type CreateOutcome = "accepted" | "refused" | "unanswered" | "unsent";
 export interface ReadRequest {
   readonly accountId: AccountId;
   readonly holder: HolderId;
+  /** Refused once so many count in the window; who leaves some to others asks with fewer. */
   readonly maxReads: number;
   readonly windowMs: number;
 }
 
 export type ReadAdmission =
-  | { readonly admitted: true; readonly slotId: string }
-  | { readonly admitted: false; readonly waitMs: number };
+  /** `usedReads`: how many count in the window now, this one included. */
+  | { readonly admitted: true; readonly slotId: string; readonly usedReads: number }
+  | { readonly admitted: false; readonly reason: "paused" | "rate"; readonly waitMs: number };
 
 export type LimitClass = "creates" | "reads";
 

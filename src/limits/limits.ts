@@ -7,10 +7,10 @@ import type { Log } from "../log.ts";
 import { type CreateOrder, type CreateSlot, Creates, type WaitReason } from "./creates.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { LocalPauses } from "./local-pauses.ts";
-import { Reads } from "./reads.ts";
+import { type ReadOptions, Reads, type ReadWaitReason } from "./reads.ts";
 import { limitTiming } from "./timing.ts";
 
-export type { CreateSlot, WaitReason };
+export type { CreateSlot, ReadOptions, ReadWaitReason, WaitReason };
 
 export interface LimitsOptions {
   readonly coordinator: Coordinator;
@@ -39,9 +39,9 @@ export interface Limits {
   /**
    * Runs one query or download within the shared budget of 60 in 60 s. Its time counts from `settled` (for a
    * download: the response's headers), or from the end of `run`. While the store is lost, a quarter of the budget
-   * is this process's own.
+   * is this process's own. Polls are slowed down once half of the budget is used, and leave 8 of the 60 to others.
    */
-  read<T>(signal: AbortSignal, run: (settled: () => void) => Promise<T>): Promise<T>;
+  read<T>(signal: AbortSignal, run: (settled: () => void) => Promise<T>, options?: ReadOptions): Promise<T>;
   /**
    * A 429 was answered: nobody on this store sends this class for so long.
    *
@@ -75,7 +75,7 @@ export function createLimits(options: LimitsOptions): Limits {
 
   return {
     admitCreate: ({ signal, ...order }) => creates.admit(order, signal),
-    read: (signal, run) => reads.run(signal, run),
+    read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),
     async pause(limitClass, retryAfterSeconds) {
       const ms = retryAfterSeconds * 1000 * timeScale;
       const endsAtMs = clock.steadyMs() + ms;

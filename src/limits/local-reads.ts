@@ -8,13 +8,11 @@ import type { Clock } from "../clock.ts";
 export class LocalReads {
   readonly #clock: Clock;
   readonly #windowMs: number;
-  readonly #maxAlone: number;
   #startedAtMs: number[] = [];
 
-  constructor(clock: Clock, windowMs: number, maxAlone: number) {
+  constructor(clock: Clock, windowMs: number) {
     this.#clock = clock;
     this.#windowMs = windowMs;
-    this.#maxAlone = maxAlone;
   }
 
   /** A read that the store admitted. */
@@ -23,10 +21,16 @@ export class LocalReads {
     this.#startedAtMs.push(this.#clock.steadyMs());
   }
 
-  /** Milliseconds to wait before this process may read on its own account; 0: it may, and this read is counted. */
-  admit(): number {
+  /** Reads that count in the window. */
+  get used(): number {
+    this.#forget();
+    return this.#startedAtMs.length;
+  }
+
+  /** Milliseconds to wait before this process may do one of `most` reads; 0: it may, and this read is counted. */
+  admit(most: number): number {
     const nowMs = this.#forget();
-    const oldestThatCounts = this.#startedAtMs.at(-this.#maxAlone);
+    const oldestThatCounts = this.#startedAtMs.at(-most);
     if (oldestThatCounts !== undefined) return oldestThatCounts + this.#windowMs - nowMs;
     this.#startedAtMs.push(nowMs);
     return 0;

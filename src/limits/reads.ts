@@ -1,4 +1,4 @@
-/** Owns the queue of queries and downloads, with and without the store; knows nothing of creates. */
+/** Owns the queues of queries and downloads and of polls, with and without the store; knows nothing of creates. */
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/limits.ts";
 import { AudioError } from "../errors.ts";
@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { LocalPauses } from "./local-pauses.ts";
 import { LocalReads } from "./local-reads.ts";
+import { mostPolls, pollGapMs } from "./poll-pace.ts";
 import type { LimitTiming } from "./timing.ts";
 import { type Answer, WaitingLine } from "./waiting-line.ts";
 
@@ -24,32 +25,46 @@ export interface ReadsOptions {
   readonly housekeeping: Housekeeping;
 }
 
+/** `paused`: the service asked for it; `rate`: all reads of the window are used. */
+export type ReadWaitReason = "paused" | "rate";
+
+export interface ReadOptions {
+  /** Asked again and again: such reads keep a pace, and leave some of the budget to the others. */
+  readonly isPoll?: boolean;
+  /** Told each time a wait is learnt, in milliseconds; not of the pace that polls keep. */
+  readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
+}
+
 /** A slot on the store, or `null`: this process's own account. */
 type ReadGrant = string | null;
+type Reason = ReadWaitReason | "pace";
+type Line = WaitingLine<ReadOptions, ReadGrant, Reason>;
 
 export class Reads {
   readonly #options: ReadsOptions;
-  readonly #line: WaitingLine<undefined, ReadGrant, "wait">;
+  readonly #line: Line;
+  /** Apart, for polls that wait must not hold back a download. */
+  readonly #pollLine: Line;
   readonly #local: LocalReads;
   #storeAwayUntilMs = 0;
+  /** Reads that counted in the account's window when the store last admitted one. */
+  #usedReads = 0;
+  #lastPollMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReadsOptions) {
     this.#options = options;
-    this.#local = new LocalReads(options.clock, options.timing.windowMs, READS_ALONE);
-    this.#line = new WaitingLine({
-      clock: options.clock,
-      ask: () => this.#ask(),
-      failsAll: () => true,
-      // Not worth a word to the store: an unused slot counts for one window.
-      giveBack: async () => {},
-      isUrgent: () => false,
-      onWaiting: () => {},
-    });
+    this.#local = new LocalReads(options.clock, options.timing.windowMs);
+    this.#line = this.#newLine(() => this.#ask(READS_PER_WINDOW, READS_ALONE));
+    this.#pollLine = this.#newLine(() => this.#askToPoll());
   }
 
   /** See {@link import("./limits.ts").Limits.read}. */
-  async run<T>(signal: AbortSignal, run: (settled: () => void) => Promise<T>): Promise<T> {
-    const slotId = await this.#line.enter(undefined, signal);
+  async run<T>(
+    signal: AbortSignal,
+    run: (settled: () => void) => Promise<T>,
+    options: ReadOptions,
+  ): Promise<T> {
+    const slotId = await (options.isPoll === true ? this.#pollLine : this.#line).enter(options, signal);
     if (slotId === null) return run(() => {});
     const { housekeeping, coordinator } = this.#options;
     housekeeping.watch(slotId);
@@ -70,31 +85,63 @@ export class Reads {
 
   dismiss(error: unknown): void {
     this.#line.dismiss(error);
+    this.#pollLine.dismiss(error);
   }
 
-  async #ask(): Promise<Answer<ReadGrant, "wait">> {
+  #newLine(ask: () => Promise<Answer<ReadGrant, Reason>>): Line {
+    return new WaitingLine({
+      clock: this.#options.clock,
+      ask,
+      failsAll: () => true,
+      // Not worth a word to the store: an unused slot counts for one window.
+      giveBack: async () => {},
+      isUrgent: () => false,
+      onWaiting: ({ onWaiting }, reason, waitMs) => {
+        if (reason !== "pace") onWaiting?.(reason, waitMs);
+      },
+    });
+  }
+
+  async #askToPoll(): Promise<Answer<ReadGrant, Reason>> {
+    const { clock, timing } = this.#options;
+    const { windowMs } = timing;
+    const gapMs =
+      clock.steadyMs() < this.#storeAwayUntilMs
+        ? pollGapMs(this.#local.used, { most: READS_ALONE, windowMs })
+        : pollGapMs(this.#usedReads, { most: READS_PER_WINDOW, windowMs });
+    const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
+    if (waitMs > 0) return { refused: "pace", waitMs: Math.ceil(waitMs) };
+    const answer = await this.#ask(mostPolls(READS_PER_WINDOW), mostPolls(READS_ALONE));
+    if ("granted" in answer) this.#lastPollMs = clock.steadyMs();
+    return answer;
+  }
+
+  async #ask(maxReads: number, maxAlone: number): Promise<Answer<ReadGrant, ReadWaitReason>> {
     const { clock, coordinator, accountId, holder, timing, pauses } = this.#options;
     const pausedMs = pauses.leftMs("reads");
-    if (pausedMs > 0) return { refused: "wait", waitMs: Math.ceil(pausedMs) };
+    if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
     if (clock.steadyMs() >= this.#storeAwayUntilMs) {
       try {
         const admission = await coordinator.admitRead({
           accountId,
           holder,
-          maxReads: READS_PER_WINDOW,
+          maxReads,
           windowMs: timing.windowMs,
         });
-        if (!admission.admitted) return { refused: "wait", waitMs: Math.max(1, Math.ceil(admission.waitMs)) };
+        if (!admission.admitted) {
+          return { refused: admission.reason, waitMs: Math.max(1, Math.ceil(admission.waitMs)) };
+        }
+        this.#usedReads = admission.usedReads;
         this.#local.note();
         return { granted: admission.slotId };
       } catch (error) {
         this.#noteStoreAway(error);
       }
     }
-    const waitMs = this.#local.admit();
+    const waitMs = this.#local.admit(maxAlone);
     if (waitMs === 0) return { granted: null };
     const untilStoreMs = this.#storeAwayUntilMs - clock.steadyMs();
-    return { refused: "wait", waitMs: Math.max(1, Math.ceil(Math.min(waitMs, untilStoreMs))) };
+    return { refused: "rate", waitMs: Math.max(1, Math.ceil(Math.min(waitMs, untilStoreMs))) };
   }
 
   /** Reads go on without the store, which is asked again after a while; anything else than its loss is thrown on. */

@@ -54,6 +54,11 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
  * @param knownFields the tool's argument names, told when an unknown one was sent
  */
 export function describeBadInput(error: ZodError, args: unknown, knownFields: readonly string[]): string {
-  const faults = error.issues.slice(0, MOST_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
+  // The first fault of a field is the one to mend; what follows from it would only confuse.
+  const firsts = error.issues.filter(
+    (issue, index) =>
+      error.issues.findIndex((other) => fieldName(other.path) === fieldName(issue.path)) === index,
+  );
+  const faults = firsts.slice(0, MOST_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
   return `${faults.join(". ")}.`;
 }

@@ -4,7 +4,7 @@ import { ZodError } from "zod";
 import { AudioError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
 import { describeBadInput } from "./bad-input.ts";
-import { REMEDIES } from "./remedies.ts";
+import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
@@ -20,9 +20,17 @@ export function asAudioError(thrown: unknown, args: unknown, knownFields: readon
   });
 }
 
+/** The code's usual remedy, where the failure brings none of its own and is of the usual kind. */
+export function remedyFor(error: AudioError): string {
+  if (error.remedy !== undefined) return error.remedy;
+  if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE;
+  if (error.code === "unexpected_response" && !error.retryable) return WRONG_ADDRESS;
+  return REMEDIES[error.code];
+}
+
 /** One text block and `_meta`; no `structuredContent`. Secrets are blotted out of every string. */
 export function errorResult(error: AudioError, redact: Redact): CallToolResult {
-  const remedy = error.remedy ?? REMEDIES[error.code];
+  const remedy = remedyFor(error);
   const ids = [
     error.taskId === undefined ? "" : ` (task_id ${error.taskId})`,
     error.retryAfterSeconds === undefined ? "" : ` Wait ${error.retryAfterSeconds} s first.`,

@@ -47,3 +47,11 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   wait_expired:
     "The task_id is kept. Call get_task with it later; if the task ends after all, its audio is saved at no further cost.",
 };
+
+/** A 400 of the service: it was sent, and only the service knows what is wrong with it. */
+export const REFUSED_BY_SERVICE =
+  "The service did not accept the request; nothing was charged. Change it as the service's words suggest, and tell the user if they do not.";
+
+/** An answer that no repeat will change, as a redirect: something else stands at the address. */
+export const WRONG_ADDRESS =
+  "Ask the user to check that AUDIO_BASE_URL is the service's own address. Then repeat the same call unchanged: it does not pay twice.";

@@ -5,8 +5,7 @@ import {
   type ReadResourceResult,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
-import { asAudioError } from "./error-result.ts";
-import { REMEDIES } from "./remedies.ts";
+import { asAudioError, remedyFor } from "./error-result.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
@@ -27,7 +26,7 @@ export async function readResource(uri: string, deps: ServerDeps): Promise<ReadR
     return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
   } catch (thrown) {
     const error = asAudioError(thrown, {}, []);
-    const text = `${error.code}: ${error.message} What to do: ${error.remedy ?? REMEDIES[error.code]}`;
+    const text = `${error.code}: ${error.message} What to do: ${remedyFor(error)}`;
     const code =
       error.code === "not_found" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
     throw new ProtocolError(code, deps.redact(text), { code: error.code, uri: deps.redact(uri) });

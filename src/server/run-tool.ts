@@ -78,6 +78,8 @@ export async function runTool(
   const onProgress = (message: string): void => send(deps.redact(message));
   try {
     refuseSecrets(args, deps.holdsSecret);
+    // Wrong settings first: whoever has none yet must not be sent after the arguments.
+    if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     return callResult(await tool.handle(args, deps.tools, { signal, onProgress }));
   } catch (thrown) {
     const error = asAudioError(thrown, args, Object.keys(tool.input.shape));

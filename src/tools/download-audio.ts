@@ -16,14 +16,14 @@ const DELIVERIES = ["path", "inline", "both"] as const;
 
 async function inlineAudio(
   generation: Generation,
-  taskIdentifier: string | null,
+  ids: { taskId: string | null; idempotencyKey: string | null },
   audio: SavedAudio,
 ): Promise<InlineAudio> {
   if (audio.sizeBytes > MOST_INLINE_BYTES) {
     throw new AudioError(
       "too_large_to_inline",
       `The audio is ${audio.sizeBytes} bytes; at most ${MOST_INLINE_BYTES} go into a result. It is saved as ${audio.path}.`,
-      { taskId: taskIdentifier ?? undefined },
+      { taskId: ids.taskId ?? undefined, idempotencyKey: ids.idempotencyKey ?? undefined },
     );
   }
   const bytes = await generation.bytesOf(audio, MOST_INLINE_BYTES);
@@ -53,6 +53,6 @@ export const downloadAudio = defineTool({
     );
     const result = renderTask(view);
     if ((args.deliver ?? "path") === "path" || view.audio === null) return result;
-    return { ...result, inline: await inlineAudio(generation, view.taskId, view.audio) };
+    return { ...result, inline: await inlineAudio(generation, view, view.audio) };
   },
 });

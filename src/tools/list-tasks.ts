@@ -26,6 +26,12 @@ const output = z.strictObject({
 function nextStep(task: ListedTask): string {
   if (task.isGone)
     return "The service no longer knows it; only another take would make it again, for credits.";
+  if (task.audioPath === null && task.unsoundPath !== null) {
+    return `Its bytes are not the format asked for; they are kept as ${task.unsoundPath}.`;
+  }
+  if (task.isOtherKey && task.audioPath === null) {
+    return "Asked for under another API key. With this key, repeating the call may make a new task and cost credits: ask the user first.";
+  }
   switch (task.status) {
     case "waiting":
       return "Never sent. Repeat the same generate_audio call to start it.";

@@ -80,7 +80,8 @@ function headline(view: TaskView): string {
       words === "" ? "; the service gave no reason" : `. The service says: ${quoteServiceText(words)}`;
     return `Task ${view.taskId} failed${reason}. ${cost(view)}`;
   }
-  return `Task ${view.taskId} is ${view.status}. ${cost(view)}`;
+  const status = view.status === "succeeded" ? "has succeeded" : `is ${view.status}`;
+  return `Task ${view.taskId} ${status}. ${cost(view)}`;
 }
 
 function audioOutput(view: TaskView): Record<string, unknown> | null {

@@ -13,6 +13,8 @@ export interface Annotations {
 
 /** What a handler may use, and no more. */
 export interface ToolDeps {
+  /** Throws `configuration_error` naming every fault of the settings; loads nothing. */
+  assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
   generation(): Promise<Generation>;
   readonly defaultVoice: VoiceId | null;

@@ -28,7 +28,7 @@ afterEach(async () => {
 });
 
 const PERMANENT = [
-  { status: 400, code: "invalid_request", remedy: /Correct the named argument/ },
+  { status: 400, code: "invalid_request", remedy: /as the service's words suggest/ },
   { status: 401, code: "invalid_api_key", remedy: /AUDIO_API_KEY/ },
   { status: 402, code: "insufficient_credits", remedy: /at least 150 credits/ },
   { status: 403, code: "purchase_required", remedy: /paid credit pack/ },

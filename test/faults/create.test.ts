@@ -184,7 +184,7 @@ describe("a service that cannot be reached", () => {
 
   it("is network_error when the window closes, retryable and with the key that a repeat uses", async () => {
     const bench = await openBench({ baseUrl: `http://127.0.0.1:${await freePort()}` });
-    const outcome = await bench.server.call("generate_audio", { prompt: "Nobody", wait_seconds: 0.2 });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Nobody", wait_seconds: 1.5 });
     expect(errorOf(outcome)).toMatchObject({ code: "network_error", retryable: true, task_id: null });
     expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
     expect(textOf(outcome)).toMatch(/cannot be reached \(ECONNREFUSED\)[\s\S]*Repeat the same call/);

@@ -174,7 +174,9 @@ describe("no file is left behind", () => {
     const outcome = await bench.server.call("generate_audio", { prompt: "Too large" });
     const [made] = bench.service.tasks.keys();
     expect(errorOf(outcome)).toMatchObject({ code: "too_large", task_id: made, retryable: false });
-    expect(textOf(outcome)).toMatch(/content (address|endpoint)/);
+    expect(textOf(outcome)).toMatch(
+      /GET http:\/\/127\.0\.0\.1:\d+\/api\/v1\/audio\/generations\/[^/]+\/content/,
+    );
     expect(await bench.workplace.outputNames()).toEqual([]);
     expect(bench.service.count("content")).toBe(1);
   });

@@ -158,7 +158,7 @@ describe("the key in the settings", () => {
 });
 
 it("an uncaught error that holds the key is one line without it, and the process ends with 1", async () => {
-  const boom = `setTimeout(() => { throw new Error("boom at ${API_KEY}", { cause: new Error("Bearer ${API_KEY}") }) }, 300)`;
+  const boom = `setTimeout(() => { throw new Error("boom at ${API_KEY}", { cause: new Error("Bearer ${API_KEY}") }) }, 1500)`;
   const bench = await openBench();
   const server = await bench.another(
     {},

@@ -132,7 +132,8 @@ describe("sweeping", () => {
     const path = newFolder();
     const outside = join(newFolder(), "outside");
     writeFileSync(outside, "");
-    const ours = (letter: string): string => `.audio-generation-${letter.repeat(24)}.part`;
+    const ours = (letter: string): string =>
+      `.audio-generation-${letter.repeat(16)}.1.${letter.repeat(12)}.part`;
     const names = [ours("a"), ours("b"), ".audio-generation-x.part", "story.mp3", `${ours("c")}.mp3`];
     for (const name of names) writeFileSync(join(path, name), "");
     symlinkSync(outside, join(path, ours("d")));

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { Service } from "../../src/api/service.ts";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
-import { createHolderId } from "../../src/ledger/holder.ts";
+import { createHolderId } from "../../src/holder.ts";
 import { openStore } from "../../src/ledger/open-store.ts";
 import { createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";

@@ -1,13 +1,14 @@
 /** An answer about an earlier attempt that arrives when a new one has begun. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/service.ts";
-import { nextAttempt } from "../../src/generation/create-task.ts";
+import { nextAttempt } from "../../src/generation/attempts.ts";
 import type { GenerationDeps } from "../../src/generation/deps.ts";
 import { newRecord, type Work } from "../../src/generation/find-record.ts";
+import { markGone } from "../../src/generation/gone.ts";
 import { Leases } from "../../src/generation/leases.ts";
 import { observe } from "../../src/generation/observe.ts";
 import { RecordBook } from "../../src/generation/record-book.ts";
-import { markGone, recordObservation } from "../../src/generation/watch-task.ts";
+import { recordObservation } from "../../src/generation/watch-task.ts";
 import { makeDeps, silentService } from "./bundle.ts";
 
 const WORK: Work = { input: '{"prompt":"Twice tried"}', take: 1, fileName: null };

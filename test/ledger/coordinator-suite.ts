@@ -473,6 +473,19 @@ export function coordinatorSuite(name: string, open: () => Promise<Bench>): void
         expect((await coordinator.admitRead(request)).admitted).toBe(true);
       });
 
+      it("tell how many count, and why there is none left", async () => {
+        const { accountId } = newDesk();
+        const request = { accountId, holder: "h", maxReads: 2, windowMs: MINUTE_MS };
+        expect(await coordinator.admitRead(request)).toMatchObject({ admitted: true, usedReads: 1 });
+        expect(await coordinator.admitRead(request)).toMatchObject({ admitted: true, usedReads: 2 });
+        expect(await coordinator.admitRead(request)).toMatchObject({ admitted: false, reason: "rate" });
+        // Who may take more is told of all of them.
+        const more = { ...request, maxReads: 4 };
+        expect(await coordinator.admitRead(more)).toMatchObject({ admitted: true, usedReads: 3 });
+        await coordinator.pause(accountId, "reads", 5_000);
+        expect(await coordinator.admitRead(more)).toMatchObject({ admitted: false, reason: "paused" });
+      });
+
       it("stay pending while their process lives", async () => {
         const { accountId } = newDesk();
         const holder = randomUUID();

@@ -1,7 +1,7 @@
 /** Owns the tests of several processes on one store, killed ones among them; the same for SQLite and Redis. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { createHolderId, isHolderGone } from "../../src/ledger/holder.ts";
+import { createHolderId, isHolderGone } from "../../src/holder.ts";
 import { openStore } from "../../src/ledger/open-store.ts";
 import { createLimits, type Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";

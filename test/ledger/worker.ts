@@ -3,7 +3,7 @@ import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
-import { createHolderId } from "../../src/ledger/holder.ts";
+import { createHolderId } from "../../src/holder.ts";
 import { openStore } from "../../src/ledger/open-store.ts";
 import { createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";

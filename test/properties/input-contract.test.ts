@@ -159,6 +159,7 @@ describe("what the contract accepts", () => {
   it("is what generate_audio takes, beside its own three arguments", async () => {
     const reached = new Error("the arguments were taken");
     const deps = {
+      assertConfigured: () => undefined,
       generation: () => Promise.reject(reached),
       defaultVoice: null,
       defaultWaitSeconds: 1,

@@ -53,8 +53,6 @@ const REFUSED = [
   "https://metadata.google.internal/",
   "https://intranet/",
   "https://nas.home.arpa/",
-  "https://x.onion/",
-  "https://x.test/",
   "https://256.1.1.1/",
   "https://",
   "https://?x",

@@ -11,11 +11,11 @@ export const ADMIT_READ = redisScript(
 local slots_key, alive_key, pauses_key = unpack(KEYS)
 local slot_id, holder, most, window_ms, field = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 local paused = pause_left(pauses_key, field)
-if paused > 0 then return text(paused) end
+if paused > 0 then return { 'paused', text(paused) } end
 local times = seen_times(slots_key, alive_key, window_ms, 0)
-if times[most] then return text(times[most] + window_ms - now) end
+if times[most] then return { 'rate', text(times[most] + window_ms - now) } end
 redis.call('HSET', slots_key, slot_id, cjson.encode({ holder = holder, pending = true, seen = text(now) }))
-return 'admitted'
+return { 'admitted', text(#times + 1) }
 `,
 );
 

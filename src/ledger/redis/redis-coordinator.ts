@@ -36,7 +36,7 @@ const createAnswer = z.union([
   z.tuple([z.literal("admitted")]),
   z.tuple([z.enum(["budget", "paused", "rate", "in_flight"]), z.coerce.number()]),
 ]);
-const readAnswer = z.union([z.literal("admitted"), z.coerce.number()]);
+const readAnswer = z.tuple([z.enum(["admitted", "paused", "rate"]), z.coerce.number()]);
 
 const attemptField = (recordId: string, attempt: number): string => `${attempt} ${recordId}`;
 const pauseField = (accountId: AccountId, limitClass: LimitClass): string => `${limitClass} ${accountId}`;
@@ -163,7 +163,7 @@ export class RedisCoordinator implements Coordinator {
   async admitRead(request: ReadRequest): Promise<ReadAdmission> {
     const { accountId, holder, maxReads, windowMs } = request;
     const slotId = newSlotId(accountId);
-    const answer = readAnswer.parse(
+    const [answer, number] = readAnswer.parse(
       await this.#scripts.run(
         ADMIT_READ,
         [readSlotsKey(accountId), ALIVE_KEY, PAUSES_KEY],
@@ -174,7 +174,9 @@ export class RedisCoordinator implements Coordinator {
         pauseField(accountId, "reads"),
       ),
     );
-    return answer === "admitted" ? { admitted: true, slotId } : { admitted: false, waitMs: answer };
+    return answer === "admitted"
+      ? { admitted: true, slotId, usedReads: number }
+      : { admitted: false, reason: answer, waitMs: number };
   }
 
   async settleRead(slotId: string): Promise<void> {

@@ -61,7 +61,7 @@ export function admitRead(session: Session, nowMs: number, request: ReadRequest)
   );
   session.run("DELETE FROM read_slots WHERE account_id = ? AND seen_at_ms <= ?", accountId, nowMs - windowMs);
   const pausedMs = pauseLeftMs(session, nowMs, accountId, "reads");
-  if (pausedMs > 0) return { admitted: false, waitMs: pausedMs };
+  if (pausedMs > 0) return { admitted: false, reason: "paused", waitMs: pausedMs };
   const seen = seenRow
     .array()
     .parse(
@@ -73,7 +73,8 @@ export function admitRead(session: Session, nowMs: number, request: ReadRequest)
     );
   const oldestThatCounts = seen[maxReads - 1];
   if (oldestThatCounts !== undefined) {
-    return { admitted: false, waitMs: oldestThatCounts.seen_at_ms + windowMs - nowMs };
+    const waitMs = oldestThatCounts.seen_at_ms + windowMs - nowMs;
+    return { admitted: false, reason: "rate", waitMs };
   }
   const slotId = randomUUID();
   session.run(
@@ -83,7 +84,7 @@ export function admitRead(session: Session, nowMs: number, request: ReadRequest)
     holder,
     nowMs,
   );
-  return { admitted: true, slotId };
+  return { admitted: true, slotId, usedReads: seen.length + 1 };
 }
 
 export function settleRead(session: Session, nowMs: number, slotId: string): void {

@@ -76,7 +76,8 @@ export async function compareDisk(
     const isAudio = path.startsWith(join(workplace.outputDir, "/"));
     if (isAudio && expected.has(path)) continue;
     // What a killed process had begun; swept when it is two hours old.
-    if (isAudio && wasKilled && /\/\.audio-generation-[0-9a-f]{24}\.part$/.test(path)) continue;
+    if (isAudio && wasKilled && /\/\.audio-generation-[0-9a-f]{16}\.\d+\.[0-9a-f]{12}\.part$/.test(path))
+      continue;
     if (!path.startsWith(join(workplace.stateDir, "/"))) wrong.push(`nobody asked for the file ${path}`);
   }
   const outside = (await readdir(workplace.root)).filter((name) => name !== "out" && name !== "state");

@@ -1,8 +1,7 @@
-/** Owns the name of this process among all that share a store, and telling whether another one is dead. */
+/** Owns the name of this process among all that share a store or a folder, and telling whether another one is dead. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
-import type { HolderId } from "./coordinator.ts";
 
 /** What tells this machine, and the process numbers seen on it, from every other: a container is another. */
 function placeMarks(): string[] {
@@ -30,12 +29,12 @@ function thisPlace(): string {
 }
 
 /** A new holder: machine and boot, process number, and something random, for numbers are used again. */
-export function createHolderId(): HolderId {
+export function createHolderId(): string {
   return `${thisPlace()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
 /** True only where the holder ran on this very machine, in this boot, and its process certainly is no more. */
-export function isHolderGone(holder: HolderId): boolean {
+export function isHolderGone(holder: string): boolean {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(holder);
   if (match === null || match[1] !== thisPlace()) return false;
   try {

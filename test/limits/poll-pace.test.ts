@@ -1,0 +1,137 @@
+/** Owns the tests of polling that does not starve itself: pace and reserve, with time by hand. */
+import { expect, it, onTestFinished } from "vitest";
+import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
+import { createLimits, type Limits } from "../../src/limits/limits.ts";
+import { createLog } from "../../src/log.ts";
+import { HandClock, quiet } from "../support/hand-clock.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+const never = new AbortController().signal;
+const WINDOW_MS = 60_020;
+
+interface Room {
+  readonly clock: HandClock;
+  readonly limits: Limits;
+  another(): Limits;
+}
+
+function newRoom(): Room {
+  const clock = new HandClock();
+  const log = createLog("silent", (text) => text);
+  const store = openSqliteStore({ stateDir: scratchFolder(), log, clock });
+  const all: Limits[] = [];
+  const another = (): Limits => {
+    const limits = createLimits({
+      coordinator: store.coordinator,
+      clock,
+      log,
+      accountId: "account",
+      origin: "https://service.example",
+      holder: `process ${all.length}`,
+      timeScale: 1,
+      creditBudget: null,
+    });
+    all.push(limits);
+    return limits;
+  };
+  const limits = another();
+  onTestFinished(async () => {
+    for (const each of all) await each.close();
+    await store.close();
+  });
+  return { clock, limits, another };
+}
+
+/** Polls for ever, `intervalMs` apart; notes when each ran, and each wait that was told. */
+function poll(room: Room, limits: Limits, intervalMs: number): { atMs: number[]; waits: string[] } {
+  const seen = { atMs: [] as number[], waits: [] as string[] };
+  const one = async (): Promise<void> => {
+    seen.atMs.push(room.clock.steadyMs());
+  };
+  const run = async (): Promise<void> => {
+    for (;;) {
+      await limits.read(never, one, { isPoll: true, onWaiting: (reason) => seen.waits.push(reason) });
+      await room.clock.sleep(intervalMs);
+    }
+  };
+  run().catch(() => {});
+  return seen;
+}
+
+function longestGap(atMs: readonly number[], untilMs: number): number {
+  return Math.max(...atMs.map((at, index) => (atMs[index + 1] ?? untilMs) - at));
+}
+
+/** The most reads in any window. */
+function mostInWindow(atMs: readonly number[]): number {
+  const sorted = atMs.toSorted((a, b) => a - b);
+  return Math.max(...sorted.map((at) => sorted.filter((one) => one >= at && one < at + 60_000).length));
+}
+
+it("polls every 0.1 s are slowed down before the reads are used up, and never stop", async () => {
+  const room = newRoom();
+  const beganMs = room.clock.steadyMs();
+  const { atMs, waits } = poll(room, room.limits, 100);
+  await room.clock.advance(3 * WINDOW_MS);
+  expect(atMs.filter((at) => at < beganMs + 4000).length).toBeGreaterThanOrEqual(30);
+  expect(longestGap(atMs, beganMs + 3 * WINDOW_MS)).toBeLessThan(8000);
+  expect(mostInWindow(atMs)).toBeLessThanOrEqual(52);
+  expect(waits).toEqual([]);
+});
+
+it("two tasks polled at once share the pace fairly", async () => {
+  const room = newRoom();
+  const beganMs = room.clock.steadyMs();
+  const tasks = [poll(room, room.limits, 100), poll(room, room.limits, 100)];
+  await room.clock.advance(2 * WINDOW_MS);
+  for (const { atMs } of tasks) {
+    expect(longestGap(atMs, beganMs + 2 * WINDOW_MS)).toBeLessThan(16_000);
+  }
+  expect(mostInWindow(tasks.flatMap(({ atMs }) => atMs))).toBeLessThanOrEqual(52);
+});
+
+it("two tasks at the usual 5 s are not slowed down", async () => {
+  const room = newRoom();
+  const tasks = [poll(room, room.limits, 5000), poll(room, room.limits, 5000)];
+  await room.clock.advance(2 * WINDOW_MS);
+  for (const { atMs } of tasks) {
+    expect(atMs.slice(1).every((at, index) => at - (atMs[index] ?? 0) === 5000)).toBe(true);
+  }
+});
+
+it("polls of several processes leave eight reads to others, which are answered at once", async () => {
+  const room = newRoom();
+  const processes = [room.limits, room.another(), room.another(), room.another()];
+  const polls = processes.map((limits) => poll(room, limits, 100));
+  await room.clock.advance(30_000);
+  expect(mostInWindow(polls.flatMap(({ atMs }) => atMs))).toBeLessThanOrEqual(52);
+  let read = 0;
+  const explicit = async (): Promise<void> => {
+    read += 1;
+  };
+  for (let count = 0; count < 8; count += 1) void room.limits.read(never, explicit).catch(() => {});
+  await quiet();
+  await quiet();
+  expect(read).toBe(8);
+});
+
+it("who waits is told why: the reads of the minute, or a pause", async () => {
+  const { clock, limits } = newRoom();
+  const waits: Array<[string, number]> = [];
+  const ask = (): void => {
+    const onWaiting = (reason: string, waitMs: number): void => {
+      waits.push([reason, waitMs]);
+    };
+    void limits.read(never, async () => {}, { onWaiting }).catch(() => {});
+  };
+  for (let count = 0; count < 61; count += 1) ask();
+  await quiet();
+  await quiet();
+  expect(waits).toEqual([["rate", WINDOW_MS]]);
+  await clock.advance(WINDOW_MS + 1);
+  waits.length = 0;
+  await limits.pause("reads", 30);
+  ask();
+  await quiet();
+  expect(waits).toEqual([["paused", 30_000]]);
+});
