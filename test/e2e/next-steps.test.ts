@@ -1,0 +1,148 @@
+/** What people are told to do next has to be true: after a cancel, a changed key, a lost file, a forgotten task. */
+import { rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const OTHER_KEY = "sk-other-0123456789abcdef";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterEach(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+const rows = z.object({
+  tasks: z.array(z.object({ status: z.string(), audio_path: z.string().nullable(), next_step: z.string() })),
+});
+
+async function firstRow(from: Driver) {
+  const { tasks } = rows.parse((await from.call("list_tasks", {})).structuredContent);
+  return tasks[0];
+}
+
+describe("a cancelled call", () => {
+  it.each([
+    [503, "api_unavailable"],
+    [429, "rate_limit"],
+  ])("that the service had put off with %d makes no task afterwards", async (status, code) => {
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, status, code);
+      return true;
+    };
+    const cancelling = new AbortController();
+    const call = driver.call("generate_audio", { prompt: "Never mind" }, { signal: cancelling.signal });
+    await expect.poll(() => service.count("create")).toBeGreaterThan(0);
+    cancelling.abort();
+    await expect(call).rejects.toThrow();
+    await sleep(100);
+    const before = service.count("create");
+    service.intercept = undefined;
+    // Longer than the pause and than the longest backoff at this scale.
+    await sleep(1200);
+    expect(service.count("create")).toBe(before);
+    expect(service.tasks.size).toBe(0);
+  });
+});
+
+describe("list_tasks", () => {
+  it("does not call audio saved whose file is gone", async () => {
+    const made = taskOf(await driver.call("generate_audio", { prompt: "Here and gone" }));
+    expect(await firstRow(driver)).toMatchObject({ audio_path: made.audio?.path });
+    await rm(made.audio?.path ?? "");
+    const row = await firstRow(driver);
+    expect(row).toMatchObject({ status: "succeeded", audio_path: null });
+    expect(row?.next_step).toContain(`download_audio with task_id ${made.task_id}`);
+  });
+
+  it("warns that repeating another key's request may cost credits", async () => {
+    service.intercept = ({ kind }, response) => {
+      if (kind === "create") response.destroy();
+      return kind === "create";
+    };
+    await driver.call("generate_audio", { prompt: "Whose is it", wait_seconds: 1 });
+    await driver.close();
+    driver = await drive(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
+    const row = await firstRow(driver);
+    expect(row?.status).toBe("unresolved");
+    expect(row?.next_step).toMatch(/another API key.*may .*cost credits/);
+  });
+});
+
+describe("a 404", () => {
+  it("to a query of our own task says at once that repeating will not pay again", async () => {
+    service.processingMs = 60_000;
+    service.intercept = ({ kind }, response) => {
+      if (kind === "query") service.refuse(response, 404, "not_found");
+      return kind === "query";
+    };
+    const outcome = await driver.call("generate_audio", { prompt: "Forgotten at once" });
+    expect(errorOf(outcome)).toMatchObject({ code: "not_found", http_status: 404 });
+    expect(textOf(outcome)).toMatch(/will not pay again.*next take/);
+  });
+
+  it("to a create points at the address", async () => {
+    service.intercept = (_exchange, response) => {
+      service.refuse(response, 404, "not_found");
+      return true;
+    };
+    const outcome = await driver.call("generate_audio", { prompt: "Nobody here" });
+    expect(errorOf(outcome)).toMatchObject({ code: "not_found", task_id: null });
+    expect(textOf(outcome)).toMatch(/AUDIO_BASE_URL/);
+  });
+});
+
+describe("a later attempt that the service refuses", () => {
+  it("keeps its place in the ledger: the next call goes on from there", async () => {
+    service.processingMs = 100;
+    service.intercept = ({ kind, ordinal }, response) => {
+      if (kind === "query" && ordinal === 1)
+        for (const task of service.tasks.values()) task.status = "failed";
+      if (kind === "create" && ordinal === 2) service.refuse(response, 402, "insufficient_credits");
+      return kind === "create" && ordinal === 2;
+    };
+    const call = { prompt: "Second attempt" };
+    expect(errorOf(await driver.call("generate_audio", call)).code).toBe("task_failed");
+    expect(errorOf(await driver.call("generate_audio", call)).code).toBe("insufficient_credits");
+    expect((await firstRow(driver))?.status).toBe("waiting");
+    expect(taskOf(await driver.call("generate_audio", call)).status).toBe("succeeded");
+    const keys = service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
+    expect(keys).toHaveLength(3);
+    expect(keys[1]).toBe(keys[2]);
+    expect(keys[0]).not.toBe(keys[1]);
+  });
+});
+
+describe("a server without settings", () => {
+  it("asks for them whatever the arguments are", async () => {
+    const bare = await drive(workplace.env(null));
+    for (const name of ["generate_audio", "get_task", "download_audio", "list_tasks"]) {
+      const outcome = await bare.call(name, { nonsense: true });
+      expect(errorOf(outcome).code).toBe("configuration_error");
+      expect(textOf(outcome)).toMatch(/AUDIO_BASE_URL is not set.*AUDIO_API_KEY is not set/);
+    }
+    expect((await bare.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+    await bare.close();
+  });
+});
