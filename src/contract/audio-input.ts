@@ -25,7 +25,8 @@ function promptFault(prompt: string): string | null {
   if (length > PROMPT_MAX_CODE_POINTS) {
     return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); split the text into several calls`;
   }
-  if (prompt.trim() === "") return "must contain more than white space";
+  // All of Unicode's white space; `trim` leaves out U+0085.
+  if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
   if (!prompt.isWellFormed()) return "must be well-formed Unicode (it holds half of a surrogate pair)";
   return null;
 }

@@ -68,7 +68,9 @@ export function publicUrlFault(text: string): string | null {
   }
   if (!URL.canParse(text)) return "must be a valid URL";
   const url = new URL(text);
-  if (url.username !== "" || url.password !== "") return "must not contain credentials";
+  // `https://@host/` has credentials too, only empty ones, which `URL` does not tell.
+  const authority = text.slice("https://".length).split(/[/?#]/)[0] ?? "";
+  if (authority.includes("@")) return "must not contain credentials";
   if (isInternalHost(url.hostname)) {
     return "must be on the public internet (not a local, private or reserved host)";
   }
