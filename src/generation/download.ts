@@ -15,7 +15,7 @@ import { findSaved, unsoundError, wantedName } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import type { Call } from "./wait-for-job.ts";
 import { queryOnce } from "./watch-task.ts";
-import { unansweredInTime, withinWindow } from "./within-window.ts";
+import { type OnWaiting, unansweredInTime, withinWindow } from "./within-window.ts";
 
 /**
  * The task's audio, saved here under the wanted name.
@@ -38,11 +38,11 @@ export async function download(
     const named = await underName(deps, jobs, known, saved, request.fileName);
     return viewOf(known, { replayed: true, ...named });
   }
-  const inTime = { signal: call.signal, windowMs: deps.timing.transferWaitMs };
-  const record = await withinWindow(inTime, deps.clock, (signal) =>
+  const inTime = { ...call, windowMs: deps.timing.transferWaitMs };
+  const record = await withinWindow(inTime, deps.clock, (signal, onWaiting) =>
     known === null
-      ? recordForeignTask(deps, jobs, request.taskId, signal)
-      : refreshed(deps, jobs, known, signal),
+      ? recordForeignTask(deps, jobs, request.taskId, signal, onWaiting)
+      : refreshed(deps, jobs, known, signal, onWaiting),
   );
   if (record === null) throw unansweredInTime({ taskId: request.taskId });
   if (record.status === "failed") throw taskFailed(record);
@@ -67,8 +67,9 @@ async function recordForeignTask(
   jobs: Jobs,
   taskId: string,
   signal: AbortSignal,
+  onWaiting: OnWaiting,
 ): Promise<TaskRecord> {
-  const task = await queryOnce(deps, taskId, signal);
+  const task = await queryOnce(deps, taskId, signal, { onWaiting });
   if (task.status === "queued" || task.status === "processing") throw notReady(task);
   const nowMs = deps.clock.wallMs();
   const id = foreignRecordId(deps.origin, taskId);

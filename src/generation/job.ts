@@ -1,7 +1,7 @@
 /** Owns the state of one running job and who listens to it; knows not how a task is made, watched or saved. */
 import type { AudioError } from "../errors.ts";
 import type { SavedFile, TaskRecord } from "../ledger/record.ts";
-import type { WaitReason } from "../limits/limits.ts";
+import type { ReadWaitReason, WaitReason } from "../limits/limits.ts";
 
 /** Why the service has not been asked yet, and about how much longer. */
 export interface Hold {
@@ -28,6 +28,8 @@ export class Job {
   /** When the send that is under way began; `null` while there is none. */
   sentAtSteadyMs: number | null = null;
   lastError: AudioError | null = null;
+  /** Why the service may not be asked about the task now, and until when on the steady clock; `null` while it may. */
+  readHold: { readonly reason: ReadWaitReason; readonly untilMs: number } | null = null;
   readonly end: Promise<JobEnd>;
   readonly #abort = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();

@@ -9,13 +9,15 @@ import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfTask } from "./find-record.ts";
 import { finishTask } from "./finish-task.ts";
 import { goneError, markGone } from "./gone.ts";
+import type { Job } from "./job.ts";
 import { describeTrouble } from "./job-messages.ts";
 import type { Jobs } from "./jobs.ts";
+import { heldBack, isHeldBack, staleNote } from "./read-wait.ts";
 import { findSaved, unsoundError } from "./saved-files.ts";
 import { type TaskView, viewOf } from "./task-view.ts";
 import type { Call } from "./wait-for-job.ts";
 import { queryOnce, recordObservation } from "./watch-task.ts";
-import { unansweredInTime, withinWindow } from "./within-window.ts";
+import { type OnWaiting, unansweredInTime, withinWindow } from "./within-window.ts";
 
 export function checkTaskId(taskId: string): void {
   if (isTaskId(taskId)) return;
@@ -32,15 +34,17 @@ export async function refreshed(
   jobs: Jobs,
   record: TaskRecord,
   signal: AbortSignal,
+  onWaiting: OnWaiting,
 ): Promise<TaskRecord> {
   if (record.isGone) throw goneError(record);
   if (record.taskId === null || record.finishedAtMs !== null) return record;
   const running = jobs.running(record.recordId);
   const sincePollMs = record.polledAtMs === null ? Infinity : deps.clock.wallMs() - record.polledAtMs;
   if (sincePollMs >= 0 && sincePollMs < deps.timing.pollIntervalMs) return record;
-  if (running !== undefined && running.lastError === null) return running.record;
+  const isAsking = running?.lastError === null && running.readHold === null;
+  if (running !== undefined && isAsking) return running.record;
   try {
-    const task = await queryOnce(deps, record.taskId, signal);
+    const task = await queryOnce(deps, record.taskId, signal, { onWaiting });
     return await recordObservation(deps, jobs.book, record, task);
   } catch (error) {
     if (error instanceof AudioError && error.code === "not_found") {
@@ -50,21 +54,26 @@ export async function refreshed(
   }
 }
 
-/** As {@link refreshed}; where the service does not answer in time, or not yet to a call that waits, what the ledger knows. */
+/**
+ * As {@link refreshed}; where the service does not answer in time, or not yet to a call that waits, what the ledger
+ * knows. Where it may not even be asked within the call, `held` says so.
+ */
 async function refreshedInTime(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
   call: Call,
-): Promise<TaskRecord> {
+): Promise<{ current: TaskRecord; held: AudioError | null }> {
   try {
-    return (
-      (await withinWindow(call, deps.clock, (signal) => refreshed(deps, jobs, record, signal))) ?? record
+    const seen = await withinWindow(call, deps.clock, (signal, onWaiting) =>
+      refreshed(deps, jobs, record, signal, onWaiting),
     );
+    return { current: seen ?? record, held: null };
   } catch (error) {
+    if (isHeldBack(error)) return { current: record, held: error };
     const mayPass = error instanceof AudioError && error.retryable && call.windowMs > 0;
     if (!mayPass || call.signal.aborted) throw error;
-    return record;
+    return { current: record, held: null };
   }
 }
 
@@ -85,11 +94,11 @@ export async function getTask(
   if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
   if (saved !== null) throw unsoundError(record, saved);
   const startedAtMs = deps.clock.steadyMs();
-  const current = await refreshedInTime(deps, jobs, record, call);
+  const { current, held } = await refreshedInTime(deps, jobs, record, call);
   if (current.status === "failed") return viewOf(current, { replayed: true });
-  if (call.windowMs === 0) {
+  if (call.windowMs === 0 || held !== null) {
     jobs.start(current, "finish");
-    return viewOf(current, { replayed: true });
+    return viewOf(current, { replayed: true, notes: held === null ? [] : [staleNote(held)] });
   }
   const windowMs = Math.max(1, call.windowMs - (deps.clock.steadyMs() - startedAtMs));
   const { job, end } = await finishTask(deps, jobs, current, { ...call, windowMs });
@@ -98,8 +107,13 @@ export async function getTask(
   return viewOf(end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record, {
     replayed: true,
     file,
-    notes: file === null ? describeTrouble(job) : [],
+    notes: file === null ? [...describeTrouble(job), ...holdNotes(deps, job)] : [],
   });
+}
+
+function holdNotes(deps: GenerationDeps, { readHold }: Job): string[] {
+  if (readHold === null) return [];
+  return [staleNote(heldBack(readHold.reason, readHold.untilMs - deps.clock.steadyMs()))];
 }
 
 /** A task that this ledger did not make: polled for this call alone, and not saved. */
@@ -108,14 +122,21 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: Call):
   let task: ObservedTask | null = null;
   for (let failures = 0; ; ) {
     let isAnswered = false;
+    const isPoll: boolean = task !== null;
     try {
       const leftMs = call.windowMs > 0 ? Math.max(1, endsAtMs - deps.clock.steadyMs()) : 0;
-      const inTime = { signal: call.signal, windowMs: leftMs };
-      const seen = await withinWindow(inTime, deps.clock, (signal) => queryOnce(deps, taskId, signal));
+      const inTime = { ...call, windowMs: leftMs };
+      const seen: ObservedTask | null = await withinWindow(inTime, deps.clock, (signal, onWaiting) =>
+        queryOnce(deps, taskId, signal, { isPoll, onWaiting }),
+      );
       isAnswered = seen !== null;
       task = seen ?? task;
       if (task === null) throw unansweredInTime({ taskId });
     } catch (error) {
+      if (isHeldBack(error)) {
+        if (task === null) throw error;
+        return viewOfForeign(task, [staleNote(error)]);
+      }
       failures += 1;
       const isFinal =
         !(error instanceof AudioError) || decideRead(error, failures, deps.random).kind === "stop";
@@ -123,13 +144,13 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: Call):
     }
     const leftMs = endsAtMs - deps.clock.steadyMs();
     const hasEnded = task?.status === "succeeded" || task?.status === "failed";
-    if (task !== null && (hasEnded || leftMs <= 0)) return viewOfForeign(task);
+    if (task !== null && (hasEnded || leftMs <= 0)) return viewOfForeign(task, []);
     call.onProgress(`Task ${taskId} is ${isAnswered ? task?.status : "not answering"}`);
     await deps.clock.sleep(Math.max(1, Math.min(leftMs, deps.timing.pollIntervalMs)), call.signal);
   }
 }
 
-function viewOfForeign(task: ObservedTask): TaskView {
+function viewOfForeign(task: ObservedTask, notes: readonly string[]): TaskView {
   return {
     taskId: task.taskId,
     status: task.status,
@@ -141,6 +162,6 @@ function viewOfForeign(task: ObservedTask): TaskView {
     audio: null,
     error: task.error,
     hold: null,
-    notes: [],
+    notes,
   };
 }

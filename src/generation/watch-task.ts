@@ -85,13 +85,18 @@ export async function watchTask(job: Job, deps: GenerationDeps, book: RecordBook
     try {
       const task = await queryOnce(deps, taskId, job.signal, {
         isPoll: true,
-        onWaiting: (reason, waitMs) => job.announce(describeReadWait(reason, waitMs)),
+        onWaiting: (reason, waitMs) => {
+          job.readHold = { reason, untilMs: clock.steadyMs() + waitMs };
+          job.announce(describeReadWait(reason, waitMs));
+        },
       });
+      job.readHold = null;
       failures = 0;
       job.lastError = null;
       job.record = await recordObservation(deps, book, job.record, task);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+      job.readHold = null;
       failures += 1;
       await survive(job, deps, book, error, failures);
     }

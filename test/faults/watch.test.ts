@@ -132,7 +132,8 @@ describe("a call has its answer within its window", () => {
 
   it("although the service asked for a pause of ten minutes", async () => {
     // Not scaled, so that the pause is far longer than the test.
-    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "1", AUDIO_WAIT_SECONDS: "1" } });
+    const env = { AUDIO_TIME_SCALE: "1", AUDIO_WAIT_SECONDS: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.2" };
+    const bench = await openBench({ env });
     bench.misbehave((exchange, response) => {
       if (exchange.kind === "create") return false;
       return answerText(response, 429, "{}", { "retry-after": "600" });
@@ -140,12 +141,35 @@ describe("a call has its answer within its window", () => {
     const call = { prompt: "Pause", wait_seconds: 1 };
     const handle = taskOf(await bench.server.call("generate_audio", call));
     expect(handle.task_id).not.toBeNull();
-    const known = taskOf(await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0.5 }));
-    expect(known.task_id).toBe(handle.task_id);
-    const stranger = errorOf(await bench.server.call("get_task", { task_id: "foreign", wait_seconds: 0.5 }));
-    expect(stranger).toMatchObject({ code: "timeout", retryable: true, task_id: "foreign" });
-    const early = errorOf(await bench.server.call("download_audio", { task_id: "foreign" }));
-    expect(early).toMatchObject({ code: "timeout", retryable: true, task_id: "foreign" });
+    const begun = performance.now();
+    for (const wait_seconds of [0, 0.5, 30]) {
+      const outcome = await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds });
+      expect(taskOf(outcome).task_id).toBe(handle.task_id);
+      expect(textOf(outcome)).toMatch(/cannot be asked for about (59\d|600) s: it asked for a pause/);
+    }
+    const held = { code: "rate_limit", http_status: null, retryable: true, task_id: "foreign" };
+    for (const wait_seconds of [0, 0.5, 30]) {
+      const stranger = errorOf(await bench.server.call("get_task", { task_id: "foreign", wait_seconds }));
+      expect(stranger).toMatchObject(held);
+      expect(stranger.retry_after_seconds).toBeGreaterThan(570);
+      expect(stranger.retry_after_seconds).toBeLessThanOrEqual(600);
+    }
+    expect(errorOf(await bench.server.call("download_audio", { task_id: "foreign" }))).toMatchObject(held);
+    expect(performance.now() - begun).toBeLessThan(5000);
+  });
+
+  it("although the reads of the minute are used up: it says when to come back", async () => {
+    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "1" } });
+    for (let count = 0; count < 60; count += 1) {
+      const unknown = errorOf(await bench.server.call("get_task", { task_id: `foreign-${count}` }));
+      expect(unknown.code).toBe("not_found");
+    }
+    const begun = performance.now();
+    const refused = errorOf(await bench.server.call("get_task", { task_id: "foreign" }));
+    expect(refused).toMatchObject({ code: "rate_limit", retryable: true, task_id: "foreign" });
+    expect(refused.retry_after_seconds).toBeGreaterThan(20);
+    expect(performance.now() - begun).toBeLessThan(3000);
+    expect(bench.service.count("query")).toBe(60);
   });
 
   it("although the connection breaks at each query: a get_task that waits goes on", async () => {
