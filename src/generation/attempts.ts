@@ -1,6 +1,21 @@
-/** Owns what becomes of a record when its attempt has failed and another is made; sends nothing. */
+/** Owns how an attempt begins in a record, the first and those after a failed one; sends nothing. */
 import type { TaskRecord } from "../ledger/record.ts";
 import { idempotencyKey } from "./identity.ts";
+
+/** What a record says of its attempt before anything was sent. */
+export const NO_TASK_YET = {
+  status: "waiting",
+  taskId: null,
+  isGone: false,
+  billing: null,
+  audioSeconds: null,
+  output: null,
+  taskError: null,
+  sentAtMs: null,
+  acceptedAtMs: null,
+  finishedAtMs: null,
+  polledAtMs: null,
+} as const satisfies Partial<TaskRecord>;
 
 /**
  * The record's next attempt: its task failed in an earlier call and was refunded, so asking again tries again.
@@ -14,16 +29,6 @@ export function nextAttempt(record: TaskRecord, failed: number = record.attempt)
     ...record,
     attempt,
     idempotencyKey: idempotencyKey(record.input, record.take, attempt),
-    status: "waiting",
-    taskId: null,
-    isGone: false,
-    billing: null,
-    audioSeconds: null,
-    output: null,
-    taskError: null,
-    sentAtMs: null,
-    acceptedAtMs: null,
-    finishedAtMs: null,
-    polledAtMs: null,
+    ...NO_TASK_YET,
   };
 }

@@ -3,6 +3,7 @@ import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
 import { precheckFileName } from "../files/save-audio.ts";
 import type { TaskRecord } from "../ledger/record.ts";
+import { NO_TASK_YET } from "./attempts.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { findRecordOfTask } from "./find-record.ts";
 import { finishTask } from "./finish-task.ts";
@@ -83,20 +84,10 @@ async function recordForeignTask(
     take: null,
     attempt: 1,
     idempotencyKey: null,
-    status: "processing",
-    taskId: null,
-    isGone: false,
-    billing: null,
-    audioSeconds: null,
-    output: null,
-    taskError: null,
+    ...NO_TASK_YET,
     fileName: null,
     files: [],
     createdAtMs: nowMs,
-    sentAtMs: null,
-    acceptedAtMs: null,
-    finishedAtMs: null,
-    polledAtMs: null,
   };
   const record = observe(empty, task, nowMs);
   return record.status === "failed" ? record : await jobs.book.add(record);

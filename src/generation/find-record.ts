@@ -1,6 +1,7 @@
 /** Owns finding the record that a request or a task id belongs to, also across a change of API key; starts no job. */
 import { AudioError } from "../errors.ts";
 import type { TaskRecord } from "../ledger/record.ts";
+import { NO_TASK_YET } from "./attempts.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { idempotencyKey, recordId, workId } from "./identity.ts";
 import type { Jobs } from "./jobs.ts";
@@ -34,20 +35,10 @@ export function newRecord(deps: GenerationDeps, work: Work): TaskRecord {
     take: work.take,
     attempt: 1,
     idempotencyKey: idempotencyKey(work.input, work.take, 1),
-    status: "waiting",
-    taskId: null,
-    isGone: false,
-    billing: null,
-    audioSeconds: null,
-    output: null,
-    taskError: null,
+    ...NO_TASK_YET,
     fileName: work.fileName,
     files: [],
     createdAtMs: deps.clock.wallMs(),
-    sentAtMs: null,
-    acceptedAtMs: null,
-    finishedAtMs: null,
-    polledAtMs: null,
   };
 }
 
