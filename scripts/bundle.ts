@@ -1,14 +1,12 @@
 /** Packs the `.mcpb` for Claude Desktop into `bundle/`, with its SHA-256 and the registry entry that names it beside it. */
 import { execFileSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { BUNDLE_PARTS, isBundled, sha256, withSum } from "./bundle-contents.ts";
 import { cachedTool } from "./cached-packages.ts";
 import { bundleName } from "./publication.ts";
 import { filesOutOfStep, ROOT, readJson } from "./publication-files.ts";
-
-const serverSchema = z.looseObject({ packages: z.array(z.looseObject({ registryType: z.string() })) });
 
 const behind = filesOutOfStep();
 if (behind.length > 0) throw new Error(`${behind.join(", ")} is out of step: npm run publisher`);
@@ -20,10 +18,8 @@ const target = join(folder, bundleName(manifest));
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder);
-for (const part of ["manifest.json", "LICENSE", "assets/icon.png", "dist"]) {
-  // Types are for programmers, who get them from npm.
-  const filter = (path: string): boolean => !path.endsWith(".d.ts");
-  cpSync(join(ROOT, part), join(stage, part), { recursive: true, filter });
+for (const part of BUNDLE_PARTS) {
+  cpSync(join(ROOT, part), join(stage, part), { recursive: true, filter: isBundled });
 }
 const mcpb = cachedTool("mcpb");
 try {
@@ -33,11 +29,8 @@ try {
   rmSync(stage, { recursive: true, force: true });
 }
 // Unsigned: signatures made by the tool do not verify and have kept bundles from installing. The sum stands in.
-const sum = createHash("sha256").update(readFileSync(target)).digest("hex");
+const sum = sha256(readFileSync(target));
 writeFileSync(`${target}.sha256`, `${sum}  ${basename(target)}\n`);
-const server = serverSchema.parse(readJson("server.json"));
-const packages = server.packages.map((entry) =>
-  entry.registryType === "mcpb" ? { ...entry, fileSha256: sum } : entry,
-);
-writeFileSync(join(folder, "server.json"), `${JSON.stringify({ ...server, packages }, null, 2)}\n`);
+const entry = withSum(readJson("server.json"), sum);
+writeFileSync(join(folder, "server.json"), `${JSON.stringify(entry, null, 2)}\n`);
 console.log(`\n${target}\n${statSync(target).size} bytes, SHA-256 ${sum}`);

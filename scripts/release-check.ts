@@ -1,24 +1,14 @@
-/** Says whether this can be published: a decided publisher, files in step, a changelog entry, and a bundle whose sum is right. */
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+/** Says whether this can be published: a decided publisher, files in step, a changelog entry, and a bundle that is of these files. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { bundleName, isPlaceholder } from "./publication.ts";
+import { bundleFaults } from "./bundle-contents.ts";
+import { isPlaceholder } from "./publication.ts";
 import { filesOutOfStep, ROOT, readJson, readPublisher } from "./publication-files.ts";
 
 const manifest = z
   .object({ name: z.string(), version: z.string(), private: z.boolean().default(false) })
   .parse(readJson("package.json"));
-
-function bundleFaults(): string[] {
-  const path = join(ROOT, "bundle", bundleName(manifest));
-  const entry = join(ROOT, "bundle", "server.json");
-  if (!existsSync(path) || !existsSync(entry)) return ["There is no bundle of this version: npm run bundle."];
-  const sum = createHash("sha256").update(readFileSync(path)).digest("hex");
-  const isRight =
-    readFileSync(entry, "utf8").includes(sum) && readFileSync(`${path}.sha256`, "utf8").startsWith(sum);
-  return isRight ? [] : ["The bundle is not the one that its sums are of: npm run bundle."];
-}
 
 function faults(): string[] {
   const found: string[] = [];
@@ -33,7 +23,7 @@ function faults(): string[] {
   if (heading === undefined) found.push(`CHANGELOG.md says nothing of ${manifest.version}.`);
   else if (/unreleased/i.test(heading))
     found.push(`CHANGELOG.md still calls ${manifest.version} unreleased.`);
-  return [...found, ...bundleFaults()];
+  return [...found, ...bundleFaults(ROOT, manifest)];
 }
 
 const found = faults();
