@@ -46,6 +46,9 @@ export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
+/** The service's own path, whole or in part, at the end of an address: requests append it, and would repeat it. */
+const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
+
 /** Collects faults while it reads, so that a person sees all of them at once. */
 class Reader {
   readonly faults: ConfigFault[] = [];
@@ -115,6 +118,12 @@ class Reader {
     }
     if (url.search !== "" || url.hash !== "") {
       return this.fault(name, `${name} has a query or a fragment.`, fix);
+    }
+    const [path] = SERVICE_PATH.exec(url.pathname) ?? [];
+    if (path !== undefined) {
+      const rest = `${url.origin}${url.pathname.slice(0, -path.length)}`;
+      const message = `${name} ends with ${path}, which the server adds by itself.`;
+      return this.fault(name, message, `Leave the path out: set ${name} to ${rest}.`);
     }
     if (url.protocol === "https:") return url;
     if (url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;

@@ -2,6 +2,7 @@
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
@@ -15,6 +16,8 @@ import { secretsOf } from "./settings.ts";
 /** Well formed, and no service will ever have given it out. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 
+const BUDGET = "AUDIO_CREDIT_BUDGET";
+
 /** Settings that hold something, which counts as nothing: a placeholder that a client did not fill in. */
 function placeholders(env: Environment): string[] {
   return Object.keys(env).filter((name) => {
@@ -23,6 +26,9 @@ function placeholders(env: Environment): string[] {
     );
   });
 }
+
+const isFaulty = (config: Config, name: string): boolean =>
+  config.faults.some(({ variable }) => variable === name);
 
 function checkSettings(config: Config, env: Environment): Check[] {
   const unfilled = placeholders(env);
@@ -35,7 +41,16 @@ function checkSettings(config: Config, env: Environment): Check[] {
         )
       : failed(`setting ${variable}`, message, fix),
   );
-  const unset = unfilled.filter((name) => !config.faults.some(({ variable }) => variable === name));
+  if (config.creditBudget !== null && config.creditBudget < RESERVED_CREDITS && !isFaulty(config, BUDGET)) {
+    faults.push(
+      failed(
+        `setting ${BUDGET}`,
+        `a budget of ${config.creditBudget} credits lets no generation pass: each one reserves ${RESERVED_CREDITS}.`,
+        `Set ${BUDGET} to ${RESERVED_CREDITS} or more, or unset it.`,
+      ),
+    );
+  }
+  const unset = unfilled.filter((name) => !isFaulty(config, name));
   const note = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
   return faults.length === 0 ? [passed("settings", `all settings can be used${note}`)] : faults;
 }
@@ -82,7 +97,9 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
     const code = error instanceof AudioError ? error.code : null;
     if (code === "not_found") return [host, accepted];
     if (code === "invalid_api_key") return [host, failedBy("key", error)];
-    if (code === "rate_limit") return [host, passed("key", "not tested: the service asks for a pause")];
+    if (code === "rate_limit") {
+      return [host, failed("key", "not tested: the service asks for a pause", "Try again in a minute.")];
+    }
     const untested = failed(
       "key",
       "not tested: the host did not answer as it should",

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { readConfig } from "../../src/config.ts";
+import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
@@ -51,6 +53,8 @@ const faultsOf = ({ checks }: Report): Record<string, string> =>
 
 /** What a client that was given no value leaves in its place. */
 const placeholder = (name: string): string => `\${user_config.${name}}`;
+
+const ADDRESS = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-any" };
 
 let service: CountingService;
 let places: Workplace[] = [];
@@ -233,6 +237,66 @@ describe.concurrent("doctor", () => {
       ),
     });
   });
+
+  it.each(["0", "149"])("a budget of %s, which no generation can pass: says so", async (budget) => {
+    const place = await workplace();
+    expect(faultsOf(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: budget })))).toEqual({
+      "setting AUDIO_CREDIT_BUDGET": expect.stringMatching(
+        /lets no generation pass.*150.*FIX Set AUDIO_CREDIT_BUDGET to 150 or more, or unset it/,
+      ),
+    });
+  });
+
+  it("a budget of one generation: has nothing against it", async () => {
+    const place = await workplace();
+    expect(faultsOf(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
+  });
+
+  it("a service that asks for a pause: does not say that all works while the key is untested", async () => {
+    const busy = await CountingService.start();
+    busy.intercept = (_exchange, response) => {
+      const error = { type: "rate_limit_error", code: "rate_limit", message: "Slow down." };
+      response.writeHead(429, { "content-type": "application/json", "retry-after": "60" });
+      response.end(JSON.stringify({ error }));
+      return true;
+    };
+    const place = await workplace();
+    expect(faultsOf(await diagnose(place.env(busy)))).toEqual({
+      key: expect.stringMatching(/not tested.*FIX Try again in a minute/),
+    });
+    const { stdout } = await runDoctor(place.env(busy), []);
+    expect(stdout).toContain("Something needs mending.");
+    await busy.stop();
+  });
+
+  it.each(["/api", "/api/v1", "/api/v1/", GENERATIONS_PATH])(
+    "an address that ends with the service's own path, %s: says to leave it out",
+    async (path) => {
+      const place = await workplace();
+      const wrong = { baseUrl: `${service.baseUrl}${path}`, apiKey: service.apiKey };
+      const faults = faultsOf(await diagnose(place.env(wrong)));
+      expect(faults["setting AUDIO_BASE_URL"]).toContain(
+        `FIX Leave the path out: set AUDIO_BASE_URL to ${service.baseUrl}.`,
+      );
+    },
+  );
+
+  it.each([
+    ["/gateway/api/v1", "https://audio.example.com/gateway."],
+    ["/api/v1/audio", "https://audio.example.com."],
+  ])("an address with %s at its end: keeps what stands before it", (path, kept) => {
+    const { faults } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: `https://audio.example.com${path}` });
+    expect(faults.map(({ fix }) => fix)).toEqual([`Leave the path out: set AUDIO_BASE_URL to ${kept}`]);
+  });
+
+  it.each(["/gateway", "/api-gateway", "/api/v2", "/api/v1/audio/generations-test", "/myapi"])(
+    "an address with another path, %s: has nothing against it",
+    (path) => {
+      const baseUrl = `https://audio.example.com${path}`;
+      const { faults, service: address } = readConfig({ ...ADDRESS, AUDIO_BASE_URL: baseUrl });
+      expect({ faults, baseUrl: address?.baseUrl }).toEqual({ faults: [], baseUrl });
+    },
+  );
 
   it("placeholder values: names each one that was needed, and counts the others as unset", async () => {
     const literals = ["OUTPUT_DIR", "CREDIT_BUDGET", "DEFAULT_VOICE"].map((name) => [
