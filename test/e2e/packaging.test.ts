@@ -179,6 +179,7 @@ describe("the npm package", () => {
         "dist/main.d.ts",
         "dist/main.js",
         "dist/package.json",
+        "dist/sandbox-service.js",
         "dist/sandbox.d.ts",
         "dist/sandbox.js",
         "dist/speech-worker.js",

@@ -4,6 +4,7 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { findOldNode } from "../support/old-node.ts";
@@ -149,11 +150,43 @@ describe("dist", () => {
     expect(result).toMatchObject({ serverInfo: { name: "audio-generation-mcp" } });
     const run = spawnSync(NODE, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
     expect(run.status).toBe(1);
-    expect(run.stderr).toMatch(/^audio-generation-mcp: the sandbox needs packages .*npm install fastify/);
+    expect(run.stderr).toMatch(
+      /^audio-generation-mcp: the sandbox needs packages .*npm install ".*"fastify@\^5\./,
+    );
     expect(run.stderr.trim().split("\n")).toHaveLength(1);
+    const entry = JSON.stringify(pathToFileURL(join(folder, "sandbox.js")).href);
+    const read = `import(${entry}).catch((error) => console.log(error.code, error.message))`;
+    const imported = spawnSync(NODE, ["--input-type=module", "-e", read], { encoding: "utf8" });
+    expect(imported.stdout).toBe(`undefined ${run.stderr.slice("audio-generation-mcp: ".length)}`);
     client.close();
     await client.exited;
     await Promise.all([place.remove(), rm(folder, { recursive: true })]);
+  });
+
+  it("has an entry for programmers, which gives the whole sandbox", () => {
+    const script = `
+      const sandbox = await import(${JSON.stringify(pathToFileURL(join(BIN, "..", "sandbox.js")).href)});
+      const { SandboxUsageError, startSandbox } = sandbox;
+      const refused = await startSandbox({ port: -1 }).catch((error) => error instanceof SandboxUsageError);
+      const { baseUrl, apiKey, stop } = await startSandbox({ processingSeconds: 0 });
+      const at = baseUrl + "/api/v1/audio/generations";
+      const headers = { authorization: "Bearer " + apiKey, "content-type": "application/json", "idempotency-key": "one" };
+      const body = JSON.stringify({ model: "audio-1.0", prompt: "Hello" });
+      let task = await (await fetch(at, { method: "POST", headers, body })).json();
+      while (["queued", "processing"].includes(task.status)) {
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        task = await (await fetch(at + "/" + task.id, { headers })).json();
+      }
+      await stop();
+      console.log(JSON.stringify({ names: Object.keys(sandbox).sort(), refused, status: task.status }));
+    `;
+    const run = spawnSync(NODE, ["--input-type=module", "-e", script], { encoding: "utf8" });
+    expect(run.stderr).toBe("");
+    expect(JSON.parse(run.stdout)).toEqual({
+      names: ["SandboxUsageError", "startSandbox"],
+      refused: true,
+      status: "succeeded",
+    });
   });
 
   it("says in one sentence what it needs on an older Node, where there is one", (context) => {
