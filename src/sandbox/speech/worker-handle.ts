@@ -6,8 +6,8 @@ import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 
-/** The longest prompts take a quarter of this; beyond it the thread hangs. */
-const SPEAK_TIMEOUT_MS = 60_000;
+/** The longest prompts take a tenth of this on an idle machine, a slow or busy one several times that; then it hangs. */
+const SPEAK_TIMEOUT_MS = 180_000;
 
 /** From source the worker is a neighbour in TypeScript; in the bundle it is an entry of its own. */
 function workerUrl(): URL {

@@ -52,6 +52,27 @@ describe("languages", () => {
   });
 });
 
+describe("what is said twice", () => {
+  test.each([
+    ["Chinese", "哈", ""],
+    ["Chinese with commas", "好", "，"],
+    ["Chinese digits", "1", "", "我有", "只猫"],
+    ["Spanish", "muy", " ", "¿Cómo estás? ", " bien"],
+    ["Indonesian", "orang", "-", "Selamat pagi, ", " tidak tidur"],
+    ["Russian", "да", " "],
+  ])("%s takes longer with each time", async (_language, syllable, between, before = "", after = "") => {
+    const spoken = await Promise.all(
+      [1, 2, 3, 4].map((times) =>
+        engine.speak(speechRequest({ prompt: before + Array(times).fill(syllable).join(between) + after })),
+      ),
+    );
+    const seconds = spoken.map(({ audioSeconds }) => audioSeconds);
+    for (const [index, length] of seconds.entries()) {
+      expect(length).toBeGreaterThan((seconds[index - 1] ?? 0) + 0.05);
+    }
+  });
+});
+
 describe("prompts with nothing to say", () => {
   test.each(["😀🎉", "👨‍👩‍👧‍👦 🇯🇵 1️⃣", "...!!!", "&", "—"])("%s is refused", async (prompt) => {
     await expect(engine.speak(speechRequest({ prompt }))).rejects.toBeInstanceOf(UnspeakablePromptError);
@@ -68,6 +89,7 @@ describe("prompts with nothing to say", () => {
 describe("the longest prompts", { concurrent: true }, () => {
   test.each([
     ["Han characters", filled("春眠不觉晓处处闻啼鸟夜来风雨声花落知多少")],
+    ["one Han character", filled("语")],
     ["scrambled letters", scrambledLetters()],
     ["one vowel", filled("a")],
     ["digits", filled("1234567890")],

@@ -46,15 +46,30 @@ function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
 /** What a phone sequence is written under; the engine reads the phones and of the name only the punctuation. */
 const PHONES_NAME = "x";
 
-function markup(token: SpeechToken): string {
-  switch (token.kind) {
-    case "word":
-      return token.text;
-    case "phones":
-      return `<phoneme ph="${token.phones.join(" ")}">${PHONES_NAME}</phoneme>`;
-    case "pause":
-      return "<break/>";
+/**
+ * Of neighbours that are written alike the engine speaks only the first, even across a pause: a repeated phone
+ * sequence begins with a space more, which it does not hear, than the one before it.
+ */
+function markup(tokens: readonly SpeechToken[]): string {
+  const written: string[] = [];
+  let lastPhones = "";
+  for (const token of tokens) {
+    switch (token.kind) {
+      case "word":
+        written.push(token.text);
+        break;
+      case "phones": {
+        const phones = token.phones.join(" ");
+        lastPhones = phones === lastPhones ? ` ${phones}` : phones;
+        written.push(`<phoneme ph="${lastPhones}">${PHONES_NAME}</phoneme>`);
+        break;
+      }
+      case "pause":
+        written.push("<break/>");
+        break;
+    }
   }
+  return written.join(" ");
 }
 
 /**
@@ -80,7 +95,7 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "-ssml",
       // Without -t a text that has no space in it is taken for the name of a file.
       "-t",
-      request.tokens.map(markup).join(" "),
+      markup(request.tokens),
       "-o",
       "/speech.wav",
     ],
