@@ -12,15 +12,21 @@ const DRAIN_MAX_BYTES = 16 * 1024 * 1024;
 
 const DECLARED_TYPE = "declaredContentType";
 
-async function readBounded(payload: AsyncIterable<unknown>): Promise<Buffer> {
+async function readBounded(payload: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let receivedBytes = 0;
-  for await (const chunk of payload) {
-    if (!Buffer.isBuffer(chunk)) throw invalidRequest("The body could not be read.");
-    receivedBytes += chunk.byteLength;
-    if (receivedBytes <= REQUEST_BODY_MAX_BYTES) chunks.push(chunk);
-    else chunks.length = 0;
-    if (receivedBytes > DRAIN_MAX_BYTES) break;
+  const received: AsyncIterable<unknown> = payload;
+  try {
+    for await (const chunk of received) {
+      if (!Buffer.isBuffer(chunk)) throw new TypeError("not bytes");
+      receivedBytes += chunk.byteLength;
+      if (receivedBytes <= REQUEST_BODY_MAX_BYTES) chunks.push(chunk);
+      else chunks.length = 0;
+      if (receivedBytes > DRAIN_MAX_BYTES) break;
+    }
+  } catch {
+    // A body breaks off because the client hung up: its doing, and no fault to report.
+    throw invalidRequest("The body broke off.");
   }
   if (receivedBytes > REQUEST_BODY_MAX_BYTES) {
     throw new ServiceError("request_too_large", `The body exceeds ${REQUEST_BODY_MAX_BYTES} bytes.`);

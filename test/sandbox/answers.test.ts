@@ -101,6 +101,25 @@ describe("answers", () => {
   });
 });
 
+describe("a client that hangs up during a body", () => {
+  it("is no fault of the sandbox", async () => {
+    const faults: unknown[] = [];
+    const { client, sandbox } = await startBox({ onFault: (error) => faults.push(error) });
+    const socket = connect({ host: "127.0.0.1", port: Number(new URL(sandbox.baseUrl).port) });
+    socket.write(
+      `POST ${GENERATIONS_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sandbox.apiKey}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"prompt"',
+    );
+    // The sandbox has the head and waits for the body once it has answered a later client.
+    await client.query("aud_1");
+    socket.destroy();
+    await once(socket, "close");
+    await client.query("aud_1");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(faults).toEqual([]);
+  });
+});
+
 describe("fault controls", () => {
   it("need no key, change only what they name, and refuse what they do not know", async () => {
     const { client, setFaults } = await startBox();
