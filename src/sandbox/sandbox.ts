@@ -1,8 +1,4 @@
 /** Owns starting and stopping a sandbox: composes its parts on one loopback port; holds no rule of the contract. */
-import { rmSync } from "node:fs";
-import { mkdir, mkdtemp } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { AccountDirectory } from "./accounts.ts";
 import {
@@ -22,6 +18,7 @@ import { type AccountBalance, Ledger } from "./ledger.ts";
 import { AccountLimits } from "./limit-windows.ts";
 import type { Site } from "./routing.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
+import { openStateFolder } from "./state-folder.ts";
 import { SandboxUsageError } from "./usage-error.ts";
 
 export type { AccountBalance } from "./ledger.ts";
@@ -70,29 +67,6 @@ function requireBetween(name: string, value: number, minimum: number, maximum: n
   }
 }
 
-/** A folder for the state, readable by its owner alone, and what to do with it at stop. */
-async function openStateFolder(stateDir: string | undefined): Promise<{ folder: string; close: () => void }> {
-  if (stateDir === undefined) {
-    const folder = await mkdtemp(join(tmpdir(), "audio-sandbox-"));
-    const remove = (): void => rmSync(folder, { recursive: true, force: true });
-    // A process that ends without stopping the sandbox still leaves nothing behind.
-    process.once("exit", remove);
-    return {
-      folder,
-      close: () => {
-        process.removeListener("exit", remove);
-        remove();
-      },
-    };
-  }
-  try {
-    await mkdir(stateDir, { recursive: true, mode: 0o700 });
-  } catch {
-    throw new SandboxUsageError(`The state folder ${JSON.stringify(stateDir)} cannot be made.`);
-  }
-  return { folder: stateDir, close: () => undefined };
-}
-
 async function listen(app: FastifyInstance, port: number): Promise<string> {
   try {
     return await app.listen({ host: HOST, port });
@@ -120,6 +94,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   const { port = 0, processingSeconds = DEFAULT_PROCESSING_SECONDS, timeScale = 1 } = options;
   const { clock = systemClock, enforceLimits = true, onFault = reportFault } = options;
   requireBetween("port", port, 0, 65_535);
+  if (!Number.isInteger(port)) throw new SandboxUsageError("The port must be a whole number.");
   requireBetween("processing time in seconds", processingSeconds, 0, PROCESSING_SECONDS_MAX);
   requireBetween("time scale", timeScale, 0.001, 1);
   const given = options.accounts === undefined ? undefined : parseAccounts(options.accounts, "accounts list");

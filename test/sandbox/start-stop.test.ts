@@ -26,6 +26,7 @@ describe("starting", () => {
 
   it.each([
     ["a port above 65535", { port: 70_000 }],
+    ["half a port", { port: 1.5 }],
     ["a negative processing time", { processingSeconds: -1 }],
     ["no number for a processing time", { processingSeconds: Number.NaN }],
     ["a time scale of 0", { timeScale: 0 }],
@@ -47,6 +48,27 @@ describe("starting", () => {
       const start = startSandbox({ stateDir, speech: new TinySpeech() });
       await expect(start).rejects.toThrow(SandboxUsageError);
     }
+  });
+
+  it.runIf(process.platform === "linux")("refuses a state folder where none can be made", async () => {
+    for (const stateDir of ["/proc/1/x", "/proc/none/x/y", ""]) {
+      const start = startSandbox({ stateDir, speech: new TinySpeech() });
+      await expect(start).rejects.toThrow(SandboxUsageError);
+    }
+  });
+
+  it("makes the folders above its state folder", async () => {
+    const stateDir = join(await temporaryFolder(), "a", "b", "c");
+    await startBox({ stateDir });
+    expect(await readdir(stateDir)).toContain("sandbox.sqlite");
+  });
+
+  it("refuses a temporary folder that is not there", async () => {
+    vi.stubEnv("TMPDIR", join(await temporaryFolder(), "none"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(startSandbox({ speech: new TinySpeech() })).rejects.toThrow(
+      /^No temporary folder can be made in ".*none"\.$/,
+    );
   });
 
   it("listens on loopback alone", async () => {
