@@ -42,9 +42,16 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   });
 }
 
+/** Those that may be asked for help themselves; it is the same help. */
+const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks"];
+
 async function dispatch(args: readonly string[]): Promise<void> {
   const [first, ...rest] = args;
   const json = { json: { type: "boolean" } } as const;
+  if (COMMANDS.includes(first ?? "") && rest.some((arg) => arg === "--help" || arg === "-h")) {
+    process.stdout.write(HELP);
+    return;
+  }
   switch (first) {
     case "--help":
     case "-h":
@@ -76,8 +83,15 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
 }
 
+/** A reader that went away before it had all (`doctor | head -1`) is no fault, and what was found stays the exit code. */
+function passOverAGoneReader(error: Error): void {
+  if (!("code" in error && error.code === "EPIPE")) throw error;
+}
+
 /** Runs the command that argv names. Exit 2: bad usage; 1: it could not be done; each in one sentence. */
 export async function run(args: readonly string[]): Promise<void> {
+  // Serving stops by itself when its client is gone.
+  if (args[0] !== "--sandbox") process.stdout.on("error", passOverAGoneReader);
   try {
     await dispatch(args);
   } catch (error) {

@@ -209,11 +209,43 @@ describe("the command line", () => {
   });
 
   it.each([
+    ["sandbox", "--help"],
+    ["doctor", "--help"],
+    ["tasks", "-h"],
+    ["sandbox", "--port", "0", "--help"],
+  ])("prints the help that a command is asked for: %s %s", (...args) => {
+    expect(run(...args)).toMatchObject({ status: 0, stderr: "", stdout: run("--help").stdout });
+  });
+
+  it.each([
+    ["--help", 0],
+    ["--version", 0],
+    ["doctor", 1],
+    ["doctor --json", 1],
+  ])("says nothing when nobody reads its answer, and keeps its exit code: %s", async (line, code) => {
+    const place = await createWorkplace();
+    const child = spawn(NODE, [BIN, ...line.split(" ")], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: place.env(null),
+    });
+    let stderr = "";
+    child.stderr.on("data", (chunk) => {
+      stderr += String(chunk);
+    });
+    child.stdout.destroy();
+    expect(await new Promise((resolve) => child.once("close", resolve))).toBe(code);
+    expect(stderr).toBe("");
+    await place.remove();
+  });
+
+  it.each([
     ["--nonsense"],
     ["play"],
     ["--sandbox", "extra"],
     ["sandbox", "--port", "many"],
     ["sandbox", "--port", "99999"],
+    ["sandbox", "--port", "-1"],
+    ["sandbox", "--port=-1"],
     ["doctor", "--yaml"],
     ["tasks", "all"],
   ])("answers bad usage in one sentence with exit 2: %s %s", (...args) => {
