@@ -7,7 +7,10 @@ import { ServiceError } from "./service-error.ts";
 const CALLER = "caller";
 
 /** The account whose key the request carries. @throws ServiceError invalid_api_key */
-export function requireAccount(directory: AccountDirectory, request: FastifyRequest): Account {
+export function requireAccount(
+  directory: AccountDirectory,
+  request: Pick<FastifyRequest, "headers">,
+): Account {
   const account = directory.accountFor(request.headers.authorization);
   if (account === undefined) {
     throw new ServiceError("invalid_api_key", "The API key is missing, invalid or revoked.");
