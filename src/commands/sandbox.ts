@@ -21,12 +21,15 @@ export async function sandbox(command: SandboxCommand): Promise<void> {
       ...(processingSeconds === undefined ? {} : { processingSeconds }),
       ...(timeScale === undefined ? {} : { timeScale }),
     });
-    process.stdout.write(`${JSON.stringify({ base_url: running.baseUrl, api_key: running.apiKey })}\n`);
     const stop = (): void => {
       running.stop().finally(() => process.exit(0));
     };
-    process.once("SIGTERM", stop);
-    process.once("SIGINT", stop);
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
+    // Nobody is there to be told where it listens, so nobody can use it.
+    process.stdout.once("error", stop);
+    // A closed stderr must not end it: faults go unread then.
+    process.stderr.on("error", () => undefined);
+    process.stdout.write(`${JSON.stringify({ base_url: running.baseUrl, api_key: running.apiKey })}\n`);
   } catch (error) {
     if (error instanceof SandboxUsageError) throw new CommandError(error.message);
     throw error;

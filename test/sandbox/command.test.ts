@@ -1,0 +1,44 @@
+/** Owns the tests of how the sandbox command ends: by signals and by readers that leave. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { temporaryFolder } from "./box.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+async function startCommand() {
+  const temporary = await temporaryFolder();
+  const child = spawn(process.execPath, [MAIN, "sandbox"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, TMPDIR: temporary },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  /** Exit code, what it said, and what it left behind. */
+  const ended = once(child, "close").then(async ([code]: unknown[]) => ({
+    code,
+    stderr,
+    left: await readdir(temporary),
+  }));
+  return { child, ended };
+}
+
+describe.runIf(process.platform !== "win32")("the sandbox command", () => {
+  it.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("ends by %s and leaves nothing", async (signal) => {
+    const { child, ended } = await startCommand();
+    await once(child.stdout, "data");
+    child.kill(signal);
+    expect(await ended).toEqual({ code: 0, stderr: "", left: [] });
+  });
+
+  it("ends quietly when nobody reads where it listens", async () => {
+    const { child, ended } = await startCommand();
+    child.stdout.destroy();
+    expect(await ended).toEqual({ code: 0, stderr: "", left: [] });
+  });
+});
