@@ -1,6 +1,6 @@
 /** Owns what an accounts file may say and how its faults are told; knows nothing of balances or requests. */
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import { SandboxUsageError } from "./usage-error.ts";
 
@@ -8,6 +8,17 @@ export { SandboxUsageError } from "./usage-error.ts";
 
 /** Credits enough for six thousand tasks: the account of a sandbox that was given none never runs dry by itself. */
 const DEFAULT_CREDITS = 1_000_000;
+
+const QUOTED_MAX_CHARACTERS = 80;
+
+/** Text of the file as a message may show it: cut, and without what a terminal would obey. */
+function quoted(text: string): string {
+  const shown = text.length > QUOTED_MAX_CHARACTERS ? `${text.slice(0, QUOTED_MAX_CHARACTERS)}…` : text;
+  return JSON.stringify(shown).replace(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
 
 const keySchema = z.strictObject({
   /** What a bearer header can carry: visible ASCII, no white space. */
@@ -40,7 +51,7 @@ export const accountsFileSchema = z
     const ids = file.accounts.map((account) => account.id);
     const keys = file.accounts.flatMap((account) => account.keys);
     const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-    if (twice !== undefined) refuse(`the account id ${JSON.stringify(twice)} occurs twice`);
+    if (twice !== undefined) refuse(`the account id ${quoted(twice)} occurs twice`);
     const distinct = new Set(keys.map((entry) => entry.key));
     // A key is a secret even here: the message says that one is repeated, not which.
     if (distinct.size !== keys.length) refuse("the same key occurs twice");
@@ -59,7 +70,11 @@ export function parseAccounts(value: unknown, source: string): ParsedAccounts {
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${z.core.toDotPath(issue.path)}`;
-  const what = (issue?.message ?? "it has the wrong shape").replaceAll(/\s+/g, " ");
+  const unknown = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  const what =
+    unknown === undefined
+      ? (issue?.message ?? "it has the wrong shape").replaceAll(/\s+/g, " ")
+      : `the key ${quoted(unknown)} is not known`;
   throw new SandboxUsageError(`The ${source} is not valid${where}: ${what}.`);
 }
 
@@ -73,8 +88,13 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   const source = `accounts file ${JSON.stringify(path)}`;
   let text: string;
   try {
+    // A pipe would be waited on for ever, and a device has no end.
+    if (!(await stat(path)).isFile()) {
+      throw new SandboxUsageError(`The ${source} is no regular file and cannot be read.`);
+    }
     text = await readFile(path, "utf8");
   } catch (error) {
+    if (error instanceof SandboxUsageError) throw error;
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     throw new SandboxUsageError(missing ? `The ${source} does not exist.` : `The ${source} cannot be read.`);
   }

@@ -1,4 +1,5 @@
 /** Owns the tests of what an accounts file may say and how its faults are told. */
+import { execFileSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -81,6 +82,24 @@ describe("accounts file", () => {
     const fault = await faultOf(content);
     expect(fault).toMatch(message);
     expect(fault).not.toContain("\n");
+  });
+
+  it.runIf(process.platform !== "win32")("refuses a pipe at once", async () => {
+    const pipe = join(await temporaryFolder(), "pipe");
+    execFileSync("mkfifo", [pipe]);
+    await expect(readAccountsFile(pipe)).rejects.toThrow(/is no regular file and cannot be read\.$/);
+  });
+
+  it("quotes and cuts what the file says", async () => {
+    const hostile = "\u001b[31m\u009b\u202e\u2028";
+    const unknown = await faultOf({ accounts: [account], [`${hostile}${"x".repeat(500)}`]: 1 });
+    const twice = { ...account, id: hostile };
+    const repeated = await faultOf({ accounts: [twice, { ...twice, keys: [{ key: "x" }] }] });
+    for (const fault of [unknown, repeated]) {
+      expect(fault).toContain("\\u001b[31m\\u{9b}\\u{202e}\\u{2028}");
+      expect(fault).not.toMatch(/[\p{C}\p{Zl}]/u);
+      expect(fault.length).toBeLessThan(400);
+    }
   });
 
   it("does not repeat a key in its message", async () => {
