@@ -52,7 +52,7 @@ function refuseUnparsable(error: NodeJS.ErrnoException, socket: Duplex): void {
   else refuseOnSocket(invalidRequest("The request is not valid HTTP."), socket);
 }
 
-/** A path that cannot be decoded stands for itself: an id of that text reaches the route, to be counted as any. */
+/** A path that cannot be decoded stands for itself: an id of that text reaches the route, to be counted and not found. */
 function decodablePath(request: { readonly url?: string | undefined }): string {
   const url = request.url ?? "/";
   const [path = ""] = url.split(/[?#]/, 1);
