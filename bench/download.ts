@@ -1,5 +1,6 @@
 /** Measures saving 64 MiB over loopback, against curl and sha256sum, and the memory that it takes. */
 import { execFileSync } from "node:child_process";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { OURS } from "./contenders.ts";
@@ -18,6 +19,12 @@ function curl(place: Place, taskId: string): number {
   const beganAt = performance.now();
   const options = ["-s", "-H", `Authorization: Bearer ${place.apiKey}`, "-o", target];
   execFileSync("sh", ["-c", 'curl "$@" && sha256sum "$0" >/dev/null', target, ...options, url]);
+  return performance.now() - beganAt;
+}
+
+async function timedDownload(client: RawClient, taskId: string): Promise<number> {
+  const beganAt = performance.now();
+  await client.call("download_audio", { task_id: taskId });
   return performance.now() - beganAt;
 }
 
@@ -40,6 +47,7 @@ async function growthWhileSaving(audioBytes: number): Promise<number> {
 export async function benchDownload(rounds: number): Promise<{ samples: Sample[]; verdicts: Verdict[] }> {
   const place = await openPlace(LARGEST_BYTES);
   const client = new RawClient(OURS, place.env);
+  const firsts: number[] = [];
   const ours: number[] = [];
   const theirs: number[] = [];
   try {
@@ -52,12 +60,14 @@ export async function benchDownload(rounds: number): Promise<{ samples: Sample[]
       const other = new RawClient(OURS, elsewhere);
       await other.initialize();
       await other.call("list_tasks", {});
-      const beganAt = performance.now();
-      await other.call("download_audio", { task_id: taskId });
-      const tookMs = performance.now() - beganAt;
+      const firstMs = await timedDownload(other, taskId);
+      // The file is gone, so it is fetched again: now by a process that has its HTTP client loaded.
+      await rm(elsewhere.AUDIO_OUTPUT_DIR, { recursive: true });
+      const tookMs = await timedDownload(other, taskId);
       await other.stop();
       const curlMs = curl(place, taskId);
       if (round >= 0) {
+        firsts.push(firstMs);
         ours.push(tookMs);
         theirs.push(curlMs);
       }
@@ -69,6 +79,7 @@ export async function benchDownload(rounds: number): Promise<{ samples: Sample[]
   const samples = [
     sample("64 MiB saved and verified", "ms", ours),
     sample("curl -o and sha256sum", "ms", theirs),
+    sample("the same, first of its process", "ms", firsts),
   ];
   printSamples("Download", samples);
   const large = await growthWhileSaving(LARGEST_BYTES);

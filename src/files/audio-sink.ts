@@ -25,6 +25,17 @@ export class AudioSink implements ByteSink {
   }
 
   async write(chunk: Uint8Array): Promise<void> {
+    const writing = this.#writeOut(chunk);
+    // While the disk is at it; a failed write ends the download, whatever the hash says by then.
+    this.#hash.update(chunk);
+    await writing;
+    if (this.#head.byteLength < MAGIC_BYTES) {
+      this.#head = Buffer.concat([this.#head, chunk]).subarray(0, MAGIC_BYTES);
+    }
+    this.#sizeBytes += chunk.byteLength;
+  }
+
+  async #writeOut(chunk: Uint8Array): Promise<void> {
     let written = 0;
     // A file system may take less than it is given.
     while (written < chunk.byteLength) {
@@ -36,11 +47,6 @@ export class AudioSink implements ByteSink {
       );
       written += bytesWritten;
     }
-    this.#hash.update(chunk);
-    if (this.#head.byteLength < MAGIC_BYTES) {
-      this.#head = Buffer.concat([this.#head, chunk]).subarray(0, MAGIC_BYTES);
-    }
-    this.#sizeBytes += chunk.byteLength;
   }
 
   async restart(): Promise<void> {
