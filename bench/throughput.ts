@@ -8,6 +8,7 @@ import {
 } from "../src/contract/limits.ts";
 import { CountingService } from "../test/support/counting-service.ts";
 import { createWorkplace, drive, taskOf } from "../test/support/workplace.ts";
+import { runNaive } from "./naive.ts";
 
 const { values } = parseArgs({
   options: {
@@ -103,7 +104,12 @@ async function measure({ processes, processingSeconds, goal }: Setting) {
 const results: Array<Awaited<ReturnType<typeof measure>>> = [];
 for (const setting of SETTINGS) results.push(await measure(setting));
 
-if (values.json) process.stdout.write(`${JSON.stringify({ scale, results }, null, 2)}\n`);
+const naive: Array<{ processingSeconds: number; tookSeconds: number; refusedWith429: number }> = [];
+for (const processingSeconds of new Set(SETTINGS.map((setting) => setting.processingSeconds))) {
+  naive.push({ processingSeconds, ...(await runNaive(inputs, processingSeconds, scale)) });
+}
+
+if (values.json) process.stdout.write(`${JSON.stringify({ scale, results, naive }, null, 2)}\n`);
 else {
   process.stdout.write(
     `${inputs} inputs; ${CREATES_PER_WINDOW} creates in any ${LIMIT_WINDOW_SECONDS} s, ${IN_FLIGHT_TASKS} in flight, a poll every ${POLL_INTERVAL_SECONDS} s.\n` +
@@ -118,5 +124,10 @@ else {
         `ratio ${ratio.toFixed(3)}, goal ${goal}; ${result.creates} creates, ${result.queries} queries, ${result.refusedWith429} refused\n`,
     );
   }
+}
+for (const { processingSeconds, tookSeconds, refusedWith429 } of values.json ? [] : naive) {
+  process.stdout.write(
+    `naive (send, on 429 wait): tasks of ${processingSeconds} s: ${tookSeconds.toFixed(1)} s, ${refusedWith429} refused\n`,
+  );
 }
 process.exitCode = results.every(({ isMet }) => isMet) ? 0 : 1;
