@@ -1,6 +1,7 @@
 /** Owns a client that adds as little as possible to what it times: lines out, lines in. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import type { Program } from "./contenders.ts";
 
 interface Answer {
@@ -20,6 +21,8 @@ export class RawClient {
     this.startedAt = performance.now();
     this.child = spawn(process.execPath, [...program.args], {
       stdio: ["pipe", "pipe", "ignore"],
+      // Some peers write logs where they are started.
+      cwd: tmpdir(),
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...program.env, ...env },
     });
     this.#exited = new Promise((resolve) => this.child.once("close", resolve));
