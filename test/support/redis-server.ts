@@ -51,9 +51,9 @@ export class RedisServer {
   async start(): Promise<void> {
     const password = this.#password === undefined ? [] : ["--requirepass", this.#password];
     const settings = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder];
-    this.#process = spawn("redis-server", [...settings, "--save", "", "--appendonly", "yes", ...password], {
-      stdio: "ignore",
-    });
+    // `always`: by default a write may wait for a running fsync, and a kill then loses what was acknowledged.
+    const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
+    this.#process = spawn("redis-server", [...settings, ...durable, ...password], { stdio: "ignore" });
     for (let tries = 0; !(await this.#answers()); tries += 1) {
       if (tries > 200) throw new Error("redis-server did not start");
       await new Promise((resolve) => setTimeout(resolve, 25));
