@@ -1,10 +1,14 @@
-/** Owns how requests, records and accounts are named: derived by hashing, never random (design 6.2); stores nothing. */
+/** Names of requests, records and accounts: derived by hashing, never random, so that every process finds the same ones. */
 import { createHash, createHmac } from "node:crypto";
-import type { AccountId } from "../ledger/coordinator.ts";
+
+/** The account whose limits are counted: origin and API key, as a hash that tells neither. */
+export type AccountId = string;
 
 /** Changes only when the canonical spelling changes: every installation must derive the same keys. */
 const KEY_PREFIX = "agm1-";
 const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
+/** Enough of a SHA-256 that no two records of a ledger ever meet, and short enough to be said as a handle. */
+const RECORD_ID_DIGITS = 32;
 
 /** Parts are length-prefixed, so that no two lists of parts ever hash alike. */
 function hash(...parts: readonly string[]): string {
@@ -14,7 +18,7 @@ function hash(...parts: readonly string[]): string {
 }
 
 /**
- * The idempotency key of one attempt (contract 4.1: 1 to 128 characters of `[A-Za-z0-9._:-]`).
+ * The idempotency key of one attempt (docs/contract.md, Identifiers).
  *
  * @param input canonical input, exactly as sent
  */
@@ -27,14 +31,14 @@ export function workId(origin: string, input: string, take: number): string {
   return hash("work", origin, input, String(take));
 }
 
-/** The record of a work under one account. */
-export function recordId(work: string, fingerprint: string): string {
-  return hash("record", work, fingerprint);
+/** The work behind a task that was made elsewhere and is only downloaded from here. */
+export function foreignWorkId(origin: string, taskId: string): string {
+  return hash("foreign", origin, taskId);
 }
 
-/** The record of a task that was made elsewhere and is only downloaded from here. */
-export function foreignRecordId(origin: string, taskId: string): string {
-  return hash("foreign", origin, taskId);
+/** The record of a work under one account. */
+export function recordId(work: string, account: AccountId): string {
+  return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
 }
 
 /** Equal on every machine for one API key, and of no use to find that key. */
