@@ -1,4 +1,4 @@
-/** A task as it is stored, and as a client sees it in each state (docs/contract.md, Task and States). */
+/** A task as it is stored, and as a client sees it in each state (docs/contract.md, AudioTask and States). */
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
 import { audioInputFields } from "../../contract/audio-input.ts";
