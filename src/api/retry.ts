@@ -26,6 +26,27 @@ export function wasNeverSent(error: unknown): boolean {
   return error instanceof AudioError && error.cause instanceof UnsentRequest;
 }
 
+/** The contract's own refusals: whoever gives one has looked at the request, and has made no task of it. */
+const REFUSALS = new Set([
+  "invalid_request",
+  "invalid_api_key",
+  "insufficient_credits",
+  "purchase_required",
+  "not_found",
+  "idempotency_conflict",
+  "request_too_large",
+  "rate_limit",
+  "concurrency_limit",
+]);
+
+/**
+ * Whether a failed create may have made a task all the same. Not where it certainly never reached the service, or was
+ * refused by it; a 503 may come from something in between that had passed the request on.
+ */
+export function mayHaveArrived(error: AudioError): boolean {
+  return !wasNeverSent(error) && !REFUSALS.has(error.code);
+}
+
 /**
  * Jittered exponential backoff from 1 s to 30 s (design 6.5).
  *

@@ -6,7 +6,7 @@ import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { saveAudio } from "../../files/save-audio.ts";
-import type { SavedFile } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
 import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
@@ -48,7 +48,8 @@ export async function saveTask(
   for (let failures = 1; ; failures += 1) {
     try {
       job.enter({ kind: "saving" });
-      return await saveOnce(job, deps, lease);
+      // A page of something in between may look like bytes: they are kept only when a second try brings no better.
+      return await saveOnce(job, deps, lease, failures > 1);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       if (error.code === "too_large") throw await leaveAtService(job, deps, error);
@@ -71,23 +72,34 @@ export async function saveTask(
   }
 }
 
-async function saveOnce(job: Job, deps: GenerationDeps, lease: { isHeld: boolean }): Promise<SavedFile> {
+async function saveOnce(
+  job: Job,
+  deps: GenerationDeps,
+  lease: { isHeld: boolean },
+  keepsUnsound: boolean,
+): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
-  const file = await downloadAndPublish(job, deps, taskId);
+  const file = await downloadAndPublish(job, deps, taskId, keepsUnsound);
   await persist(job, deps, { kind: "saved", file }, lease.isHeld ? { lease: "release" } : {});
   lease.isHeld = false;
   job.announce(`Saved ${file.path}`);
   return file;
 }
 
-async function downloadAndPublish(job: Job, deps: GenerationDeps, taskId: string): Promise<SavedFile> {
+async function downloadAndPublish(
+  job: Job,
+  deps: GenerationDeps,
+  taskId: string,
+  keepsUnsound: boolean,
+): Promise<SavedFile> {
   const { record } = job;
   return saveAudio({
     folder: deps.folder,
     fileName: wantedName(record, record.fileName),
     // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.
     nameIsGiven: false,
+    keepsUnsound,
     format: formatOf(record).format,
     clock: deps.clock,
     download: (sink) =>

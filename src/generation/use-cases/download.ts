@@ -50,7 +50,7 @@ export async function download(
     return viewOf(known, { replayed: true, ...(await underName(deps, known, saved, fileName)) });
   }
   const record =
-    known.taskId === null ? await resolve(deps, jobs, known, call) : await refresh(deps, jobs, known, call);
+    known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
   if (record.status === "failed") throw taskFailed(record);
   if (record.status !== "succeeded") throw notReady(record);
   await deps.folder.ensureWritable();
@@ -66,12 +66,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 }
 
 /** What was sent and never answered is sent again; what was never sent is for a call that asks for it. */
-async function resolve(
-  deps: GenerationDeps,
-  jobs: Jobs,
-  record: TaskRecord,
-  call: OpenCall,
-): Promise<TaskRecord> {
+async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     throw new AudioError("not_ready", "This request was never sent, so there is no audio of it.", {
       taskId: handleOf(record),
@@ -100,7 +95,7 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finish(deps, jobs, record, { ...call, windowMs: 0 });
+  const { job, end } = await finish(jobs, record, { ...call, windowMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
@@ -144,7 +139,7 @@ async function transfer(
   fileName: string | null,
   call: OpenCall,
 ): Promise<TaskView> {
-  const { job, end } = await finish(deps, jobs, record, call);
+  const { job, end } = await finish(jobs, record, call);
   switch (end?.kind) {
     case "saved":
       return viewOf(end.record, {

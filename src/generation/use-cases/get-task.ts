@@ -5,6 +5,7 @@ import type { ObservedTask } from "../../api/service.ts";
 import { withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { ReadOptions, ReadWaitReason } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { askService } from "../job/ask-service.ts";
 import type { Job, JobEnd } from "../job/job.ts";
@@ -37,7 +38,7 @@ export async function getTask(
     if (record.status !== "failed") jobs.start(record, "finish");
     return viewOf(record, { replayed: true });
   }
-  const { job, end } = await finish(deps, jobs, record, call);
+  const { job, end } = await finish(jobs, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return viewOf(end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
@@ -64,7 +65,6 @@ const MOST_STARTS = 3;
  * creates.
  */
 export async function finish(
-  deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
   call: OpenCall,
@@ -105,26 +105,26 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   const { clock, timing, random } = deps;
   let task: ObservedTask | null = null;
   let activity: string | null = null;
+  const onWaiting = (reason: ReadWaitReason, waitMs: number): void => {
+    const untilMs = clock.steadyMs() + waitMs;
+    activity = describe(
+      { kind: "held", reason: `reads_${reason}`, untilMs },
+      { taskId, status: "queued" },
+      clock,
+    );
+    call.onProgress(activity);
+  };
   for (let failures = 0; ; ) {
-    const isPoll: boolean = task !== null;
+    const options: ReadOptions = { isPoll: task !== null, onWaiting };
     try {
-      const answer = await inTime(deps, call, taskId, (signal) =>
-        askService(deps, taskId, signal, {
-          isPoll,
-          onWaiting: (reason, waitMs) => {
-            const phase = {
-              kind: "held",
-              reason: `reads_${reason}`,
-              untilMs: clock.steadyMs() + waitMs,
-            } as const;
-            activity = describe(phase, { taskId, status: "queued" }, clock);
-            call.onProgress(activity);
-          },
-        }),
-      );
-      task = answer.task;
+      const seen: ObservedTask = await inTime(deps, call, taskId, async (signal) => {
+        return (await askService(deps, taskId, signal, options)).task;
+      });
+      task = seen;
       activity = null;
-      call.onProgress(`Task ${taskId} is ${task.status}`);
+      call.onProgress(`Task ${taskId} is ${seen.status}`);
+      const hasEnded = seen.status === "succeeded" || seen.status === "failed";
+      if (hasEnded || call.deadline.isOver || call.windowMs === 0) return viewOfForeign(seen, activity);
     } catch (error) {
       failures += 1;
       const isFinal = !(error instanceof AudioError) || decideRead(error, failures, random).kind === "stop";
@@ -134,10 +134,6 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
         return viewOfForeign(task, activity);
       }
       call.onProgress(`Task ${taskId} is not answering`);
-    }
-    const hasEnded = task?.status === "succeeded" || task?.status === "failed";
-    if (task !== null && (hasEnded || call.deadline.isOver || call.windowMs === 0)) {
-      return viewOfForeign(task, activity);
     }
     const pauseMs = Math.min(call.deadline.leftMs, timing.pollIntervalMs);
     await clock.sleep(Math.max(1, pauseMs), call.signal);
