@@ -45,13 +45,15 @@ export async function saveTask(
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.isSound === true) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.enter({ kind: "saving" });
-      // A page of something in between may look like bytes: they are kept only when a second try brings no better.
-      return await saveOnce(job, deps, lease, failures > 1);
+      job.enter({ kind: "saving", trouble });
+      // What is no audio may be a page of something in between: it is kept only when a second try brings no better.
+      return await saveOnce(job, deps, lease, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+      trouble = error;
       if (error.code === "too_large") throw await leaveAtService(job, deps, error);
       if (error.code === "not_ready") {
         await persist(job, deps, {

@@ -1,5 +1,5 @@
 /** The use case behind `download_audio`: a finished task's audio as a verified file; never waits for a task. */
-import { withDeadline } from "../../deadline.ts";
+import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import { precheckFileName } from "../../files/save-audio.ts";
@@ -43,7 +43,8 @@ export async function download(
   const known = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
     async (signal) =>
-      (await findRecordOfTask(deps, taskId, signal)) ?? (await recordForeignTask(deps, taskId, signal)),
+      (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
+      (await recordForeignTask(deps, taskId, signal, call.deadline)),
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
@@ -95,7 +96,7 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finish(jobs, record, { ...call, windowMs: 0 });
+  const { job, end } = await finish(jobs, deps.clock, record, { ...call, windowMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
@@ -105,8 +106,9 @@ async function recordForeignTask(
   deps: GenerationDeps,
   taskId: string,
   signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<TaskRecord> {
-  const { task } = await askService(deps, taskId, signal);
+  const { task } = await askService(deps, taskId, signal, { deadline });
   const empty = emptyRecord(deps, {
     workId: foreignWorkId(deps.ledger.identity.origin, taskId),
     input: null,
@@ -139,7 +141,7 @@ async function transfer(
   fileName: string | null,
   call: OpenCall,
 ): Promise<TaskView> {
-  const { job, end } = await finish(jobs, record, call);
+  const { job, end } = await finish(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved":
       return viewOf(end.record, {
