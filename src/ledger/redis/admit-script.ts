@@ -30,22 +30,21 @@ local function flight_end(entry)
   -- A living process that gave a create up must not hold its place for as long as it lives.
   return math.min(math.max(at, alive_at(alive_key, entry.holder)) + q.lapseMs, at + q.windowMs + q.lapseMs)
 end
--- How many places others have, and when the first of them is free.
+-- When the places of others are free, soonest first.
 local function others_in_flight(id)
   local all = redis.call('HGETALL', flight_key)
-  local others, first_end = 0, nil
+  local others = {}
   for at = 1, #all, 2 do
     local entry = cjson.decode(all[at + 1])
     if clamped(entry, 'at') then redis.call('HSET', flight_key, all[at], cjson.encode(entry)) end
     local ends = flight_end(entry)
     if all[at] == id then
       -- Its own place is used again.
-    elseif ends > now then
-      others = others + 1
-      first_end = math.min(first_end or ends, ends)
+    elseif ends > now then others[#others + 1] = ends
     elseif ends <= now - ${IN_FLIGHT_AT_MOST_MS} then redis.call('HDEL', flight_key, all[at]) end
   end
-  return others, first_end
+  table.sort(others)
+  return others
 end
 `;
 
@@ -67,8 +66,8 @@ local holder = living_lease(old)
 local is_lost = holder and holder ~= q.holder
 local slot = redis.call('HGET', creates_key, q.slotId)
 -- Asked again because the answer was lost.
-if slot and old.value == ARGV[4] and not is_lost then return { 'admitted' } end
-if is_lost or not old.value or old.revision ~= q.expectedRevision then
+if slot and cjson.decode(slot).pending and old.value == ARGV[4] then return { 'admitted' } end
+if is_lost or old.revision ~= q.expectedRevision then
   return { 'conflict', is_lost and 1 or 0, old.value }
 end
 
@@ -86,14 +85,16 @@ local times = slot_times(creates_key, alive_key, q.slotId, q.windowMs)
 local oldest = times[q.maxCreates]
 if oldest then return { 'rate', text(oldest + q.windowMs - now) } end
 
-local others, first_end = others_in_flight(q.row.id)
-if others >= q.maxInFlight then return { 'in_flight', text((first_end or now) - now) } end
+local others = others_in_flight(q.row.id)
+local first_that_helps = others[#others - q.maxInFlight + 1]
+if first_that_helps then return { 'in_flight', text(first_that_helps - now) } end
 
 local missing = undeclared(old)
 if missing then return missing end
 put_row(q.row, old, true)
 take_slot(creates_key, q.slotId, q.windowMs)
-if old.lease == q.holder then redis.call('HSET', record_key, 'leaseAt', text(now)) end
+-- A lease that has lapsed goes over to whoever sends.
+if old.lease then redis.call('HSET', record_key, 'lease', q.holder, 'leaseAt', text(now)) end
 return { 'admitted' }
 `,
 );

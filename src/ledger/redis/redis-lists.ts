@@ -25,6 +25,16 @@ interface Listed extends StoredValue {
   readonly createdAtMs: number;
 }
 
+const valueAndDate = z.tuple([z.string().nullable(), z.string().nullable()]);
+
+const stored = ({ accountId, recordId, value }: Listed): StoredValue => ({ accountId, recordId, value });
+
+/** One order also for records of one moment, so that a list is the same twice. */
+function newestFirst(one: Listed, other: Listed): number {
+  if (one.createdAtMs !== other.createdAtMs) return other.createdAtMs - one.createdAtMs;
+  return one.recordId < other.recordId ? 1 : -1;
+}
+
 interface ListsOptions {
   readonly scripts: Scripts;
   readonly rows: Rows;
@@ -52,11 +62,7 @@ export class Lists {
     const all = query.accounts === "own" ? [this.#options.accountId] : await this.accounts(link);
     const accounts = query.accounts === "others" ? all.slice(1) : all;
     const lists = await Promise.all(accounts.map((accountId) => this.#ofAccount(link, accountId, query)));
-    return lists
-      .flat()
-      .sort((one, other) => other.createdAtMs - one.createdAtMs)
-      .slice(0, query.limit)
-      .map(({ accountId, recordId, value }) => ({ accountId, recordId, value }));
+    return lists.flat().sort(newestFirst).slice(0, query.limit).map(stored);
   }
 
   /** A work's record has one name in each account. */
@@ -82,10 +88,23 @@ export class Lists {
       accounts.map(async (accountId): Promise<Place[]> => {
         const key = `${accountPrefix(accountId)}${ref}`;
         const ids = texts.parse(await link.send(key, ["SMEMBERS", key]));
-        return ids.sort().map((recordId) => ({ accountId, recordId }));
+        return ids.map((recordId) => ({ accountId, recordId }));
       }),
     );
-    return this.#values(link, places.flat());
+    const found = await Promise.all(places.map((own) => this.#oldestFirst(link, own)));
+    return found.flat();
+  }
+
+  async #oldestFirst(link: RedisLink, places: readonly Place[]): Promise<StoredValue[]> {
+    const listed = await Promise.all(
+      places.map(async ({ accountId, recordId }): Promise<Listed[]> => {
+        const key = recordHashKey(accountId, recordId);
+        const answer = await link.send(key, ["HMGET", key, "value", "created"]);
+        const [value, created] = valueAndDate.parse(answer);
+        return value === null ? [] : [{ accountId, recordId, value, createdAtMs: Number(created) }];
+      }),
+    );
+    return listed.flat().sort(newestFirst).reverse().map(stored);
   }
 
   async #values(link: RedisLink, places: readonly Place[]): Promise<StoredValue[]> {

@@ -23,6 +23,9 @@ const MOST_DECLARATIONS = 5;
 
 const declareAnswer = z.tuple([z.literal("declare")]).rest(z.string());
 
+/** The quarter of an hour that a budget counts an expense in. */
+export const bucketOf = (atMs: number): string => String(Math.floor(atMs / BUCKET_MS));
+
 /** What the scripts are told of a row; its value goes beside it. */
 export function scriptRow(row: Row): Record<string, unknown> {
   const refs = row.paths.map(pathRef);
@@ -31,12 +34,13 @@ export function scriptRow(row: Row): Record<string, unknown> {
     id: row.recordId,
     revision: row.revision,
     status: row.status,
+    task: row.taskId ?? "",
     refs,
     isOpen: row.isOpen,
     isUnsettled: UNSETTLED.includes(row.status),
     flight: row.flight ?? "",
     credits: row.spend?.credits ?? 0,
-    bucket: row.spend === null ? "" : String(Math.floor(row.spend.atMs / BUCKET_MS)),
+    bucket: row.spend === null ? "" : bucketOf(row.spend.atMs),
     created: row.createdAtMs,
   };
 }

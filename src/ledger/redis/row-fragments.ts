@@ -21,9 +21,10 @@ local record_key, flight_key, spend_key, open_key, unsettled_key, newest_key = u
 local creates_key, alive_key, pauses_key = unpack(KEYS, 7, 9)
 local function stored_row(key)
   local f = redis.call('HMGET', key, 'value', 'revision', 'refs', 'flight', 'credits', 'bucket',
-    'lease', 'leaseAt', 'leaseTtl')
+    'lease', 'leaseAt', 'leaseTtl', 'task')
+  -- -1: no record; -2: something that is none stands in its place.
   return {
-    value = f[1], revision = tonumber(f[2] or '-1'), refs = cjson.decode(f[3] or '[]'), flight = f[4] or '',
+    value = f[1], revision = tonumber(f[2] or (f[1] and '-2' or '-1')), task = f[10] or '', refs = cjson.decode(f[3] or '[]'), flight = f[4] or '',
     credits = tonumber(f[5] or '0'), bucket = f[6] or '', lease = f[7], leaseAt = f[8], leaseTtl = f[9] }
 end
 -- Who has the lease and has not let it lapse.
@@ -98,7 +99,7 @@ local function put_row(row, old, is_new_send)
   put_list(unsettled_key, row.isUnsettled, row)
   put_list(newest_key, true, row)
   redis.call('HSET', record_key, 'value', ARGV[4], 'revision', row.revision, 'status', row.status,
-    'refs', #row.refs > 0 and cjson.encode(row.refs) or '[]', 'flight', row.flight,
+    'task', row.task, 'created', row.created, 'refs', #row.refs > 0 and cjson.encode(row.refs) or '[]', 'flight', row.flight,
     'credits', number(row.credits), 'bucket', row.bucket)
 end
 
