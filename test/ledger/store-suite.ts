@@ -1,0 +1,26 @@
+/** What every ledger store must do, whatever it stands on; each store's own test runs it. */
+import { afterAll, beforeAll, describe } from "vitest";
+import { budgetSuite } from "./store-suite/budget.ts";
+import { createsSuite } from "./store-suite/creates.ts";
+import { Desk, type StoreBench } from "./store-suite/desk.ts";
+import { flightsSuite } from "./store-suite/flights.ts";
+import { readsSuite } from "./store-suite/reads.ts";
+import { recordsSuite } from "./store-suite/records.ts";
+
+export type { StoreBench } from "./store-suite/desk.ts";
+
+/** @param open once for all tests: each has an origin and accounts of its own */
+export function storeSuite(name: string, open: () => Promise<StoreBench>): void {
+  describe(`a ledger store over ${name}`, () => {
+    let bench: StoreBench;
+    beforeAll(async () => {
+      bench = await open();
+    });
+    afterAll(() => bench.close());
+    const theBench = (): StoreBench => bench;
+    const newDesk = (): Desk => new Desk(bench);
+    for (const suite of [recordsSuite, createsSuite, flightsSuite, budgetSuite, readsSuite]) {
+      suite(theBench, newDesk);
+    }
+  });
+}

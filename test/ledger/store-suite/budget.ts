@@ -1,0 +1,140 @@
+/** What every store must do for the budget: what records say they spend is counted, exactly and no longer than it must. */
+import { describe, expect, it } from "vitest";
+import { rowOf, type TaskRecord } from "../../../src/ledger/record.ts";
+import { DAY_MS, type Desk, HOUR_MS, MINUTE_MS, reasonOf, type StoreBench } from "./desk.ts";
+
+export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+  const budget = { credits: 450, windowMs: DAY_MS };
+  const one = { budget: { credits: 150, windowMs: DAY_MS } };
+  const spent = (desk: Desk): Promise<number> => desk.store().spentCredits(DAY_MS);
+
+  describe("the budget", () => {
+    it("counts reservations and charges, exactly", async () => {
+      const desk = newDesk();
+      const first = await desk.create("accepted", { budget });
+      await desk.create("accepted", { budget });
+      await desk.create("accepted", { budget });
+      expect((await desk.ask({ budget })).admission).toEqual({ kind: "over_budget", countedCredits: 450 });
+      await desk.end(first, 12);
+      expect(await spent(desk)).toBe(312);
+      await desk.create("accepted", { budget: { ...budget, credits: 462 } });
+      expect(await spent(desk)).toBe(462);
+    });
+
+    it("gives refused reservations back and keeps unanswered ones for a day", async () => {
+      const desk = newDesk();
+      await desk.create("refused", one);
+      await desk.create("unsent", one);
+      const record = await desk.create("unanswered", one);
+      expect(reasonOf(await desk.ask(one))).toBe("over_budget");
+      // Its own reservation is no reason against its own repeat.
+      await desk.create("unanswered", one, { record });
+      expect(await spent(desk)).toBe(150);
+      bench().advance(DAY_MS - MINUTE_MS);
+      expect(reasonOf(await desk.ask(one))).toBe("over_budget");
+      // A sum of a quarter of an hour leaves as a whole.
+      bench().advance(16 * MINUTE_MS);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("moves a spend with its date, and takes it back with its record", async () => {
+      const desk = newDesk();
+      const atMs = bench().wallMs();
+      const record = await desk.put(desk.record({ spend: { credits: 40, atMs: atMs - 23 * HOUR_MS } }));
+      await desk.put(desk.record({ spend: { credits: 5, atMs } }));
+      expect(await spent(desk)).toBe(45);
+      const moved = await desk.change(record, { spend: { credits: 30, atMs: atMs - HOUR_MS } });
+      expect(await spent(desk)).toBe(35);
+      bench().advance(2 * HOUR_MS);
+      expect(await spent(desk)).toBe(35);
+      const { accountId, recordId, revision } = moved;
+      await desk.store().write({ accountId, recordId, expectedRevision: revision, after: null });
+      expect(await spent(desk)).toBe(5);
+    });
+
+    it("counts dates ahead, and does not count what is long past", async () => {
+      const desk = newDesk();
+      const atMs = bench().wallMs();
+      await desk.put(desk.record({ spend: { credits: 1, atMs: atMs + 3 * DAY_MS } }));
+      await desk.put(desk.record({ spend: { credits: 2, atMs: atMs - 2 * DAY_MS } }));
+      expect(await spent(desk)).toBe(1);
+    });
+
+    it("counts nothing twice when a write is lost to another", async () => {
+      const desk = newDesk();
+      const record = await desk.create("accepted");
+      await desk.change(record, { spend: { credits: 20, atMs: bench().wallMs() } });
+      const late = await desk.write(record, { spend: { credits: 99, atMs: bench().wallMs() } });
+      expect(late.written).toBe(false);
+      expect(await spent(desk)).toBe(20);
+    });
+
+    it("is never exceeded by requests that come together", async () => {
+      const desk = newDesk();
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, (_, at) => desk.ask({ budget }, { holder: `holder ${at % 3}` })),
+      );
+      expect(answers.filter((answer) => reasonOf(answer) === "admitted")).toHaveLength(3);
+      expect(await spent(desk)).toBe(450);
+    });
+
+    it("belongs to the origin where the store sees all its accounts, else to the account", async () => {
+      const desk = newDesk();
+      await desk.create("accepted", one);
+      const expected = bench().seesAllAccounts ? "over_budget" : "admitted";
+      expect(reasonOf(await desk.neighbour().ask(one))).toBe(expected);
+      expect(reasonOf(await newDesk().ask(one))).toBe("admitted");
+    });
+
+    it("outlives a damaged row that is deleted, and the copies that are set aside", async () => {
+      const desk = newDesk();
+      const { accountId, recordId } = await desk.create("accepted", one);
+      await desk.store().keyv.set(`set-aside:${recordId}:1`, "what was left of it");
+      await desk.store().keyv.delete(`${accountId}/${recordId}`);
+      expect(reasonOf(await desk.ask(one))).toBe("over_budget");
+      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("admitted");
+      expect(await desk.store().keyv.get(`set-aside:${recordId}:1`)).toBe("what was left of it");
+    });
+  });
+
+  describe("adoption", () => {
+    const adopted = (desk: Desk, theirs: TaskRecord): TaskRecord => ({
+      ...theirs,
+      ...desk.record({ workId: theirs.workId }),
+      status: theirs.status,
+      taskId: theirs.taskId,
+      spend: theirs.spend,
+      files: theirs.files,
+      revision: theirs.revision + 1,
+    });
+
+    it("moves a record with its spend and its place in flight, once", async () => {
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      const theirs = await neighbour.create("accepted");
+      bench().advance(50 * MINUTE_MS);
+      const ours = adopted(desk, theirs);
+      await desk.store().adopt(theirs, rowOf(ours));
+      await desk.store().adopt(theirs, rowOf(ours));
+      expect(await desk.stored(ours)).toEqual(ours);
+      expect(await desk.stored(theirs)).toBeUndefined();
+      expect(await spent(desk)).toBe(150);
+      expect(reasonOf(await neighbour.ask({ maxInFlight: 1 }))).toBe("admitted");
+      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("in_flight");
+      // Its time in flight did not begin anew.
+      bench().advance(16 * MINUTE_MS);
+      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("admitted");
+    });
+
+    it("leaves the account's own record of that name as it is, and counts the task once", async () => {
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      const theirs = await neighbour.create("accepted");
+      const ours = await desk.put({ ...adopted(desk, theirs), revision: 9, fileName: "mine.mp3" });
+      await desk.store().adopt(theirs, rowOf({ ...ours, fileName: null }));
+      expect(await desk.stored(ours)).toEqual(ours);
+      expect(await desk.stored(theirs)).toBeUndefined();
+      expect(await spent(desk)).toBe(150);
+    });
+  });
+}

@@ -1,0 +1,206 @@
+/** What every part of the store's suite works at: a store whose time a test moves, and one account's creates on it. */
+import { randomUUID } from "node:crypto";
+import type {
+  Admission,
+  AdmitRequest,
+  ClaimAnswer,
+  LedgerIdentity,
+  LedgerStore,
+  WriteAnswer,
+} from "../../../src/ledger/ledger-store.ts";
+import { recordKey } from "../../../src/ledger/ledger-store.ts";
+import { rowOf, type SavedFile, type TaskRecord } from "../../../src/ledger/record.ts";
+import { aRecord } from "../a-record.ts";
+
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+export const LAPSE_MS = 30_000;
+export const LEASE_MS = 60_000;
+
+/** One store, opened as often and by as many processes and accounts as a test likes. */
+export interface StoreBench {
+  open(identity: LedgerIdentity): LedgerStore;
+  /** Lets every clock advance. */
+  advance(ms: number): void;
+  /** What was written so far lies ahead of the clock that windows run on. */
+  putBack(): void;
+  /** The wall clock, by which spend is dated. */
+  wallMs(): number;
+  close(): Promise<void>;
+  /** What a store of one machine promises beyond the others: it sees all accounts of the origin at once. */
+  readonly seesAllAccounts: boolean;
+}
+
+export type Outcome = "accepted" | "refused" | "unanswered" | "unsent";
+
+export interface Sent {
+  readonly admission: Admission;
+  readonly slotId: string;
+  /** As it stands after an admission that was granted. */
+  readonly record: TaskRecord;
+}
+
+/** `admitted`, or why not. */
+export function reasonOf({ admission }: Pick<Sent, "admission">): string {
+  return admission.kind === "held" ? admission.reason : admission.kind;
+}
+
+export function waitOf({ admission }: Pick<Sent, "admission">): number {
+  return admission.kind === "held" ? admission.waitMs : Number.NaN;
+}
+
+export function savedAt(path: string): SavedFile {
+  return { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true };
+}
+
+/** One test's own origin and account, so that tests share a store without meeting. */
+export class Desk {
+  readonly bench: StoreBench;
+  readonly accountId: string;
+  readonly origin: string;
+  readonly #stores = new Map<string, LedgerStore>();
+
+  constructor(bench: StoreBench, origin = `https://${randomUUID()}`) {
+    this.bench = bench;
+    this.origin = origin;
+    this.accountId = randomUUID();
+  }
+
+  /** Another key's desk at the same origin. */
+  neighbour(): Desk {
+    return new Desk(this.bench, this.origin);
+  }
+
+  /** The store as the process `holder` has it open. */
+  store(holder = "holder"): LedgerStore {
+    const known = this.#stores.get(holder);
+    if (known !== undefined) return known;
+    const { origin, accountId } = this;
+    const store = this.bench.open({ origin, accountId, holder });
+    this.#stores.set(holder, store);
+    return store;
+  }
+
+  /** A record of this account that nobody has stored yet; of a work of its own, unless told. */
+  record(changes: Partial<TaskRecord> = {}): TaskRecord {
+    const { origin, accountId } = this;
+    return aRecord({
+      recordId: randomUUID(),
+      workId: randomUUID(),
+      origin,
+      accountId,
+      status: "waiting",
+      taskId: null,
+      ...changes,
+    });
+  }
+
+  claim(record: TaskRecord, holder = "holder", replacing?: string): Promise<ClaimAnswer> {
+    const claim = { row: rowOf(record), leaseTtlMs: LEASE_MS };
+    return this.store(holder).claim(replacing === undefined ? claim : { ...claim, replacing });
+  }
+
+  /** Stores a record as it is, whatever stands there. */
+  async put(record: TaskRecord): Promise<TaskRecord> {
+    const { accountId, recordId } = record;
+    const stored = await this.stored(record);
+    const expectedRevision = stored?.revision ?? null;
+    const after = rowOf(record);
+    const answer = await this.store().write({ accountId, recordId, expectedRevision, after });
+    if (!answer.written) throw new Error("not written");
+    return record;
+  }
+
+  async stored({
+    accountId,
+    recordId,
+  }: Pick<TaskRecord, "accountId" | "recordId">): Promise<TaskRecord | undefined> {
+    return (await this.store().keyv.get(recordKey(accountId, recordId))) as TaskRecord | undefined; // as the suite wrote it
+  }
+
+  /** The next revision of a record, compared and set. */
+  write(
+    record: TaskRecord,
+    changes: Partial<TaskRecord>,
+    more: { settle?: { slotId: string; outcome: "counts" | "unsent" }; lease?: "renew" | "release" } = {},
+    holder = "holder",
+  ): Promise<WriteAnswer> {
+    const { accountId, recordId, revision } = record;
+    const after = rowOf({ ...record, ...changes, revision: revision + 1 });
+    const settle = more.settle === undefined ? undefined : { limitClass: "creates" as const, ...more.settle };
+    return this.store(holder).write({
+      accountId,
+      recordId,
+      expectedRevision: revision,
+      after,
+      settle,
+      lease: more.lease,
+    });
+  }
+
+  /** Asks for the admission of a create, of a new record where none is given. */
+  async ask(
+    changes: Partial<AdmitRequest> = {},
+    {
+      record,
+      holder = "holder",
+      credits = 150,
+    }: { record?: TaskRecord; holder?: string; credits?: number } = {},
+  ): Promise<Sent> {
+    const before = record ?? this.record();
+    if (record === undefined) await this.claim(before, holder);
+    const spend = { credits, atMs: this.bench.wallMs() };
+    const after: TaskRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
+    const slotId = changes.slotId ?? randomUUID();
+    const admission = await this.store(holder).admit({
+      after: rowOf(after),
+      expectedRevision: before.revision,
+      slotId,
+      maxCreates: 1000,
+      windowMs: MINUTE_MS,
+      maxInFlight: 1000,
+      lapseMs: LAPSE_MS,
+      budget: null,
+      ...changes,
+    });
+    return { admission, slotId, record: admission.kind === "admitted" ? after : before };
+  }
+
+  /** A create from its admission to its outcome; returns the record as it then stands. */
+  async create(
+    outcome: Outcome,
+    changes: Partial<AdmitRequest> = {},
+    as: { record?: TaskRecord; holder?: string; credits?: number } = {},
+  ): Promise<TaskRecord> {
+    const sent = await this.ask(changes, as);
+    if (sent.admission.kind !== "admitted") throw new Error(`refused: ${reasonOf(sent)}`);
+    const { slotId, record } = sent;
+    const outcomes: Record<Outcome, Partial<TaskRecord>> = {
+      accepted: { status: "queued", taskId: `task of ${record.recordId}` },
+      refused: { status: "waiting", spend: null },
+      unanswered: { mayHaveArrived: true },
+      unsent: { status: "waiting", spend: null },
+    };
+    const settle = { slotId, outcome: outcome === "unsent" ? ("unsent" as const) : ("counts" as const) };
+    return this.change(record, outcomes[outcome], settle, as.holder);
+  }
+
+  /** Writes the next revision and returns it. */
+  async change(
+    record: TaskRecord,
+    changes: Partial<TaskRecord>,
+    settle?: { slotId: string; outcome: "counts" | "unsent" },
+    holder = "holder",
+  ): Promise<TaskRecord> {
+    const answer = await this.write(record, changes, settle === undefined ? {} : { settle }, holder);
+    if (!answer.written) throw new Error("not written");
+    return { ...record, ...changes, revision: record.revision + 1 };
+  }
+
+  /** The task's end, with what it cost. */
+  end(record: TaskRecord, credits: number): Promise<TaskRecord> {
+    const spend = credits === 0 ? null : { credits, atMs: this.bench.wallMs() };
+    return this.change(record, { status: credits === 0 ? "failed" : "succeeded", spend });
+  }
+}

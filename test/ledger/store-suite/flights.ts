@@ -1,0 +1,168 @@
+/** What every store must do for places in flight: who takes one, until when, and what never gives one anew. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type Desk, LAPSE_MS, MINUTE_MS, reasonOf, type StoreBench, waitOf } from "./desk.ts";
+
+export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+  const one = { maxInFlight: 1 };
+
+  describe("tasks in flight", () => {
+    it("hold their place until their end is written", async () => {
+      const desk = newDesk();
+      const first = await desk.create("accepted", { maxInFlight: 2 });
+      await desk.create("accepted", { maxInFlight: 2 });
+      bench().advance(10 * MINUTE_MS);
+      expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("in_flight");
+      await desk.end(first, 12);
+      expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("admitted");
+      expect(reasonOf(await desk.ask({ maxInFlight: 2 }))).toBe("in_flight");
+    });
+
+    it("give the place back when refused or unsent", async () => {
+      const desk = newDesk();
+      await desk.create("refused", one);
+      await desk.create("unsent", one);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("reuse the record's own place", async () => {
+      const desk = newDesk();
+      const record = await desk.create("unanswered", one);
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      const accepted = await desk.create("accepted", one, { record });
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      await desk.end(accepted, 10);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("lapse when the process of an unanswered create is gone", async () => {
+      const desk = newDesk();
+      const holder = randomUUID();
+      await desk.ask(one, { holder });
+      bench().advance(20_000);
+      await desk.store(holder).signOfLife([]);
+      bench().advance(20_000);
+      const held = await desk.ask(one);
+      expect(reasonOf(held)).toBe("in_flight");
+      expect(waitOf(held)).toBeGreaterThan(0);
+      expect(waitOf(held)).toBeLessThanOrEqual(10_000);
+      bench().advance(11_000);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("lapse also where a living process never sends an unanswered create again", async () => {
+      const desk = newDesk();
+      const holder = randomUUID();
+      await desk.create("unanswered", one, { holder });
+      for (let beat = 0; beat < 4; beat += 1) {
+        bench().advance(20_000);
+        await desk.store(holder).signOfLife([]);
+      }
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      bench().advance(11_000);
+      await desk.store(holder).signOfLife([]);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("begin anew when sent anew, and not with any other write", async () => {
+      const desk = newDesk();
+      const record = await desk.create("unanswered", one);
+      bench().advance(LAPSE_MS - 5_000);
+      const again = await desk.create("unanswered", one, { record });
+      bench().advance(LAPSE_MS - 5_000);
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      await desk.change(again, { fileName: "b.mp3" });
+      bench().advance(6_000);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("keep their date from queued to processing", async () => {
+      const desk = newDesk();
+      const record = await desk.create("accepted", one);
+      bench().advance(50 * MINUTE_MS);
+      await desk.change(record, { status: "processing", polledAtMs: 1 });
+      bench().advance(14 * MINUTE_MS);
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      bench().advance(2 * MINUTE_MS);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("count when found under way, and lapse when nobody ever tells their end", async () => {
+      const desk = newDesk();
+      await desk.put(desk.record({ status: "processing", taskId: "found" }));
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      bench().advance(64 * MINUTE_MS);
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      bench().advance(2 * MINUTE_MS);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("long over get no place from a write that leaves them as they are", async () => {
+      const desk = newDesk();
+      const record = await desk.create("unanswered", one);
+      bench().advance(3 * 60 * MINUTE_MS);
+      // The first admission after that long forgets it.
+      await desk.create("refused", one);
+      await desk.change(record, { fileName: "c.mp3" });
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("leave when the task is given up, and come back when it is known again", async () => {
+      const desk = newDesk();
+      const record = await desk.create("accepted", one);
+      const gone = await desk.change(record, { isGone: true });
+      await desk.create("refused", one);
+      await desk.change(gone, { isGone: false });
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+    });
+
+    it("leave with their record", async () => {
+      const desk = newDesk();
+      const { accountId, recordId, revision } = await desk.create("accepted", one);
+      await desk.store().write({ accountId, recordId, expectedRevision: revision, after: null });
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("from before a clock's restart lapse one length from now", async () => {
+      const desk = newDesk();
+      await desk.create("unanswered", one);
+      bench().putBack();
+      expect(reasonOf(await desk.ask(one))).toBe("in_flight");
+      bench().advance(LAPSE_MS + 1000);
+      expect(reasonOf(await desk.ask(one))).toBe("admitted");
+    });
+
+    it("belong to an account", async () => {
+      const desk = newDesk();
+      await desk.create("accepted", one);
+      expect(reasonOf(await desk.neighbour().ask(one))).toBe("admitted");
+    });
+  });
+
+  describe("a create of the same work under another key", () => {
+    it("is waited for until it is answered or lapses, where the store sees it", async () => {
+      if (!bench().seesAllAccounts) return;
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      const workId = randomUUID();
+      const theirs = neighbour.record({ workId });
+      await neighbour.claim(theirs);
+      const { record, slotId } = await neighbour.ask({}, { record: theirs });
+      const ours = desk.record({ workId });
+      await desk.claim(ours);
+      const held = await desk.ask({}, { record: ours });
+      expect(reasonOf(held)).toBe("elsewhere");
+      expect(waitOf(held)).toBeGreaterThan(0);
+      expect(waitOf(held)).toBeLessThanOrEqual(LAPSE_MS);
+      await neighbour.change(record, { status: "queued", taskId: "t" }, { slotId, outcome: "counts" });
+      expect(reasonOf(await desk.ask({}, { record: ours }))).toBe("admitted");
+
+      const third = desk.neighbour();
+      const late = third.record({ workId });
+      await third.claim(late);
+      expect(reasonOf(await third.ask({}, { record: late }))).toBe("elsewhere");
+      bench().advance(LAPSE_MS + 1);
+      expect(reasonOf(await third.ask({}, { record: late }))).toBe("admitted");
+    });
+  });
+}

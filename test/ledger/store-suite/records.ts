@@ -1,0 +1,235 @@
+/** What every store must do for records: compare and set, leases, and finding them again. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { recordKey, type StoredValue } from "../../../src/ledger/ledger-store.ts";
+import { rowOf } from "../../../src/ledger/record.ts";
+import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
+
+const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
+
+export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+  describe("a write", () => {
+    it("takes place only over the revision that it expects", async () => {
+      const desk = newDesk();
+      const record = await desk.put(desk.record());
+      const next = await desk.change(record, { fileName: "first.mp3" });
+      const late = await desk.write(record, { fileName: "late.mp3" });
+      expect(late).toEqual({ written: false, value: rowOf(next).value });
+      expect(await desk.stored(record)).toEqual(next);
+    });
+
+    it("of a new record is refused where there is one, and of a gone one where there is none", async () => {
+      const desk = newDesk();
+      const record = await desk.put(desk.record());
+      const { accountId, recordId } = record;
+      const anew = { accountId, recordId, expectedRevision: null, after: rowOf(desk.record({ recordId })) };
+      expect(await desk.store().write(anew)).toEqual({ written: false, value: rowOf(record).value });
+      const removal = { accountId, recordId, expectedRevision: 1, after: null };
+      expect(await desk.store().write(removal)).toEqual({ written: true });
+      expect(await desk.stored(record)).toBeUndefined();
+      expect(await desk.store().write(removal)).toEqual({ written: false, value: undefined });
+      expect(await desk.write(record, {})).toEqual({ written: false, value: undefined });
+      expect(await desk.store().write(anew)).toEqual({ written: true });
+    });
+
+    it("settles a slot whether it takes place or not", async () => {
+      const desk = newDesk();
+      const two = { maxCreates: 2 };
+      const first = await desk.ask(two);
+      const second = await desk.ask(two);
+      bench().advance(40_000);
+      await desk.write(first.record, {}, { settle: { slotId: first.slotId, outcome: "counts" } });
+      const stale = { ...second.record, revision: 1 };
+      const lost = await desk.write(stale, {}, { settle: { slotId: second.slotId, outcome: "unsent" } });
+      expect(lost.written).toBe(false);
+      expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
+      bench().advance(50_000);
+      expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
+      bench().advance(11_000);
+      expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
+    });
+
+    it("is read as it was written, singly and together", async () => {
+      const desk = newDesk();
+      const first = await desk.put(desk.record({ input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}' }));
+      const second = await desk.put({ ...desk.record(), tomorrow: { kept: [1] } });
+      const keys = [
+        recordKey(desk.accountId, second.recordId),
+        "none",
+        recordKey(desk.accountId, first.recordId),
+      ];
+      expect(await desk.store().keyv.getMany(keys)).toEqual([second, undefined, first]);
+    });
+  });
+
+  describe("leases", () => {
+    it("belong to one process until released", async () => {
+      const desk = newDesk();
+      const record = desk.record();
+      const value = rowOf(record).value;
+      expect(await desk.claim(record, "a")).toEqual({ holder: "a", value });
+      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ holder: "a", value });
+      await desk.store("b").release(record.recordId);
+      expect((await desk.claim(record, "b")).holder).toBe("a");
+      await desk.store("a").release(record.recordId);
+      expect(await desk.claim(record, "b")).toEqual({ holder: "b", value });
+    });
+
+    it("lapse, unless they are renewed", async () => {
+      const desk = newDesk();
+      const record = desk.record();
+      await desk.claim(record, "a");
+      bench().advance(40_000);
+      expect(await desk.store("a").signOfLife([record.recordId])).toEqual([]);
+      bench().advance(40_000);
+      expect((await desk.claim(record, "b")).holder).toBe("a");
+      bench().advance(21_000);
+      expect((await desk.claim(record, "b")).holder).toBe("b");
+    });
+
+    it("are renewed by a write of their holder, and by nobody else's", async () => {
+      const desk = newDesk();
+      const record = desk.record();
+      await desk.claim(record, "a");
+      bench().advance(50_000);
+      const next = await desk.change(record, { fileName: "a.mp3" }, undefined, "a");
+      bench().advance(50_000);
+      expect((await desk.claim(record, "b")).holder).toBe("a");
+      await desk.write(next, {}, {}, "b");
+      bench().advance(11_000);
+      expect((await desk.claim(record, "b")).holder).toBe("b");
+    });
+
+    it("can be given up with a write, each process its own alone", async () => {
+      const desk = newDesk();
+      const record = desk.record();
+      await desk.claim(record, "a");
+      const next = await desk.change(record, {});
+      await desk.write(next, {}, { lease: "release" }, "b");
+      expect((await desk.claim(record, "b")).holder).toBe("a");
+      await desk.write({ ...next, revision: next.revision + 1 }, {}, { lease: "release" }, "a");
+      expect((await desk.claim(record, "b")).holder).toBe("b");
+    });
+
+    it("that are lost are named, and not taken back by a sign of life", async () => {
+      const desk = newDesk();
+      const [kept, lost, released] = [desk.record(), desk.record(), desk.record()];
+      for (const record of [kept, lost, released]) await desk.claim(record, "a");
+      bench().advance(LEASE_MS + 1);
+      await desk.claim(lost, "b");
+      await desk.store("a").release(released.recordId);
+      const ids = [kept.recordId, lost.recordId, released.recordId, "none"];
+      expect(await desk.store("a").signOfLife(ids)).toEqual(ids.slice(1));
+      expect((await desk.claim(kept, "b")).holder).toBe("a");
+      expect((await desk.claim(released, "b")).holder).toBe("b");
+    });
+
+    it("can be taken from exactly the process that is known to be dead", async () => {
+      const desk = newDesk();
+      const record = desk.record();
+      await desk.claim(record, "a");
+      expect((await desk.claim(record, "b", "c")).holder).toBe("a");
+      expect((await desk.claim(record, "b", "a")).holder).toBe("b");
+      expect((await desk.claim(record, "c", "a")).holder).toBe("b");
+    });
+
+    it("from before a clock's restart hold one length more, not for ever", async () => {
+      const desk = newDesk();
+      const record = desk.record();
+      await desk.claim(record, "a");
+      bench().putBack();
+      expect((await desk.claim(record, "b")).holder).toBe("a");
+      bench().advance(MINUTE_MS + 1000);
+      expect((await desk.claim(record, "b")).holder).toBe("b");
+    });
+  });
+
+  describe("lists", () => {
+    it("are of the newest first, by account, status and open work, and of one origin", async () => {
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      const at = (ms: number) => ({
+        recordId: `${desk.accountId} ${ms}`,
+        createdAtMs: 1_800_000_000_000 + ms,
+      });
+      await desk.put(desk.record({ ...at(1), status: "failed" }));
+      await desk.put(desk.record({ ...at(4), status: "succeeded", taskId: "t4" }));
+      await desk.put(desk.record({ ...at(3), status: "succeeded", taskId: "t3", files: [savedAt("/a")] }));
+      await neighbour.put(neighbour.record({ ...at(2), status: "queued", taskId: "t2" }));
+      await neighbour.put(neighbour.record({ ...at(5), status: "processing", taskId: "t5" }));
+      const stranger = newDesk();
+      await stranger.put(stranger.record());
+
+      const ids = async (query: Partial<Parameters<ReturnType<Desk["store"]>["list"]>[0]>): Promise<string> =>
+        idsOf(await desk.store().list({ accounts: "all", limit: 10, ...query }))
+          .map((id) => id.slice(-1))
+          .join("");
+      expect(await ids({})).toBe("54321");
+      expect(await ids({ limit: 2 })).toBe("54");
+      expect(await ids({ accounts: "own" })).toBe("431");
+      expect(await ids({ accounts: "own", limit: 1 })).toBe("4");
+      expect(await ids({ accounts: "others" })).toBe("52");
+      expect(await ids({ status: "succeeded" })).toBe("43");
+      expect(await ids({ status: "queued", accounts: "own" })).toBe("");
+      expect(await ids({ status: "queued", accounts: "others" })).toBe("2");
+      expect(await ids({ openOnly: true })).toBe("542");
+      expect(await ids({ openOnly: true, limit: 1 })).toBe("5");
+      expect(await ids({ openOnly: true, accounts: "own" })).toBe("4");
+      expect(await ids({ openOnly: true, accounts: "others" })).toBe("52");
+      expect(await ids({ openOnly: true, status: "succeeded", accounts: "own" })).toBe("4");
+      expect(await ids({ openOnly: true, status: "failed" })).toBe("");
+    });
+
+    it("follow each write, with the value as it is", async () => {
+      const desk = newDesk();
+      const record = await desk.put(desk.record({ status: "queued", taskId: "t" }));
+      const ended = await desk.change(record, { status: "failed" });
+      const { accountId, recordId } = record;
+      const listed = { accountId, recordId, value: rowOf(ended).value };
+      expect(await desk.store().list({ accounts: "own", limit: 9 })).toEqual([listed]);
+      expect(await desk.store().list({ accounts: "own", status: "queued", limit: 9 })).toEqual([]);
+      expect(await desk.store().list({ accounts: "own", status: "failed", limit: 9 })).toEqual([listed]);
+      expect(await desk.store().list({ accounts: "own", openOnly: true, limit: 9 })).toEqual([]);
+      await desk.store().write({ accountId, recordId, expectedRevision: ended.revision, after: null });
+      expect(await desk.store().list({ accounts: "own", limit: 9 })).toEqual([]);
+    });
+  });
+
+  it("are found by work, task and file, this account's first, and not once they are gone", async () => {
+    const desk = newDesk();
+    const neighbour = desk.neighbour();
+    const workId = randomUUID();
+    const path = `/audio/${workId}.mp3`;
+    const about = {
+      workId,
+      status: "succeeded" as const,
+      taskId: "t",
+      files: [savedAt(path), savedAt(path)],
+    };
+    const theirs = await neighbour.put(neighbour.record({ ...about, createdAtMs: 1 }));
+    const ours = await desk.put(desk.record({ ...about, createdAtMs: 2 }));
+    const both = [ours.recordId, theirs.recordId];
+    const store = desk.store();
+    expect(idsOf(await store.ofWork(workId))).toEqual(both);
+    expect(idsOf(await store.ofTask("t"))).toEqual(both);
+    expect(idsOf(await store.ofPath(path))).toEqual(both);
+    expect(idsOf(await neighbour.store().ofPath(path))).toEqual([...both].reverse());
+    expect(await store.ofTask("unknown")).toEqual([]);
+    expect(await newDesk().store().ofTask("t")).toEqual([]);
+
+    await desk.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
+    expect(idsOf(await store.ofPath(path))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.ofPath(`${path}.2`))).toEqual([ours.recordId]);
+    expect(idsOf(await store.ofTask("t"))).toEqual([theirs.recordId]);
+    const { accountId, recordId, revision } = theirs;
+    await neighbour.store().write({ accountId, recordId, expectedRevision: revision, after: null });
+    expect(await store.ofPath(path)).toEqual([]);
+    expect(idsOf(await store.ofWork(workId))).toEqual([ours.recordId]);
+  });
+
+  it("can be written right now", async () => {
+    const store = newDesk().store();
+    expect(store.description).not.toBe("");
+    expect(Array.isArray(await store.check())).toBe(true);
+  });
+}
