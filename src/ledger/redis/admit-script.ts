@@ -2,25 +2,37 @@
 import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 import { ALIVE, PAUSE_LEFT, SLOTS } from "./limit-scripts.ts";
 import { redisScript } from "./redis-script.ts";
-import { BUCKET_MS, PUT_ROW, STORED } from "./row-fragments.ts";
+import { BUCKET_MS, BUCKETS_A_PART, PUT_ROW, STORED } from "./row-fragments.ts";
 
-/** Credits of the quarters of an hour that end inside the window, or after it: dates ahead count. */
+/**
+ * Credits of the quarters of an hour that end inside the window, or after it, for dates ahead count: whole parts by
+ * their sums, the part that the window begins in by its quarters.
+ */
 const COUNTED = `
-local function is_counted(bucket, window_ms) return (tonumber(bucket) + 1) * ${BUCKET_MS} > wall - window_ms end
-local function counted_credits(spend_key, window_ms)
-  local all = redis.call('HGETALL', spend_key)
+local function is_counted(bucket, window_ms)
+  return (tonumber(bucket) + 1) * ${BUCKET_MS} > wall - window_ms
+end
+local function counted_credits(spend_key, parts_key, window_ms)
+  local first = math.floor((wall - window_ms) / ${BUCKET_MS})
+  local edge = math.floor(first / ${BUCKETS_A_PART})
   local sum = 0
-  for at = 1, #all, 2 do
-    if is_counted(all[at], window_ms) then sum = sum + tonumber(all[at + 1]) end
+  local parts = redis.call('HGETALL', parts_key)
+  for at = 1, #parts, 2 do
+    if tonumber(parts[at]) > edge then sum = sum + tonumber(parts[at + 1]) end
+  end
+  local buckets = {}
+  for bucket = first, (edge + 1) * ${BUCKETS_A_PART} - 1 do buckets[#buckets + 1] = string.format('%d', bucket) end
+  for _, credits in ipairs(redis.call('HMGET', spend_key, unpack(buckets))) do
+    sum = sum + tonumber(credits or '0')
   end
   return sum
 end
 `;
 
-/** KEYS: the account's spend. */
+/** KEYS: the account's spend, its parts. */
 export const SPENT_CREDITS = redisScript(
   COUNTED,
-  "return string.format('%.17g', counted_credits(KEYS[1], q.windowMs))",
+  "return string.format('%.17g', counted_credits(KEYS[1], KEYS[2], q.windowMs))",
 );
 
 const IN_FLIGHT = `
@@ -72,7 +84,7 @@ if is_lost or old.revision ~= q.expectedRevision then
 end
 
 if q.budget then
-  local counted = counted_credits(spend_key, q.budget.windowMs)
+  local counted = counted_credits(spend_key, parts_key, q.budget.windowMs)
   local is_own_counted = old.bucket ~= '' and redis.call('HEXISTS', spend_key, old.bucket) == 1
   if is_own_counted and is_counted(old.bucket, q.budget.windowMs) then counted = counted - old.credits end
   if counted + q.row.credits > q.budget.credits then return { 'budget', string.format('%.17g', counted) } end

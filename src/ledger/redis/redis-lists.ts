@@ -1,6 +1,6 @@
 /** Finds records in Redis: by list, work, task and file, in this account and in the machine's others. */
 import { z } from "zod";
-import { type AccountId, recordId } from "../identity.ts";
+import type { AccountId } from "../identity.ts";
 import type { ListQuery, StoredValue } from "../ledger-store.ts";
 import { PICK, REMEMBER } from "./list-scripts.ts";
 import {
@@ -11,9 +11,10 @@ import {
   pathRef,
   recordHashKey,
   taskRef,
+  workRef,
 } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
-import { type Place, type Rows, UNSETTLED } from "./redis-rows.ts";
+import { type Place, UNSETTLED } from "./redis-rows.ts";
 import type { Scripts } from "./redis-script.ts";
 
 /** Records looked at a time where some are then passed over. */
@@ -37,7 +38,6 @@ function newestFirst(one: Listed, other: Listed): number {
 
 interface ListsOptions {
   readonly scripts: Scripts;
-  readonly rows: Rows;
   readonly accountId: AccountId;
   readonly origin: string;
   readonly machineId: string;
@@ -65,13 +65,8 @@ export class Lists {
     return lists.flat().sort(newestFirst).slice(0, query.limit).map(stored);
   }
 
-  /** A work's record has one name in each account. */
-  async ofWork(link: RedisLink, workId: string): Promise<StoredValue[]> {
-    const accounts = await this.accounts(link);
-    return this.#values(
-      link,
-      accounts.map((accountId) => ({ accountId, recordId: recordId(workId, accountId) })),
-    );
+  ofWork(link: RedisLink, workId: string): Promise<StoredValue[]> {
+    return this.#ofRef(link, workRef(workId));
   }
 
   ofTask(link: RedisLink, taskId: string): Promise<StoredValue[]> {
@@ -87,7 +82,7 @@ export class Lists {
     const places = await Promise.all(
       accounts.map(async (accountId): Promise<Place[]> => {
         const key = `${accountPrefix(accountId)}${ref}`;
-        const ids = texts.parse(await link.send(key, ["SMEMBERS", key]));
+        const ids = texts.parse(await link.send(key, ["HKEYS", key]));
         return ids.map((recordId) => ({ accountId, recordId }));
       }),
     );
@@ -105,14 +100,6 @@ export class Lists {
       }),
     );
     return listed.flat().sort(newestFirst).reverse().map(stored);
-  }
-
-  async #values(link: RedisLink, places: readonly Place[]): Promise<StoredValue[]> {
-    const values = await Promise.all(places.map((place) => this.#options.rows.value(link, place)));
-    return places.flatMap((place, at) => {
-      const value = values[at];
-      return value === undefined ? [] : [{ ...place, value }];
-    });
   }
 
   async #ofAccount(link: RedisLink, accountId: AccountId, query: ListQuery): Promise<Listed[]> {

@@ -78,7 +78,7 @@ class RedisStore implements LedgerStore {
     this.#keys = accountKeys(accountId);
     this.#scripts = new Scripts(clock, skewMs);
     this.#rows = new Rows(this.#scripts, holder);
-    this.#lists = new Lists({ scripts: this.#scripts, rows: this.#rows, accountId, origin, machineId });
+    this.#lists = new Lists({ scripts: this.#scripts, accountId, origin, machineId });
     this.#guard = new LayoutGuard({
       storeUrl,
       log,
@@ -148,7 +148,7 @@ class RedisStore implements LedgerStore {
   }
 
   async spentCredits(windowMs: number): Promise<number> {
-    const question = { keys: [this.#keys.spend] as const, q: { windowMs } };
+    const question = { keys: [this.#keys.spend, this.#keys.parts] as const, q: { windowMs } };
     return z.coerce
       .number()
       .parse(await this.#guard.use((link) => this.#scripts.run(link, SPENT_CREDITS, question)));
