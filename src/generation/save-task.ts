@@ -1,7 +1,7 @@
 /** Owns bringing a succeeded task's audio into the output folder, once a place (design 6.7); never creates or polls. */
 
 import { downloadInto } from "../api/download.ts";
-import { backoffMs, decideRead } from "../api/retry.ts";
+import { decideRead, pauseAfterBreakMs } from "../api/retry.ts";
 import type { ContentResponse } from "../api/service.ts";
 import { GENERATIONS_PATH } from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
@@ -58,8 +58,7 @@ async function downloadAndPublish(job: Job, deps: GenerationDeps, taskId: string
         maxBytes: MAXIMUM_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
-        totalDeadlineMs: deps.timing.downloadDeadlineMs,
-        pauseMs: (breaks) => backoffMs(breaks, deps.random) * deps.timing.scale,
+        pauseMs: (breaks, error) => pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale,
       }),
   });
 }
