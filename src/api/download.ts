@@ -25,7 +25,7 @@ export interface LeastProgress {
 }
 
 /**
- * 1 KiB a second, measured over a minute: any link that people still use (2G brings four times as much) gets
+ * 1 KiB a second, measured over a minute. Every link that people still use (2G brings four times as much) gets
  * through however long it takes, and a peer that hands out single bytes does not.
  */
 const LEAST_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };

@@ -1,8 +1,8 @@
-/** Owns the one output shape that three tools share (design 5) and the words beside it; knows no workflow. */
+/** The one output shape that three tools share, and the words beside it (docs/design.md, Tools). */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { quoteServiceText } from "../api/service-text.ts";
+import { quoteServiceText, serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { TaskView } from "../generation/task-view.ts";
@@ -75,9 +75,10 @@ function headline(view: TaskView): string {
   }
   if (view.status === "waiting") return `Not accepted yet; nothing is lost. ${describeHold(view)}`;
   if (view.status === "failed") {
-    const words = view.error?.message ?? "";
+    // Judged once more: a record may be older than that judgement.
+    const words = serviceReason(view.error?.message ?? "");
     const reason =
-      words === "" ? "; the service gave no reason" : `. The service says: ${quoteServiceText(words)}`;
+      words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
     return `Task ${view.taskId} failed${reason}. ${cost(view)}`;
   }
   const status = view.status === "succeeded" ? "has succeeded" : `is ${view.status}`;
