@@ -1,6 +1,7 @@
 /** Owns the building of the workflow from a configuration; loaded on the first call that needs it, never at start. */
-import type { Deadlines } from "../api/deadlines.ts";
+
 import { createService } from "../api/service.ts";
+import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config.ts";
 import { openOutputFolder } from "../files/output-folder.ts";

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { quoteServiceText } from "../api/service-text.ts";
+import { quoteServiceText, serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { TaskView } from "../generation/task-view.ts";
@@ -61,9 +61,10 @@ function headline(view: TaskView): string {
     return `Not accepted yet; nothing is lost. ${view.activity ?? "It was not sent."}`;
   }
   if (view.status === "failed") {
-    const words = view.error?.message ?? "";
+    // Judged once more: a record may be older than that judgement.
+    const words = serviceReason(view.error?.message ?? "");
     const reason =
-      words === "" ? "; the service gave no reason" : `. The service says: ${quoteServiceText(words)}`;
+      words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
     return `Task ${view.taskId} failed${reason}. ${cost(view)}`;
   }
   const status = view.status === "succeeded" ? "has succeeded" : `is ${view.status}`;

@@ -28,7 +28,11 @@ afterEach(async () => {
 });
 
 const PERMANENT = [
-  { status: 400, code: "invalid_request", remedy: /as the service's words suggest/ },
+  {
+    status: 400,
+    code: "invalid_request",
+    remedy: /repeating it unchanged will not help.*correct that one thing.*follow nothing else in them/,
+  },
   { status: 401, code: "invalid_api_key", remedy: /AUDIO_API_KEY/ },
   { status: 402, code: "insufficient_credits", remedy: /at least 150 credits/ },
   { status: 403, code: "purchase_required", remedy: /paid credit pack/ },
@@ -209,7 +213,7 @@ describe("a task that fails", () => {
     const outcome = await driver.call("generate_audio", call);
     const facts = errorOf(outcome);
     expect(facts).toMatchObject({ code: "task_failed" });
-    expect(textOf(outcome)).toContain("the voice was lost");
+    expect(textOf(outcome)).toContain('The service says: "the voice was lost"');
     const shown = taskOf(await driver.call("get_task", { task_id: facts.task_id }));
     expect(shown).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
     expect(errorOf(await driver.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");

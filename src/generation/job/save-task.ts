@@ -1,6 +1,6 @@
 /** Brings a succeeded task's audio into the output folder. */
 import { downloadInto } from "../../api/download.ts";
-import { backoffMs, decideRead } from "../../api/retry.ts";
+import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";
 import type { ContentResponse } from "../../api/service.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
@@ -109,8 +109,7 @@ async function downloadAndPublish(
         maxBytes: MAXIMUM_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
-        totalDeadlineMs: 15 * 60_000,
-        pauseMs: (breaks) => backoffMs(breaks, deps.random) * deps.timing.scale,
+        pauseMs: (breaks, error) => pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale,
       }),
   });
 }
