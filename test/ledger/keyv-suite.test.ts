@@ -1,11 +1,11 @@
-/** Owns running Keyv's own test suite over both storage adapters. */
-
+/** Runs Keyv's own test suite over both storage adapters, and tests what ours add to it for records. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import keyvTestSuite from "@keyv/test-suite";
 import Keyv from "keyv";
 import * as vitest from "vitest";
+import { systemClock } from "../../src/clock.ts";
 import { KeyvShared } from "../../src/ledger/redis/keyv-shared.ts";
 import { RedisConnection } from "../../src/ledger/redis/redis-connection.ts";
 import { LedgerDatabase } from "../../src/ledger/sqlite/database.ts";
@@ -17,12 +17,13 @@ const { describe, beforeAll, afterAll } = vitest;
 
 describe("Keyv over SQLite", () => {
   const stateDir = mkdtempSync(join(tmpdir(), "agm-keyv-"));
-  const database = new LedgerDatabase(stateDir);
+  const log = createLog("silent", (text) => text);
+  const database = new LedgerDatabase({ stateDir, log, clock: systemClock });
   afterAll(() => {
     database.close();
     rmSync(stateDir, { recursive: true });
   });
-  const newStore = (): KeyvSqlite => new KeyvSqlite(database);
+  const newStore = (): KeyvSqlite => new KeyvSqlite(database, { clock: systemClock, holder: "h" });
   keyvTestSuite(vitest, Keyv, newStore);
 });
 
