@@ -190,7 +190,7 @@ describe("a ledger of version 0.1.0", () => {
   });
 
   it("counts its creates and reads, and keeps its pauses", async () => {
-      const account = accountId(origin, fingerprint);
+    const account = accountId(origin, fingerprint);
     const { store, clock } = await taken((db) => {
       db.exec(`INSERT INTO pauses VALUES ('${account}', 'creates', ${MADE.steadyMs - 1000}, 60000)`);
     });
