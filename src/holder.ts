@@ -1,4 +1,4 @@
-/** Owns the name of this process among all that share a store or a folder, and telling whether another one is dead. */
+/** The name of this process among all that share a store or a folder, and telling whether another one is dead. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
@@ -28,13 +28,16 @@ function thisPlace(): string {
   return placeTag;
 }
 
+/** One process among all that share a store or a folder. */
+export type HolderId = string;
+
 /** A new holder: machine and boot, process number, and something random, for numbers are used again. */
-export function createHolderId(): string {
+export function createHolderId(): HolderId {
   return `${thisPlace()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
 /** True only where the holder ran on this very machine, in this boot, and its process certainly is no more. */
-export function isHolderGone(holder: string): boolean {
+export function isHolderGone(holder: HolderId): boolean {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(holder);
   if (match === null || match[1] !== thisPlace()) return false;
   try {

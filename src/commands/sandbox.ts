@@ -1,4 +1,4 @@
-/** Owns the `sandbox` command: serves the sandbox alone until it is told to stop; knows nothing of MCP. */
+/** The `sandbox` command: serves the sandbox alone until it is told to stop. */
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
 
@@ -12,7 +12,7 @@ export interface SandboxCommand {
 /** Prints one JSON line when it listens, and nothing more on stdout. */
 export async function sandbox(command: SandboxCommand): Promise<void> {
   const { SandboxUsageError, startSandbox } = await loadSandbox();
-  const { readAccountsFile } = await import("../sandbox/accounts-file.ts");
+  const { readAccountsFile } = await import("../sandbox/accounts/accounts-file.ts");
   const { port, accountsFile, processingSeconds, timeScale } = command;
   try {
     const running = await startSandbox({

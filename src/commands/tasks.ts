@@ -3,9 +3,9 @@ import { systemClock } from "../clock.ts";
 import { readConfig } from "../config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
-import { accountFingerprint } from "../generation/identity.ts";
-import { listTasks } from "../generation/list-tasks.ts";
-import { openStore } from "../ledger/open-store.ts";
+import { listTasks } from "../generation/use-cases/list-tasks.ts";
+import { createHolderId } from "../holder.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
@@ -49,25 +49,13 @@ async function readRows(): Promise<Row[]> {
   const redact = createRedact(secretsOf(process.env));
   const log = createLog(config.logLevel, redact);
   const folder = await openOutputFolder(config.outputDir, systemClock);
-  const store = await openStore({
-    stateDir: config.stateDir,
-    storeUrl: config.storeUrl,
-    log,
-    clock: systemClock,
-  });
+  const address = config.service;
+  const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
-    const listed = await listTasks(
-      {
-        store,
-        folder,
-        origin: config.service.baseUrl,
-        fingerprint: accountFingerprint(config.service.apiKey),
-      },
-      { status: null, limit: MOST_TASKS },
-    );
+    const listed = await listTasks({ ledger, folder }, { status: null, limit: MOST_TASKS });
     return listed.map(taskRow);
   } finally {
-    await store.close();
+    await ledger.store.close();
   }
 }
 

@@ -1,12 +1,13 @@
-/** Owns what the ledger remembers of one request: its schema, version and status words; knows no database. */
+/** What the ledger remembers of one request: the schema of a record, and what follows from a record alone. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
+import type { SavedFile } from "../files/saved-file.ts";
 
-export const RECORD_VERSION = 1;
+export const RECORD_VERSION = 2;
 
 /**
- * `waiting`: claimed, nothing sent yet. `unresolved`: a create was sent and its answer never seen.
+ * `waiting`: claimed, nothing sent. `unresolved`: a create was sent, or is about to be, and its answer not seen.
  * The other four are the service's own.
  */
 export const RECORD_STATUSES = [
@@ -19,9 +20,9 @@ export const RECORD_STATUSES = [
 ] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
-/** One copy of the audio on one machine: `place` is machine and output folder, so that a store can be shared. */
-const savedFileSchema = z.object({
-  place: z.string(),
+/** One saved copy of the audio. Whether it is the audio is told by its size and hash alone, on any machine. */
+const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
+  /** Absolute, with real path. */
   path: z.string(),
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
@@ -29,25 +30,32 @@ const savedFileSchema = z.object({
   /** False for bytes that do not look like their format: kept as `.bin`, reported, never handed out as audio. */
   isSound: z.boolean(),
 });
-export type SavedFile = z.infer<typeof savedFileSchema>;
 
-export const taskRecordSchema = z.object({
+/** Fields that this version does not know are kept: a newer program on the same store may have written them. */
+export const taskRecordSchema = z.looseObject({
   version: z.literal(RECORD_VERSION),
+  /** Grows with every write; a write of an older one is refused. */
+  revision: z.int().nonnegative(),
   recordId: z.string(),
   /** Same input and take at one origin, whatever the account. */
   workId: z.string(),
+  accountId: z.string(),
   origin: z.string(),
-  /** Keyed hash of the API key, never the key. */
-  fingerprint: z.string(),
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task made elsewhere. */
   input: z.string().nullable(),
   take: z.int().positive().nullable(),
   attempt: z.int().positive(),
   idempotencyKey: z.string().nullable(),
   status: z.enum(RECORD_STATUSES),
+  /** The newest send of this attempt: the answer to an older one says nothing of it. */
+  send: z.string().nullable(),
+  /** An earlier send of this attempt may have reached the service. */
+  mayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
-  /** The service answered 404 for a task id that it had given us. */
+  /** The service answered 404, twice, for a task id that it had given us. */
   isGone: z.boolean(),
+  /** The audio is larger than is taken: fetched again only when somebody asks for it. */
+  isTooLarge: z.boolean(),
   billing: billingSchema.nullable(),
   audioSeconds: z.number().positive().nullable(),
   output: z
@@ -59,6 +67,10 @@ export const taskRecordSchema = z.object({
     .nullable(),
   /** Of the task, when it failed; already cleaned. */
   taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
+  /** What the budget counts for this record, dated by the wall clock; earlier attempts included. */
+  spend: z.object({ credits: z.number().nonnegative(), atMs: z.number() }).nullable(),
+  /** What the service charged for earlier attempts, though they failed. */
+  earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
@@ -68,3 +80,69 @@ export const taskRecordSchema = z.object({
   polledAtMs: z.number().nullable(),
 });
 export type TaskRecord = z.infer<typeof taskRecordSchema>;
+
+/** Whether a record leaves work that any process may take up: an accepted task to watch, or audio to save. */
+export function isOpen(record: TaskRecord): boolean {
+  if (record.isGone || record.isTooLarge) return false;
+  switch (record.status) {
+    case "queued":
+    case "processing":
+      return true;
+    case "succeeded":
+      return record.files.length === 0;
+    // What was sent and never answered is learnt by sending it again, which only a call that asks for it may do.
+    case "unresolved":
+    case "waiting":
+    case "failed":
+      return false;
+  }
+}
+
+/** Why a record takes one of the account's two places in flight: a create not answered, or a task that runs. */
+export type Flight = "sent" | "accepted";
+
+export function flightOf(record: TaskRecord): Flight | null {
+  if (record.status === "unresolved") return "sent";
+  const isRunning = record.status === "queued" || record.status === "processing";
+  return isRunning && !record.isGone ? "accepted" : null;
+}
+
+/**
+ * A record as a store keeps it: the value that Keyv reads and writes, and the columns that follow from it. Value and
+ * columns are always written together, in one transaction or script.
+ */
+export interface Row {
+  readonly accountId: string;
+  readonly recordId: string;
+  readonly workId: string;
+  readonly origin: string;
+  readonly taskId: string | null;
+  readonly status: RecordStatus;
+  readonly isOpen: boolean;
+  readonly flight: Flight | null;
+  readonly spend: { readonly credits: number; readonly atMs: number } | null;
+  readonly paths: readonly string[];
+  readonly createdAtMs: number;
+  readonly revision: number;
+  /** As Keyv's serialiser spells it. */
+  readonly value: string;
+}
+
+export function rowOf(record: TaskRecord): Row {
+  const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision } = record;
+  return {
+    accountId,
+    recordId,
+    workId,
+    origin,
+    taskId,
+    status,
+    isOpen: isOpen(record),
+    flight: flightOf(record),
+    spend,
+    paths: [...new Set(record.files.map(({ path }) => path))],
+    createdAtMs,
+    revision,
+    value: JSON.stringify({ value: record }),
+  };
+}

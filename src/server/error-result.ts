@@ -1,4 +1,4 @@
-/** How a failure is shown: what happened, what to do, and the facts for machines (docs/design.md, Tools). */
+/** How a failure is shown: what happened, what to do, and the facts for machines (docs/design.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";

@@ -1,41 +1,41 @@
-/** Owns the connection to Redis: on demand, bounded in time, and never a word of its credentials; knows no key. */
-import { createClient } from "@keyv/redis";
+/** Connects to Redis on demand, within bounds of time, and never says a word of its credentials. */
+import { setTimeout as pause } from "node:timers/promises";
+import { withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
+import { isMendedByReconnecting, redisFault, TimedOut } from "./redis-faults.ts";
+import { connectLink, type RedisLink } from "./redis-link.ts";
 
-/** Connecting, with the handshake and signing in. */
+/** Connecting, with the handshake and signing in; and once more what is to be known of a new connection. */
 const CONNECT_MS = 2_000;
 /** One command, sent and answered. A server that takes longer is treated as gone. */
 const COMMAND_MS = 3_000;
 
-/** No reconnecting in the background and no queue: what cannot be sent now fails now. */
-function newClient(url: string) {
-  return createClient({
-    url,
-    disableOfflineQueue: true,
-    socket: { connectTimeout: CONNECT_MS, reconnectStrategy: false },
-  });
+/** Unlike the program's clock it keeps the process alive: a command under way must not be cut off. */
+const awake = { sleep: (ms: number, signal?: AbortSignal) => pause<void>(ms, undefined, { signal }) };
+
+function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  return withDeadline({ clock: awake, ms, late: () => new TimedOut(ms) }, work);
 }
-export type RedisClient = ReturnType<typeof newClient>;
 
 export interface RedisConnectionOptions {
   readonly storeUrl: string;
   readonly log: Log;
   /** Runs once on each new connection, before anybody uses it; within the connecting time. */
-  readonly prepare: (client: RedisClient) => Promise<void>;
+  readonly prepare?: (link: RedisLink) => Promise<void>;
 }
 
 /**
- * A client reconnects only when somebody asks: there is no loop in the background, no queue that waits for a
- * server to come back. Each connection is a new client, so that nothing of a lost one lingers.
+ * Connects only when somebody asks: there is no loop in the background, no queue that waits for a server to come
+ * back. Each connection is a new client, so that nothing of a lost one lingers.
  */
 export class RedisConnection {
   /** Host, port and database, for a person. */
   readonly place: string;
   readonly #url: URL;
   readonly #options: RedisConnectionOptions;
-  #client: RedisClient | undefined;
-  #connecting: Promise<RedisClient> | undefined;
+  #link: RedisLink | undefined;
+  #connecting: Promise<RedisLink> | undefined;
   #isClosed = false;
 
   /** @throws AudioError `configuration_error` for an address that is none */
@@ -52,75 +52,85 @@ export class RedisConnection {
   }
 
   /**
-   * Runs `work` with a client that is connected, connecting first where needed.
+   * Runs `work` with a link that is connected, connecting first where needed; once more on a new connection where
+   * the old one's server turns out not to be the one to ask.
    *
-   * @throws AudioError `store_unavailable` after at most five seconds
+   * @throws AudioError `store_unavailable` within seconds
    */
-  async use<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
-    let client: RedisClient | undefined;
+  async use<T>(work: (link: RedisLink) => Promise<T>): Promise<T> {
     try {
-      client = await this.#connected();
-      return await within(COMMAND_MS, work(client));
+      return await this.#once(work);
     } catch (error) {
-      // After a time-out the answers that are still to come belong to nobody: only a new connection is clean.
-      if (error instanceof TimedOut && client !== undefined) this.#drop(client);
+      if (!isMendedByReconnecting(error)) throw this.#fault(error);
+    }
+    try {
+      return await this.#once(work);
+    } catch (error) {
       throw this.#fault(error);
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#client !== undefined) this.#drop(this.#client);
+    if (this.#link !== undefined) this.#drop(this.#link);
   }
 
-  async #connected(): Promise<RedisClient> {
-    if (this.#isClosed) throw new AudioError("store_unavailable", "The ledger was already closed.");
-    if (this.#client?.isReady) return this.#client;
+  async #once<T>(work: (link: RedisLink) => Promise<T>): Promise<T> {
+    const link = await this.#connected();
+    try {
+      return await within(COMMAND_MS, () => work(link));
+    } catch (error) {
+      // After a time-out the answers that are still to come belong to nobody: only a new connection is clean.
+      if (error instanceof TimedOut || isMendedByReconnecting(error)) this.#drop(link);
+      throw error;
+    }
+  }
+
+  async #connected(): Promise<RedisLink> {
+    this.#throwIfClosed();
+    if (this.#link?.isReady) return this.#link;
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined;
     });
     return this.#connecting;
   }
 
-  async #connect(): Promise<RedisClient> {
-    if (this.#client !== undefined) this.#drop(this.#client);
-    const client = newClient(this.#url.href);
-    client.on("error", (error) => this.#options.log.debug(`redis: ${describeCause(error)}`));
+  async #connect(): Promise<RedisLink> {
+    if (this.#link !== undefined) this.#drop(this.#link);
+    const opened: RedisLink[] = [];
     try {
-      await within(CONNECT_MS, client.connect());
-      await within(CONNECT_MS, this.#options.prepare(client));
+      const link = await within(CONNECT_MS, () =>
+        connectLink({
+          url: this.#url,
+          connectMs: CONNECT_MS,
+          onError: (error) => this.#options.log.debug(`redis: ${this.#clean(describeCause(error))}`),
+          onOpen: (open) => opened.push(open),
+        }),
+      );
+      await within(CONNECT_MS, async () => this.#options.prepare?.(link));
+      this.#throwIfClosed();
+      this.#link = link;
+      return link;
     } catch (error) {
-      this.#drop(client);
+      for (const link of opened) this.#drop(link);
       throw error;
     }
-    if (this.#isClosed) {
-      this.#drop(client);
-      throw new AudioError("store_unavailable", "The ledger was already closed.");
-    }
-    // An idle connection keeps no process alive; a command under way does, by the timer that bounds it.
-    client.unref();
-    this.#client = client;
-    return client;
   }
 
-  #drop(client: RedisClient): void {
-    if (this.#client === client) this.#client = undefined;
-    if (client.isOpen) client.destroy();
+  #throwIfClosed(): void {
+    if (this.#isClosed) throw new AudioError("store_unavailable", "The ledger was already closed.");
+  }
+
+  #drop(link: RedisLink): void {
+    if (this.#link === link) this.#link = undefined;
+    link.destroy();
   }
 
   #fault(error: unknown): AudioError {
-    if (error instanceof AudioError) return error;
-    const why = this.#withoutSecrets(describeCause(error));
-    const isRefused = /NOAUTH|WRONGPASS|NOPERM/.test(why);
-    return new AudioError("store_unavailable", `The shared store at ${this.place} cannot be used: ${why}.`, {
-      retryable: !isRefused,
-      remedy: isRefused
-        ? "Check the user and the password in AUDIO_STORE_URL."
-        : "Check that the Redis server of AUDIO_STORE_URL runs and can be written, then call again.",
-    });
+    return redisFault(error, this.place, (text) => this.#clean(text));
   }
 
-  #withoutSecrets(text: string): string {
+  #clean(text: string): string {
     let clean = text.replaceAll(this.#url.href, this.place);
     for (const part of [this.#url.password, this.#url.username]) {
       for (const spelling of new Set([part, safeDecode(part)])) {
@@ -128,20 +138,6 @@ export class RedisConnection {
       }
     }
     return clean;
-  }
-}
-
-class TimedOut extends Error {}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimedOut(`no answer within ${ms / 1000} seconds`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

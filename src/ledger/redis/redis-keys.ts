@@ -1,44 +1,71 @@
-/** Owns the names of everything the ledger keeps in Redis; knows nothing of what is kept. */
-import { RECORD_STATUSES } from "../record.ts";
+/** Names everything that the ledger keeps in Redis. */
+import { createHash } from "node:crypto";
+import type { AccountId } from "../identity.ts";
 
-/** Records, each a string of JSON under `<this>:<record id>`. */
-export const RECORD_NAMESPACE = "audio-generation-mcp:record";
+const PREFIX = "audio-generation-mcp:2:";
 
-/** The braces keep everything that one script touches in one slot of a cluster. */
-const PREFIX = "audio-generation-mcp:{ledger}:";
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-const named = (...parts: string[]): string => PREFIX + JSON.stringify(parts);
+/**
+ * The layout's version, under the name that version 0.1.0 looks at: it refuses any number above its own. A number
+ * between two layouts says that the store is being taken over from the lower one.
+ */
+export const VERSION_KEY = "audio-generation-mcp:{ledger}:version";
+export const TAKE_OVER_LOCK_KEY = `${PREFIX}{take-over}:lock`;
 
-export const VERSION_KEY = `${PREFIX}version`;
-export const CHECK_KEY = `${PREFIX}check`;
-/** Hash: record id to its entry as JSON. */
-export const INDEX_KEY = `${PREFIX}index`;
-/** Hash: record id to its creation in wall-clock milliseconds. */
-export const CREATED_KEY = `${PREFIX}created`;
-/** Hash: lease name to JSON. */
-export const LEASES_KEY = `${PREFIX}leases`;
-/** Hash: attempt to JSON. */
-export const IN_FLIGHT_KEY = `${PREFIX}in-flight`;
-/** Hash: attempt to JSON. */
-export const SPEND_KEY = `${PREFIX}spend`;
-/** Sorted set: attempt by the time of its reservation. */
-export const SPEND_ORDER_KEY = `${PREFIX}spend-order`;
-/** Sorted set: holder by its last sign of life. */
-export const ALIVE_KEY = `${PREFIX}alive`;
-/** Hash: account and class to JSON. */
-export const PAUSES_KEY = `${PREFIX}pauses`;
+/** The braces are a cluster's hash tag: all of one account is in one slot, and one script may touch it. */
+export const accountPrefix = (accountId: AccountId): string => `${PREFIX}{${accountId}}:`;
 
-/** Sorted sets: record id by creation. */
-export const orderKey = (origin: string): string => named("order", origin);
-export const openKey = (origin: string): string => named("open", origin);
-export const statusKeys = (origin: string): string[] =>
-  RECORD_STATUSES.map((status) => named("status", origin, status));
+/** The keys of one account that are there once. */
+export interface AccountKeys {
+  readonly prefix: string;
+  /** Hash: record id to JSON of state, time and holder. */
+  readonly flight: string;
+  /** Hash: quarter of an hour, counted from 1970, to credits. */
+  readonly spend: string;
+  /** Sorted sets: record id by creation. */
+  readonly open: string;
+  /** Records without an end: waiting, unresolved, queued, processing. */
+  readonly unsettled: string;
+  readonly newest: string;
+  /** Hashes: slot id to JSON of holder, time and whether its request is still under way. */
+  readonly creates: string;
+  readonly reads: string;
+  /** Sorted set: holder by its last sign of life. */
+  readonly alive: string;
+  /** Hash: limit class to JSON of begin and length. */
+  readonly pauses: string;
+  readonly check: string;
+}
 
-/** Sets of record ids. */
-export const workKey = (workId: string): string => named("work", workId);
-export const taskKey = (origin: string, taskId: string): string => named("task", origin, taskId);
-export const pathKey = (place: string, path: string): string => named("path", place, path);
+export function accountKeys(accountId: AccountId): AccountKeys {
+  const prefix = accountPrefix(accountId);
+  return {
+    prefix,
+    flight: `${prefix}flight`,
+    spend: `${prefix}spend`,
+    open: `${prefix}open`,
+    unsettled: `${prefix}unsettled`,
+    newest: `${prefix}newest`,
+    creates: `${prefix}creates`,
+    reads: `${prefix}reads`,
+    alive: `${prefix}alive`,
+    pauses: `${prefix}pauses`,
+    check: `${prefix}check`,
+  };
+}
 
-/** Hashes: slot id to JSON. */
-export const createSlotsKey = (accountId: string): string => named("creates", accountId);
-export const readSlotsKey = (accountId: string): string => named("reads", accountId);
+/** Hash: a record's value, what follows from it, and its lease. */
+export const recordHashKey = (accountId: AccountId, recordId: string): string =>
+  `${accountPrefix(accountId)}record:${recordId}`;
+
+/** What a record can be found by, as names behind the account's prefix: sets of record ids. */
+export const taskRef = (taskId: string): string => `task:${taskId}`;
+export const pathRef = (path: string): string => `path:${digest(path)}`;
+
+/** Sorted set: the accounts that a machine has used at an origin, by their last use. */
+export const machineKey = (machineId: string, origin: string): string =>
+  `${PREFIX}{machine ${digest(JSON.stringify([machineId, origin])).slice(0, 32)}}:accounts`;
+
+/** What is no record: damaged values that were set aside. Each is a string in a slot of its own. */
+export const PLAIN_PREFIX = `${PREFIX}kv:`;

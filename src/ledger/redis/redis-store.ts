@@ -1,57 +1,227 @@
-/** Owns the store that several machines share: composes its parts over one connection; knows nothing of files. */
+/** The ledger on a Redis server or cluster that several machines share; nothing is connected before its first use. */
 import Keyv from "keyv";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
-import { AudioError } from "../../errors.ts";
+import type { HolderId } from "../../holder.ts";
 import type { Log } from "../../log.ts";
-import { createRecords, RECORD_KEYV_OPTIONS } from "../records.ts";
-import type { Store } from "../store.ts";
+import type { AccountId } from "../identity.ts";
+import { RECORD_KEYV_OPTIONS } from "../keyv-options.ts";
+import type {
+  Admission,
+  AdmitRequest,
+  Claim,
+  ClaimAnswer,
+  LedgerIdentity,
+  LedgerStore,
+  LimitClass,
+  ListQuery,
+  ReadAdmission,
+  ReadRequest,
+  Settlement,
+  StoredValue,
+  Write,
+  WriteAnswer,
+} from "../ledger-store.ts";
+import type { Row } from "../record.ts";
+import { ADMIT, SPENT_CREDITS } from "./admit-script.ts";
 import { KeyvShared } from "./keyv-shared.ts";
-import { type RedisClient, RedisConnection } from "./redis-connection.ts";
-import { RedisCoordinator } from "./redis-coordinator.ts";
-import { CHECK_KEY, RECORD_NAMESPACE, VERSION_KEY } from "./redis-keys.ts";
-import { ScriptRunner } from "./redis-script.ts";
-
-/** Grows with every change of keys or scripts that an older program would misread. */
-const LAYOUT_VERSION = 1;
+import { LayoutGuard } from "./layout.ts";
+import { ADMIT_READ, PAUSE, SETTLE, SIGN_OF_LIFE } from "./limit-scripts.ts";
+import { BRING_IN, CLAIM, FLIGHT_OF, REMOVE, WRITE } from "./record-scripts.ts";
+import { health } from "./redis-health.ts";
+import { type AccountKeys, accountKeys, recordHashKey } from "./redis-keys.ts";
+import type { RedisLink } from "./redis-link.ts";
+import { Lists } from "./redis-lists.ts";
+import { type Place, Rows } from "./redis-rows.ts";
+import { Scripts } from "./redis-script.ts";
 
 export interface RedisStoreOptions {
   /** `redis://` or `rediss://`, credentials included; they go nowhere else. */
   readonly storeUrl: string;
   readonly log: Log;
   readonly clock: Clock;
+  readonly identity: LedgerIdentity;
+  /** Tells this machine from others: the accounts that are used on it find each other's records. */
+  readonly machineId: string;
   /** Moves the scripts' clock by so many milliseconds: for tests, which let time pass by it. */
   readonly skewMs?: () => number;
 }
 
-/** The ledger on a Redis server; nothing is connected before its first use. */
-export function openRedisStore(options: RedisStoreOptions): Store {
-  const { storeUrl, log, clock, skewMs = () => 0 } = options;
-  const connection = new RedisConnection({ storeUrl, log, prepare: checkLayout });
-  const keyv = new Keyv(new KeyvShared(connection), {
-    ...RECORD_KEYV_OPTIONS,
-    namespace: RECORD_NAMESPACE,
-    useKeyPrefix: false,
-  });
-  return {
-    records: createRecords(keyv, log, clock),
-    coordinator: new RedisCoordinator(new ScriptRunner(connection, skewMs)),
-    description: `Redis at ${connection.place}`,
-    async check() {
-      await connection.use((client) => client.incr(CHECK_KEY));
-    },
-    close: () => connection.close(),
-  };
+const stored = z.string().nullish();
+const writeAnswer = z.union([z.tuple([z.literal("written")]), z.tuple([z.literal("refused")]).rest(stored)]);
+const claimAnswer = z.tuple([z.string(), z.string()]);
+const admission = z.union([
+  z.tuple([z.literal("admitted")]),
+  z.tuple([z.literal("conflict"), z.literal([0, 1])]).rest(stored),
+  z.tuple([z.enum(["budget", "paused", "rate", "in_flight"]), z.coerce.number()]),
+]);
+const readAnswer = z.tuple([z.enum(["admitted", "paused", "rate"]), z.coerce.number()]);
+const flightAnswer = z.string().nullable();
+const flightEntry = z.object({ at: z.string(), holder: z.string() });
+const lostAnswer = z.array(z.int());
+
+class RedisStore implements LedgerStore {
+  readonly keyv: Keyv<unknown>;
+  readonly description: string;
+  readonly #guard: LayoutGuard;
+  readonly #scripts: Scripts;
+  readonly #rows: Rows;
+  readonly #lists: Lists;
+  readonly #account: AccountId;
+  readonly #holder: HolderId;
+  readonly #keys: AccountKeys;
+
+  constructor(options: RedisStoreOptions) {
+    const { storeUrl, log, clock, identity, machineId, skewMs = () => 0 } = options;
+    const { origin, accountId, holder } = identity;
+    this.#account = accountId;
+    this.#holder = holder;
+    this.#keys = accountKeys(accountId);
+    this.#scripts = new Scripts(clock, skewMs);
+    this.#rows = new Rows(this.#scripts, holder);
+    this.#lists = new Lists({ scripts: this.#scripts, rows: this.#rows, accountId, origin, machineId });
+    this.#guard = new LayoutGuard({
+      storeUrl,
+      log,
+      rows: this.#rows,
+      wallMs: () => clock.wallMs(),
+      welcome: async (link) => void (await this.#lists.accounts(link)),
+    });
+    this.description = `Redis at ${this.#guard.place}`;
+    this.keyv = new Keyv(new KeyvShared((work) => this.#guard.use(work), this.#rows, this.#guard.place), {
+      ...RECORD_KEYV_OPTIONS,
+      useKeyPrefix: false,
+    });
+  }
+
+  async claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
+    const [holder, value] = claimAnswer.parse(
+      await this.#guard.use((link) =>
+        this.#rows.run(link, CLAIM, { place: row, after: row, more: { leaseTtlMs, replacing } }),
+      ),
+    );
+    return { holder, value };
+  }
+
+  release(recordId: string): Promise<void> {
+    return this.#guard.use((link) => this.#rows.release(link, { accountId: this.#account, recordId }));
+  }
+
+  async write(write: Write): Promise<WriteAnswer> {
+    const { accountId, recordId, expectedRevision, after, settle, lease = "renew" } = write;
+    const isOwn = accountId === this.#account;
+    // Slots are this account's, whosever the record is: another account's are in another slot of a cluster.
+    if (settle !== undefined && !isOwn) await this.settle(settle);
+    const more = {
+      expectedRevision: expectedRevision ?? -1,
+      lease,
+      ...(settle !== undefined && isOwn ? { settle } : {}),
+    };
+    const slots = settle === undefined ? {} : { slots: this.#keys[settle.limitClass] };
+    const own = isOwn ? slots : {};
+    const place = { accountId, recordId };
+    const [verdict, value] = writeAnswer.parse(
+      await this.#guard.use((link) => this.#rows.run(link, WRITE, { place, after, more, ...own })),
+    );
+    return verdict === "written" ? { written: true } : { written: false, value: value ?? undefined };
+  }
+
+  async admit({ after, budget, ...rest }: AdmitRequest): Promise<Admission> {
+    // Absent where there is none: Lua's JSON null would count as a budget.
+    const more = { ...rest, ...(budget === null ? {} : { budget }) };
+    const answer = admission.parse(
+      await this.#guard.use((link) => this.#rows.run(link, ADMIT, { place: after, after, more })),
+    );
+    switch (answer[0]) {
+      case "admitted":
+        return { kind: "admitted" };
+      case "conflict":
+        return { kind: "conflict", value: answer[2] ?? undefined, isLeaseLost: answer[1] === 1 };
+      case "budget":
+        return { kind: "over_budget", countedCredits: answer[1] };
+      default:
+        return { kind: "held", reason: answer[0], waitMs: answer[1] };
+    }
+  }
+
+  /** Two accounts may be in two places: first it is written here, then removed there, and either may be done again. */
+  async adopt(from: Place, after: Row): Promise<void> {
+    await this.#guard.use(async (link) => {
+      const keys = [accountKeys(from.accountId).flight] as const;
+      const flight = flightAnswer.parse(
+        await this.#scripts.run(link, FLIGHT_OF, { keys, q: { id: from.recordId } }),
+      );
+      const entry = flight === null ? undefined : flightEntry.parse(JSON.parse(flight));
+      const known = entry === undefined ? {} : { flight: { flightAt: entry.at, flightHolder: entry.holder } };
+      await this.#rows.run(link, BRING_IN, { place: after, after, ...known });
+      if (from.accountId === after.accountId && from.recordId === after.recordId) return;
+      await this.#rows.run(link, REMOVE, { place: from, after: null });
+    });
+  }
+
+  async spentCredits(windowMs: number): Promise<number> {
+    const question = { keys: [this.#keys.spend] as const, q: { windowMs } };
+    return z.coerce
+      .number()
+      .parse(await this.#guard.use((link) => this.#scripts.run(link, SPENT_CREDITS, question)));
+  }
+
+  async settle({ limitClass, slotId, outcome }: Settlement): Promise<void> {
+    const question = { keys: [this.#keys[limitClass]] as const, q: { slotId, outcome } };
+    await this.#guard.use((link) => this.#scripts.run(link, SETTLE, question));
+  }
+
+  async admitRead(request: ReadRequest): Promise<ReadAdmission> {
+    const { reads, alive, pauses } = this.#keys;
+    const question = { keys: [reads, alive, pauses] as const, q: { ...request, holder: this.#holder } };
+    const [verdict, figure] = readAnswer.parse(
+      await this.#guard.use((link) => this.#scripts.run(link, ADMIT_READ, question)),
+    );
+    return verdict === "admitted"
+      ? { kind: "admitted", usedReads: figure }
+      : { kind: "held", reason: verdict, waitMs: figure };
+  }
+
+  async pause(limitClass: LimitClass, ms: number): Promise<void> {
+    const question = { keys: [this.#keys.pauses] as const, q: { class: limitClass, ms } };
+    await this.#guard.use((link) => this.#scripts.run(link, PAUSE, question));
+  }
+
+  async signOfLife(recordIds: readonly string[]): Promise<string[]> {
+    const records = recordIds.map((recordId) => recordHashKey(this.#account, recordId));
+    const question = { keys: [this.#keys.alive, ...records] as const, q: { holder: this.#holder } };
+    const lost = lostAnswer.parse(
+      await this.#guard.use((link) => this.#scripts.run(link, SIGN_OF_LIFE, question)),
+    );
+    return lost.flatMap((at) => recordIds[at] ?? []);
+  }
+
+  list(query: ListQuery): Promise<StoredValue[]> {
+    return this.#guard.use((link) => this.#lists.list(link, query));
+  }
+
+  ofWork(workId: string): Promise<StoredValue[]> {
+    return this.#guard.use((link) => this.#lists.ofWork(link, workId));
+  }
+
+  ofTask(taskId: string): Promise<StoredValue[]> {
+    return this.#guard.use((link) => this.#lists.ofTask(link, taskId));
+  }
+
+  ofPath(path: string): Promise<StoredValue[]> {
+    return this.#guard.use((link) => this.#lists.ofPath(link, path));
+  }
+
+  check(): Promise<string[]> {
+    return this.#guard.use((link: RedisLink) => health(link, this.#keys.check));
+  }
+
+  close(): Promise<void> {
+    return this.#guard.close();
+  }
 }
 
-/** Refuses what a newer program laid out; marks what nobody has laid out yet. */
-async function checkLayout(client: RedisClient): Promise<void> {
-  await client.set(VERSION_KEY, String(LAYOUT_VERSION), { condition: "NX" });
-  const found = z.coerce.number().parse(await client.get(VERSION_KEY));
-  if (found <= LAYOUT_VERSION) return;
-  throw new AudioError(
-    "store_unavailable",
-    `The shared store was laid out by a newer version of this program (layout ${found}; this one knows ${LAYOUT_VERSION}).`,
-    { remedy: "Update audio-generation-mcp on this machine." },
-  );
+/** @throws AudioError `configuration_error` for an address that is none */
+export function openRedisStore(options: RedisStoreOptions): LedgerStore {
+  return new RedisStore(options);
 }

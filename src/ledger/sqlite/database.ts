@@ -1,14 +1,17 @@
-/** Owns the connection to the ledger file: opening on first use, transactions, retries; knows no table's meaning. */
+/** The connection to the ledger file: opening on first use, bringing it to this layout, transactions, retries. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
+import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
+import type { Log } from "../../log.ts";
 import { foreignFile, isBusy, newerFile, storeFault } from "./faults.ts";
 import { LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "./schema.ts";
+import { takeOverLayout1 } from "./take-over.ts";
 
 /** How long SQLite itself waits for a lock, which blocks the whole process; what remains is waited for asleep. */
 const BLOCKING_WAIT_MS = 100;
@@ -23,6 +26,8 @@ export interface Session {
   get(sql: string, ...values: SQLInputValue[]): unknown;
   /** The number of rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
+  /** Several statements, for changes of the layout. */
+  exec(sql: string): void;
 }
 
 /**
@@ -31,6 +36,12 @@ export interface Session {
  */
 export type Durability = "power_cut" | "process_kill";
 
+export interface DatabaseOptions {
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly clock: Clock;
+}
+
 class Connection implements Session {
   readonly #db: DatabaseSync;
   readonly #file: string;
@@ -38,20 +49,42 @@ class Connection implements Session {
   readonly #statements = new Map<string, StatementSync>();
   #durability: Durability = "power_cut";
 
-  constructor(stateDir: string) {
+  constructor(options: DatabaseOptions) {
     const sqlite = loadSqlite();
-    this.#file = prepareLedgerFile(sqlite, stateDir);
+    this.#file = prepareLedgerFile(sqlite, options.stateDir);
     this.#inode = statSync(this.#file).ino;
     this.#db = new sqlite.DatabaseSync(this.#file, { timeout: BLOCKING_WAIT_MS });
     try {
       const { application_id } = applicationSchema.parse(this.get("PRAGMA application_id"));
       if (application_id !== APPLICATION_ID) throw foreignFile(this.#file);
-      const { user_version } = versionSchema.parse(this.get("PRAGMA user_version"));
-      if (user_version > SCHEMA_VERSION) throw newerFile(this.#file, user_version, SCHEMA_VERSION);
+      const version = this.#version();
+      if (version > SCHEMA_VERSION) throw newerFile(this.#file, version, SCHEMA_VERSION);
       this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+      if (version < SCHEMA_VERSION) this.#takeOver(options);
     } catch (error) {
       this.#db.close();
       throw error;
+    }
+  }
+
+  #version(): number {
+    return versionSchema.parse(this.get("PRAGMA user_version")).user_version;
+  }
+
+  #takeOver({ log, clock }: DatabaseOptions): void {
+    const report = this.transact(
+      // Another process may have done it while this one waited for the lock.
+      () => (this.#version() === SCHEMA_VERSION ? undefined : takeOverLayout1(this, clock)),
+      "power_cut",
+    );
+    if (report === undefined) return;
+    // Statements of the old tables must not be used on.
+    this.#statements.clear();
+    log.info(`the ledger ${this.#file} of version 0.1.0 was taken over: ${report.taken} records`);
+    if (report.damaged > 0) {
+      log.error(
+        `${report.damaged} damaged records of the ledger ${this.#file} were set aside when it was taken over from version 0.1.0; what they had spent stays counted`,
+      );
     }
   }
 
@@ -75,13 +108,25 @@ class Connection implements Session {
     return Number(this.#prepare(sql).run(...values).changes);
   }
 
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
   /** Takes the write lock at the start: a lock taken later could only fail, never wait. */
   transact<T>(work: (session: Session) => T, durability: Durability): T {
     if (durability !== this.#durability) {
       this.#db.exec(`PRAGMA synchronous = ${durability === "power_cut" ? "FULL" : "NORMAL"}`);
       this.#durability = durability;
     }
-    this.#prepare("BEGIN IMMEDIATE").run();
+    return this.#within("BEGIN IMMEDIATE", work);
+  }
+
+  snapshot<T>(work: (session: Session) => T): T {
+    return this.#within("BEGIN", work);
+  }
+
+  #within<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: (session: Session) => T): T {
+    this.#prepare(begin).run();
     try {
       const result = work(this);
       this.#prepare("COMMIT").run();
@@ -108,18 +153,32 @@ class Connection implements Session {
  */
 export class LedgerDatabase {
   readonly file: string;
-  readonly #stateDir: string;
+  readonly #options: DatabaseOptions;
   #connection: Connection | undefined;
   #isClosed = false;
 
-  constructor(stateDir: string) {
-    this.#stateDir = stateDir;
-    this.file = join(stateDir, LEDGER_FILE_NAME);
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.file = join(options.stateDir, LEDGER_FILE_NAME);
   }
 
-  /** Runs `work` in one write transaction; it may run again after a lock, so it must change nothing else. */
-  write<T>(work: (session: Session) => T, durability: Durability): Promise<T> {
-    return this.#retrying((connection) => connection.transact(work, durability));
+  /**
+   * Runs `work` in one write transaction; it may run again after a lock, so it must change nothing else.
+   *
+   * @param durability or what tells it from the rows, just before the transaction begins
+   */
+  write<T>(
+    work: (session: Session) => T,
+    durability: Durability | ((session: Session) => Durability),
+  ): Promise<T> {
+    return this.#retrying((connection) =>
+      connection.transact(work, typeof durability === "string" ? durability : durability(connection)),
+    );
+  }
+
+  /** Runs `work` on one state of the file, for reads of several statements. */
+  snapshot<T>(work: (session: Session) => T): Promise<T> {
+    return this.#retrying((connection) => connection.snapshot(work));
   }
 
   /** Runs `work` without a transaction of its own: for single statements that only read. */
@@ -139,7 +198,7 @@ export class LedgerDatabase {
       this.#connection.close();
       this.#connection = undefined;
     }
-    this.#connection ??= new Connection(this.#stateDir);
+    this.#connection ??= new Connection(this.#options);
     return this.#connection;
   }
 

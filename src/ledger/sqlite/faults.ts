@@ -1,4 +1,4 @@
-/** Owns the words for what can be wrong with the ledger file; knows no table. */
+/** What can be wrong with the ledger file, in words. */
 import { AudioError } from "../../errors.ts";
 
 /** SQLite's primary result codes that are told apart here. */

@@ -1,4 +1,4 @@
-/** Owns the ledger's folder and file on disk: creation, permissions, a whole first version; asks no question of it. */
+/** The ledger's folder and file on the disk: creation, permissions, a whole first version. */
 import {
   accessSync,
   chmodSync,

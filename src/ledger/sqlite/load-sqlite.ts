@@ -1,4 +1,4 @@
-/** Owns loading Node's built-in SQLite without its experimental warning on Node 22; knows no schema. */
+/** Loads Node's built-in SQLite, without its experimental warning on Node 22. */
 import type * as NodeSqlite from "node:sqlite";
 
 /**

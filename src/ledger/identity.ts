@@ -1,0 +1,52 @@
+/** Names of requests, records and accounts: derived by hashing, never random, so that every process finds the same ones. */
+import { createHash, createHmac } from "node:crypto";
+
+/** The account whose limits are counted: origin and API key, as a hash that tells neither. */
+export type AccountId = string;
+
+/** Changes only when the canonical spelling changes: every installation must derive the same keys. */
+const KEY_PREFIX = "agm1-";
+const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
+/** Enough of a SHA-256 that no two records of a ledger ever meet, and short enough to be said as a handle. */
+const RECORD_ID_DIGITS = 32;
+
+/** Parts are length-prefixed, so that no two lists of parts ever hash alike. */
+function hash(...parts: readonly string[]): string {
+  const digest = createHash("sha256");
+  for (const part of parts) digest.update(`${Buffer.byteLength(part)}:`).update(part);
+  return digest.digest("hex");
+}
+
+/**
+ * The idempotency key of one attempt (docs/contract.md, Identifiers).
+ *
+ * @param input canonical input, exactly as sent
+ */
+export function idempotencyKey(input: string, take: number, attempt: number): string {
+  return KEY_PREFIX + hash("create", input, String(take), String(attempt));
+}
+
+/** The work asked for, at one origin, whatever the account. */
+export function workId(origin: string, input: string, take: number): string {
+  return hash("work", origin, input, String(take));
+}
+
+/** The work behind a task that was made elsewhere and is only downloaded from here. */
+export function foreignWorkId(origin: string, taskId: string): string {
+  return hash("foreign", origin, taskId);
+}
+
+/** The record of a work under one account. */
+export function recordId(work: string, account: AccountId): string {
+  return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
+}
+
+/** Equal on every machine for one API key, and of no use to find that key. */
+export function accountFingerprint(apiKey: string): string {
+  return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
+}
+
+/** Limits belong to an origin and an account. */
+export function accountId(origin: string, fingerprint: string): AccountId {
+  return hash("account", origin, fingerprint);
+}

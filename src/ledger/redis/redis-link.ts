@@ -1,0 +1,122 @@
+/** One connection to a Redis server or a Redis Cluster, as the few things that the ledger asks of either. */
+import { createClient, createCluster } from "@keyv/redis";
+
+/** Sends one command; the answer is not parsed. */
+export type Send = (command: readonly string[]) => Promise<unknown>;
+
+export interface RedisLink {
+  readonly isReady: boolean;
+  /** `key` tells a cluster where the command belongs. */
+  send(key: string, command: readonly string[]): Promise<unknown>;
+  /** Every server that holds keys of its own. */
+  nodes(): Promise<Send[]>;
+  destroy(): void;
+}
+
+export interface LinkOptions {
+  readonly url: URL;
+  readonly connectMs: number;
+  readonly onError: (error: unknown) => void;
+  /** Gets every link as soon as there is something to destroy. */
+  readonly onOpen: (link: RedisLink) => void;
+}
+
+/** No reconnecting in the background and no queue: what cannot be sent now fails now. */
+function clientOptions({ url, connectMs }: LinkOptions) {
+  const socket = { connectTimeout: connectMs, reconnectStrategy: false } as const;
+  return {
+    disableOfflineQueue: true,
+    // Said outright, for NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise unsay it.
+    socket: url.protocol === "rediss:" ? { ...socket, tls: true as const, rejectUnauthorized: true } : socket,
+  };
+}
+
+/** Connects to what is at the address; a cluster is told by its own word. */
+export async function connectLink(options: LinkOptions): Promise<RedisLink> {
+  const client = createClient({ url: options.url.href, ...clientOptions(options) });
+  client.on("error", options.onError);
+  const link: RedisLink = {
+    get isReady() {
+      return client.isReady;
+    },
+    send: (_key, command) => client.sendCommand([...command]),
+    nodes: async () => [(command) => client.sendCommand([...command])],
+    destroy: () => {
+      if (client.isOpen) client.destroy();
+    },
+  };
+  options.onOpen(link);
+  await client.connect();
+  if (!(await isCluster(link))) {
+    // An idle connection keeps no process alive; a command under way does, by the timer that bounds it.
+    client.unref();
+    return link;
+  }
+  link.destroy();
+  return connectCluster(options);
+}
+
+async function isCluster(link: RedisLink): Promise<boolean> {
+  try {
+    return /^cluster_enabled:1\r?$/m.test(String(await link.send("", ["INFO", "cluster"])));
+  } catch (error) {
+    // Some who offer Redis forbid INFO; a cluster then says so (MOVED) to the first key that is elsewhere.
+    if (error instanceof Error && /^(?:NOPERM|ERR)\b/.test(error.message)) return probeCluster(link);
+    throw error;
+  }
+}
+
+async function probeCluster(link: RedisLink): Promise<boolean> {
+  try {
+    // In a cluster any one server knows at most some of these keys' slots.
+    for (const key of ["a", "b", "c", "d", "e", "f", "g", "h"]) await link.send(key, ["EXISTS", key]);
+    return false;
+  } catch (error) {
+    if (error instanceof Error && /^MOVED\b/.test(error.message)) return true;
+    if (error instanceof Error && /^NOPERM\b/.test(error.message)) return false;
+    throw error;
+  }
+}
+
+async function connectCluster(options: LinkOptions): Promise<RedisLink> {
+  const { url } = options;
+  const { username, password } = url;
+  const cluster = createCluster({
+    rootNodes: [{ url: url.href }],
+    defaults: {
+      ...clientOptions(options),
+      ...(username === "" ? {} : { username: decodeURIComponent(username) }),
+      ...(password === "" ? {} : { password: decodeURIComponent(password) }),
+    },
+    // Servers are connected as they are needed: one that is away concerns only those whose keys it holds.
+    minimizeConnections: true,
+  });
+  const nodes = () => [...cluster.nodeByAddress.values()];
+  cluster.on("error", options.onError);
+  cluster.on("node-error", options.onError);
+  cluster.on("node-ready", () => {
+    for (const node of nodes()) if (node.client?.isOpen) node.client.unref();
+  });
+  const link: RedisLink = {
+    get isReady() {
+      const isFit = (node: ReturnType<typeof nodes>[number]): boolean =>
+        node.client === undefined || node.connectPromise !== undefined || node.client.isReady;
+      return cluster.isOpen && nodes().every(isFit);
+    },
+    send: (key, command) => cluster.sendCommand(key, false, [...command]),
+    async nodes() {
+      const clients = await Promise.all(cluster.masters.map((master) => cluster.nodeClient(master)));
+      return clients.map(
+        (client): Send =>
+          (command) =>
+            client.sendCommand([...command]),
+      );
+    },
+    destroy: () => {
+      if (cluster.isOpen) cluster.destroy();
+    },
+  };
+  options.onOpen(link);
+  await cluster.connect();
+  return link;
+}

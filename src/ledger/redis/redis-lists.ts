@@ -1,0 +1,133 @@
+/** Finds records in Redis: by list, work, task and file, in this account and in the machine's others. */
+import { z } from "zod";
+import { type AccountId, recordId } from "../identity.ts";
+import type { ListQuery, StoredValue } from "../ledger-store.ts";
+import { PICK, REMEMBER } from "./list-scripts.ts";
+import {
+  type AccountKeys,
+  accountKeys,
+  accountPrefix,
+  machineKey,
+  pathRef,
+  recordHashKey,
+  taskRef,
+} from "./redis-keys.ts";
+import type { RedisLink } from "./redis-link.ts";
+import { type Place, type Rows, UNSETTLED } from "./redis-rows.ts";
+import type { Scripts } from "./redis-script.ts";
+
+/** Records looked at a time where some are then passed over. */
+const PAGE_ROWS = 200;
+
+const texts = z.array(z.string());
+
+interface Listed extends StoredValue {
+  readonly createdAtMs: number;
+}
+
+interface ListsOptions {
+  readonly scripts: Scripts;
+  readonly rows: Rows;
+  readonly accountId: AccountId;
+  readonly origin: string;
+  readonly machineId: string;
+}
+
+export class Lists {
+  readonly #options: ListsOptions;
+
+  constructor(options: ListsOptions) {
+    this.#options = options;
+  }
+
+  /** This account first, then those that this machine has used at the origin, the latest first. */
+  async accounts(link: RedisLink): Promise<AccountId[]> {
+    const { scripts, accountId, origin, machineId } = this.#options;
+    const keys = [machineKey(machineId, origin)] as const;
+    const known = texts.parse(await scripts.run(link, REMEMBER, { keys, q: { accountId } }));
+    return [accountId, ...known.filter((other) => other !== accountId)];
+  }
+
+  async list(link: RedisLink, query: ListQuery): Promise<StoredValue[]> {
+    const all = query.accounts === "own" ? [this.#options.accountId] : await this.accounts(link);
+    const accounts = query.accounts === "others" ? all.slice(1) : all;
+    const lists = await Promise.all(accounts.map((accountId) => this.#ofAccount(link, accountId, query)));
+    return lists
+      .flat()
+      .sort((one, other) => other.createdAtMs - one.createdAtMs)
+      .slice(0, query.limit)
+      .map(({ accountId, recordId, value }) => ({ accountId, recordId, value }));
+  }
+
+  /** A work's record has one name in each account. */
+  async ofWork(link: RedisLink, workId: string): Promise<StoredValue[]> {
+    const accounts = await this.accounts(link);
+    return this.#values(
+      link,
+      accounts.map((accountId) => ({ accountId, recordId: recordId(workId, accountId) })),
+    );
+  }
+
+  ofTask(link: RedisLink, taskId: string): Promise<StoredValue[]> {
+    return this.#ofRef(link, taskRef(taskId));
+  }
+
+  ofPath(link: RedisLink, path: string): Promise<StoredValue[]> {
+    return this.#ofRef(link, pathRef(path));
+  }
+
+  async #ofRef(link: RedisLink, ref: string): Promise<StoredValue[]> {
+    const accounts = await this.accounts(link);
+    const places = await Promise.all(
+      accounts.map(async (accountId): Promise<Place[]> => {
+        const key = `${accountPrefix(accountId)}${ref}`;
+        const ids = texts.parse(await link.send(key, ["SMEMBERS", key]));
+        return ids.sort().map((recordId) => ({ accountId, recordId }));
+      }),
+    );
+    return this.#values(link, places.flat());
+  }
+
+  async #values(link: RedisLink, places: readonly Place[]): Promise<StoredValue[]> {
+    const values = await Promise.all(places.map((place) => this.#options.rows.value(link, place)));
+    return places.flatMap((place, at) => {
+      const value = values[at];
+      return value === undefined ? [] : [{ ...place, value }];
+    });
+  }
+
+  async #ofAccount(link: RedisLink, accountId: AccountId, query: ListQuery): Promise<Listed[]> {
+    const { status, limit } = query;
+    const key = listKey(accountKeys(accountId), query);
+    const found: Listed[] = [];
+    for (let from = 0; found.length < limit; from += PAGE_ROWS) {
+      const range = [String(from), String(from + PAGE_ROWS - 1), "WITHSCORES"];
+      const page = texts.parse(await link.send(key, ["ZREVRANGE", key, ...range]));
+      const ids = page.filter((_, at) => at % 2 === 0);
+      const [first, ...rest] = ids.map((id) => recordHashKey(accountId, id));
+      if (first === undefined) break;
+      const question = { keys: [first, ...rest] as const, q: { status, limit: limit - found.length } };
+      const picked = await this.#options.scripts.run(link, PICK, question);
+      for (const [at, value] of picks(picked)) {
+        const id = ids[at];
+        if (id === undefined) continue;
+        found.push({ accountId, recordId: id, value, createdAtMs: Number(page[2 * at + 1]) });
+      }
+      if (ids.length < PAGE_ROWS) break;
+    }
+    return found;
+  }
+}
+
+/** The shortest list that holds everything asked for. */
+function listKey(keys: AccountKeys, { status, openOnly }: ListQuery): string {
+  if (openOnly === true) return keys.open;
+  return status !== undefined && UNSETTLED.includes(status) ? keys.unsettled : keys.newest;
+}
+
+function picks(answer: unknown): Array<readonly [number, string]> {
+  const flat = z.array(z.union([z.number(), z.string()])).parse(answer);
+  const pairs: Array<readonly [number, string]> = [];
+  for (let at = 0; at + 1 < flat.length; at += 2) pairs.push([Number(flat[at]), String(flat[at + 1])]);
+  return pairs;
+}

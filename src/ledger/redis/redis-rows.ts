@@ -1,0 +1,108 @@
+/** Writes and reads records in Redis: keys and questions for the scripts, made out of rows. */
+import { z } from "zod";
+import type { HolderId } from "../../holder.ts";
+import type { AccountId } from "../identity.ts";
+import type { RecordStatus, Row } from "../record.ts";
+import { RELEASE } from "./record-scripts.ts";
+import { accountKeys, accountPrefix, pathRef, recordHashKey, taskRef } from "./redis-keys.ts";
+import type { RedisLink } from "./redis-link.ts";
+import type { RedisScript, Scripts } from "./redis-script.ts";
+import { BUCKET_MS } from "./row-fragments.ts";
+
+/** Where a record is. */
+export interface Place {
+  readonly accountId: AccountId;
+  readonly recordId: string;
+}
+
+/** Only statuses that a task can leave again; kept in a list of their own, for they are few. */
+export const UNSETTLED: readonly RecordStatus[] = ["waiting", "unresolved", "queued", "processing"];
+
+/** A record changes only between two tries where others write it; nobody writes one so often. */
+const MOST_DECLARATIONS = 5;
+
+const declareAnswer = z.tuple([z.literal("declare")]).rest(z.string());
+
+/** What the scripts are told of a row; its value goes beside it. */
+export function scriptRow(row: Row): Record<string, unknown> {
+  const refs = row.paths.map(pathRef);
+  if (row.taskId !== null) refs.push(taskRef(row.taskId));
+  return {
+    id: row.recordId,
+    revision: row.revision,
+    status: row.status,
+    refs,
+    isOpen: row.isOpen,
+    isUnsettled: UNSETTLED.includes(row.status),
+    flight: row.flight ?? "",
+    credits: row.spend?.credits ?? 0,
+    bucket: row.spend === null ? "" : String(Math.floor(row.spend.atMs / BUCKET_MS)),
+    created: row.createdAtMs,
+  };
+}
+
+/** Keys 1 to 9 of the scripts that write a record; `slots` is the seventh. */
+export function rowKeys({ accountId, recordId }: Place, slots: string): [string, ...string[]] {
+  const { flight, spend, open, unsettled, newest, alive, pauses } = accountKeys(accountId);
+  const record = recordHashKey(accountId, recordId);
+  return [record, flight, spend, open, unsettled, newest, slots, alive, pauses];
+}
+
+export interface RowQuestion {
+  readonly place: Place;
+  readonly after: Row | null;
+  /** As text, where it is not the row's. */
+  readonly value?: string;
+  /** For `after`: what of its place in flight is known from elsewhere. */
+  readonly flight?: Readonly<Record<string, unknown>>;
+  readonly more?: Readonly<Record<string, unknown>>;
+  readonly slots?: string;
+}
+
+export class Rows {
+  readonly #scripts: Scripts;
+  readonly #holder: HolderId;
+
+  constructor(scripts: Scripts, holder: HolderId) {
+    this.#scripts = scripts;
+    this.#holder = holder;
+  }
+
+  /** Runs a script that writes a record; names that the stored one is found by are declared once they are known. */
+  async run(link: RedisLink, script: RedisScript, question: RowQuestion): Promise<unknown> {
+    const { place, after, flight = {}, more = {} } = question;
+    const prefix = accountPrefix(place.accountId);
+    const row = after === null ? undefined : { ...scriptRow(after), ...flight };
+    const own = after === null ? [] : [...after.paths.map(pathRef), ...taskRefs(after)];
+    const q = { id: place.recordId, prefix, holder: this.#holder, row, ...more };
+    const value = question.value ?? after?.value ?? "";
+    const declared = new Set(own);
+    for (let tries = 0; ; tries += 1) {
+      const names = [...declared].map((name) => `${prefix}${name}`);
+      const slots = question.slots ?? accountKeys(place.accountId).creates;
+      const [first, ...rest] = rowKeys(place, slots);
+      const answer = await this.#scripts.run(link, script, { keys: [first, ...rest, ...names], q, value });
+      const missing = declareAnswer.safeParse(answer).data;
+      if (missing === undefined || tries === MOST_DECLARATIONS) return answer;
+      for (const name of missing.slice(1)) declared.add(name);
+    }
+  }
+
+  async release(link: RedisLink, place: Place): Promise<void> {
+    const keys = [recordHashKey(place.accountId, place.recordId)] as const;
+    await this.#scripts.run(link, RELEASE, { keys, q: { holder: this.#holder } });
+  }
+
+  /** The stored text, or `undefined` for no record. */
+  async value(link: RedisLink, { accountId, recordId }: Place): Promise<string | undefined> {
+    const key = recordHashKey(accountId, recordId);
+    return (
+      z
+        .string()
+        .nullable()
+        .parse(await link.send(key, ["HGET", key, "value"])) ?? undefined
+    );
+  }
+}
+
+const taskRefs = ({ taskId }: Row): string[] => (taskId === null ? [] : [taskRef(taskId)]);

@@ -1,0 +1,109 @@
+/** Finding records: lists, each a walk along an index from its newest end, and look-ups by work, task and file. */
+import { z } from "zod";
+import type { LedgerIdentity, ListQuery, StoredValue } from "../ledger-store.ts";
+import { RECORD_STATUSES } from "../record.ts";
+import type { Session } from "./database.ts";
+
+const foundRow = z.object({ id: z.int(), created_at_ms: z.number(), record_id: z.string() });
+type Found = z.infer<typeof foundRow>;
+const accountRow = z.object({ account_id: z.string() });
+const valueRow = z
+  .object({ account_id: z.string(), record_id: z.string(), value: z.string() })
+  .transform(
+    (row): StoredValue => ({ accountId: row.account_id, recordId: row.record_id, value: row.value }),
+  );
+
+/** Newest first, and one order for records of one moment, so that a list is the same twice. */
+function newestFirst(a: Found, b: Found): number {
+  if (a.created_at_ms !== b.created_at_ms) return b.created_at_ms - a.created_at_ms;
+  return a.record_id < b.record_id ? 1 : -1;
+}
+
+/** One index has what a walk asks for in order; more than one walk is merged, and values are read at the end alone. */
+export function list(session: Session, identity: LedgerIdentity, query: ListQuery): StoredValue[] {
+  const { accounts, openOnly = false, limit } = query;
+  // The index of open records is kept by status, so that a list of one status never walks through the others.
+  const statuses = query.status !== undefined ? [query.status] : openOnly ? RECORD_STATUSES : [null];
+  const open = openOnly ? " AND is_open = 1" : "";
+  const walk = (account: string | null): Found[] =>
+    statuses.flatMap((status) => {
+      const where = `origin = ?${account === null ? "" : " AND account_id = ?"}${status === null ? "" : " AND status = ?"}`;
+      const values = [identity.origin, account, status].filter((value) => value !== null);
+      return foundRow.array().parse(
+        session.all(
+          `SELECT id, created_at_ms, record_id FROM records WHERE ${where}${open}
+             ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
+          ...values,
+          limit,
+        ),
+      );
+    });
+  const found = walksOf(session, identity, accounts, open).flatMap(walk);
+  return found
+    .sort(newestFirst)
+    .slice(0, limit)
+    .map(({ id }) =>
+      valueRow.parse(session.get("SELECT account_id, record_id, value FROM records WHERE id = ?", id)),
+    );
+}
+
+/** The accounts to walk; `null` walks all of them at once. */
+function walksOf(
+  session: Session,
+  { origin, accountId }: LedgerIdentity,
+  accounts: ListQuery["accounts"],
+  open: string,
+): Array<string | null> {
+  if (accounts === "all") return [null];
+  if (accounts === "own") return [accountId];
+  // From one account to the next along the index, however many records each of them has.
+  const others: string[] = [];
+  let after = "";
+  for (;;) {
+    const row = session.get(
+      `SELECT account_id FROM records WHERE origin = ? AND account_id > ?${open} ORDER BY account_id LIMIT 1`,
+      origin,
+      after,
+    );
+    if (row === undefined) return others;
+    after = accountRow.parse(row).account_id;
+    if (after !== accountId) others.push(after);
+  }
+}
+
+const OWN_FIRST = "ORDER BY account_id <> ?, created_at_ms, records.record_id";
+
+export function ofWork(session: Session, { accountId }: LedgerIdentity, workId: string): StoredValue[] {
+  const rows = session.all(
+    `SELECT account_id, record_id, value FROM records WHERE work_id = ? ${OWN_FIRST}`,
+    workId,
+    accountId,
+  );
+  return valueRow.array().parse(rows);
+}
+
+export function ofTask(
+  session: Session,
+  { accountId, origin }: LedgerIdentity,
+  taskId: string,
+): StoredValue[] {
+  const rows = session.all(
+    `SELECT account_id, record_id, value FROM records WHERE origin = ? AND task_id = ? ${OWN_FIRST}`,
+    origin,
+    taskId,
+    accountId,
+  );
+  return valueRow.array().parse(rows);
+}
+
+/** Of every origin: the file is here, whatever service spoke it. */
+export function ofPath(session: Session, { accountId }: LedgerIdentity, path: string): StoredValue[] {
+  const rows = session.all(
+    `SELECT records.account_id AS account_id, records.record_id AS record_id, value
+     FROM paths JOIN records ON key = 'record:' || paths.account_id || '/' || paths.record_id
+     WHERE path = ? ORDER BY records.account_id <> ?, created_at_ms, records.record_id`,
+    path,
+    accountId,
+  );
+  return valueRow.array().parse(rows);
+}
