@@ -1,6 +1,6 @@
 /** Which failures are repeated, and how long after: pure tables over {@link AudioError}. */
 import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, type ErrorCode } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
 
 const BACKOFF_LEAST_MS = 1000;
@@ -24,6 +24,31 @@ export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
  */
 export function wasNeverSent(error: unknown): boolean {
   return error instanceof AudioError && error.cause instanceof UnsentRequest;
+}
+
+/**
+ * Refusals that come before a task is made. A create that met one of them has made none, whoever said it: the
+ * service, a gateway in front of it (which then let nothing through), or this program, which sent nothing.
+ */
+const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
+  "invalid_request",
+  "invalid_api_key",
+  "insufficient_credits",
+  "purchase_required",
+  "not_found",
+  "idempotency_conflict",
+  "request_too_large",
+  "rate_limit",
+  "concurrency_limit",
+]);
+
+/**
+ * Whether the service may hold a task, and a reservation, after a create that failed like this. Where that cannot
+ * be ruled out the answer is yes: a 503 too, because a gateway says it also for a create that went through behind
+ * it, and every other 5xx, time-out, broken connection and answer that could not be read.
+ */
+export function mayHaveArrived(error: AudioError): boolean {
+  return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
 }
 
 /**
