@@ -108,7 +108,7 @@ export async function nameAgain(
       if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes) throw goneOrChanged();
       if ((await publish(temporary.path, root, name, digest)) === "taken") throw fileExists(name);
       await syncFolder(root);
-      return { ...existing, place: folder.place, path };
+      return { ...existing, path };
     } finally {
       await temporary.handle.close();
       await removeQuietly(temporary.path);

@@ -1,4 +1,4 @@
-/** Owns a Redis server of a test's own: a free loopback port, a temporary folder, ended by its id; knows no key. */
+/** Redis servers of a test's own: on free loopback ports, in temporary folders, ended by their ids. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,34 +26,48 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
+export interface RedisSettings {
+  readonly password?: string;
+  /** As on its command line. */
+  readonly more?: readonly string[];
+  /** Files of a key and its certificate: it then speaks TLS on its port, and nothing else. */
+  readonly tls?: { readonly key: string; readonly certificate: string };
+}
+
 export class RedisServer {
   readonly port: number;
   readonly #folder = mkdtempSync(join(tmpdir(), "agm-redis-"));
-  readonly #password: string | undefined;
+  readonly #settings: RedisSettings;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, password: string | undefined) {
+  private constructor(port: number, settings: RedisSettings) {
     this.port = port;
-    this.#password = password;
+    this.#settings = settings;
   }
 
-  static async start(options: { password?: string } = {}): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), options.password);
+  static async start(settings: RedisSettings = {}): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), settings);
     await server.start();
     return server;
   }
 
   get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
+    const scheme = this.#settings.tls === undefined ? "redis" : "rediss";
+    return `${scheme}://127.0.0.1:${this.port}`;
   }
 
   /** Starts it, again on the same port and with what it had written. */
   async start(): Promise<void> {
-    const password = this.#password === undefined ? [] : ["--requirepass", this.#password];
-    const settings = ["--port", String(this.port), "--bind", "127.0.0.1", "--dir", this.#folder];
+    const { password, more = [], tls } = this.#settings;
+    const port = String(this.port);
+    const ports = tls === undefined ? ["--port", port] : ["--port", "0", "--tls-port", port];
+    const files = tls === undefined ? [] : ["--tls-key-file", tls.key, "--tls-cert-file", tls.certificate];
+    const trust = tls === undefined ? [] : ["--tls-auth-clients", "no"];
+    const settings = [...ports, ...files, ...trust, "--bind", "127.0.0.1", "--dir", this.#folder];
     // `always`: by default a write may wait for a running fsync, and a kill then loses what was acknowledged.
     const durable = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
-    this.#process = spawn("redis-server", [...settings, ...durable, ...password], { stdio: "ignore" });
+    const secret = password === undefined ? [] : ["--requirepass", password];
+    this.#process = spawn("redis-server", [...settings, ...durable, ...secret, ...more], { stdio: "ignore" });
     for (let tries = 0; !(await this.#answers()); tries += 1) {
       if (tries > 200) throw new Error("redis-server did not start");
       await new Promise((resolve) => setTimeout(resolve, 25));
@@ -84,6 +98,7 @@ export class RedisServer {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  /** Without TLS it answers; with it, an open port must do. */
   #answers(): Promise<boolean> {
     return new Promise((resolve) => {
       const socket = createConnection(this.port, "127.0.0.1");
@@ -91,7 +106,10 @@ export class RedisServer {
         socket.destroy();
         resolve(answers);
       };
-      socket.once("connect", () => socket.write("PING\r\n"));
+      socket.once("connect", () => {
+        if (this.#settings.tls === undefined) socket.write("PING\r\n");
+        else end(true);
+      });
       socket.once("data", (data) => end(/PONG|NOAUTH/.test(data.toString())));
       socket.once("error", () => end(false));
     });

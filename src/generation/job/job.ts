@@ -1,7 +1,8 @@
 /** One running job: the record it drives, the phase it is in, who waits for it. */
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
-import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import { describe, type Phase } from "./phase.ts";
 
 /** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */

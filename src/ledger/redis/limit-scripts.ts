@@ -29,8 +29,8 @@ end
 `;
 
 /**
- * The times from which the slots of a hash count, newest first, but for the caller's own; what is older than both
- * window and keeping time is forgotten.
+ * The times from which the slots of a hash count, newest first, but for the caller's own; what counts no more is
+ * forgotten.
  */
 export const SLOTS = `
 local function slot_times(slots_key, alive_key, own_id, window_ms)
@@ -41,18 +41,15 @@ local function slot_times(slots_key, alive_key, own_id, window_ms)
     if clamped(slot, 'seen') then redis.call('HSET', slots_key, all[at], cjson.encode(slot)) end
     local seen = tonumber(slot.seen)
     if slot.pending then seen = math.max(seen, alive_at(alive_key, slot.holder)) end
-    -- A late answer still finds the slot of its own create; one that was settled is of no use any more.
-    local keep_ms = slot.pending and ${SLOT_KEPT_MS} or 0
-    if all[at] == own_id then
-      -- Counted already.
-    elseif seen > now - window_ms then times[#times + 1] = seen
-    elseif seen <= now - window_ms - keep_ms then redis.call('HDEL', slots_key, all[at]) end
+    if seen <= now - window_ms then redis.call('HDEL', slots_key, all[at])
+    elseif all[at] ~= own_id then times[#times + 1] = seen end
   end
   table.sort(times, function(a, b) return a > b end)
   return times
 end
+-- An admission that is repeated keeps the slot that it has.
 local function take_slot(slots_key, slot_id, window_ms)
-  redis.call('HSET', slots_key, slot_id, cjson.encode({ holder = q.holder, pending = true, seen = text(now) }))
+  redis.call('HSETNX', slots_key, slot_id, cjson.encode({ holder = q.holder, pending = true, seen = text(now) }))
   redis.call('PEXPIRE', slots_key, string.format('%d', window_ms + ${ALIVE_KEPT_MS}))
 end
 `;

@@ -34,8 +34,7 @@ export const WRITE = redisScript(
   `
 if q.settle then settle_slot(creates_key, q.settle.slotId, q.settle.outcome) end
 local old = stored_row(record_key)
-local revision = old.value and old.revision or -1
-if revision ~= q.expectedRevision then return { 'refused', old.value } end
+if old.revision ~= q.expectedRevision then return { 'refused', old.value } end
 local missing = undeclared(old)
 if missing then return missing end
 if q.row then put_row(q.row, old, false)
@@ -55,11 +54,14 @@ export const SET_RECORD = redisScript(
   `
 local old = stored_row(record_key)
 if not q.row then
-  -- Not a record: kept as it is, and found out when it is read.
+  -- Not a record: kept as it is, and found out when it is read. What stood here as one is gone, but for its spend.
+  local missing = undeclared(old)
+  if missing then return missing end
+  remove_row(old, q.id, true)
   redis.call('HSET', record_key, 'value', ARGV[4])
   return { 'written' }
 end
-if old.value and old.revision > q.row.revision then return { 'refused', old.value } end
+if old.revision > q.row.revision then return { 'refused', old.value } end
 local missing = undeclared(old)
 if missing then return missing end
 put_row(q.row, old, false)
@@ -67,18 +69,20 @@ return { 'written' }
 `,
 );
 
-/** Writes a record that comes from elsewhere, unless there is one. */
+/** Writes a record that comes from elsewhere, unless there is one: answers then with its value, task and spend. */
 export const BRING_IN = redisScript(
   STORED,
   PUT_ROW,
   `
 local old = stored_row(record_key)
-if old.value then return { 'refused', old.value } end
+if old.value then return { 'refused', old.value, old.task, old.bucket } end
 local missing = undeclared(old)
 if missing then return missing end
 put_row(q.row, old, true)
--- The place in flight was over already, or given up, where it came from.
+-- Where it came from, its place in flight was over already.
 if q.isOver then redis.call('HDEL', flight_key, q.row.id) end
+-- Of attempts that the record itself does not tell of.
+for _, spend in ipairs(q.earlier or {}) do add_spend(spend.bucket, spend.credits) end
 return { 'written' }
 `,
 );
@@ -97,5 +101,9 @@ return { 'written' }
 `,
 );
 
-/** KEYS: the account's flight. */
-export const FLIGHT_OF = redisScript("return redis.call('HGET', KEYS[1], q.id)");
+/** KEYS: a record, its account's flight. Answers its flight, its task, and its place in flight where it has one. */
+export const LOOK_AT = redisScript(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
+local told = redis.call('HMGET', KEYS[1], 'flight', 'task')
+return { told[1] or '', told[2] or '', redis.call('HGET', KEYS[2], q.id) }
+`);

@@ -23,6 +23,8 @@ export interface AccountKeys {
   readonly flight: string;
   /** Hash: quarter of an hour, counted from 1970, to credits. */
   readonly spend: string;
+  /** Hash: several quarters together, counted from 1970, to credits. */
+  readonly parts: string;
   /** Sorted sets: record id by creation. */
   readonly open: string;
   /** Records without an end: waiting, unresolved, queued, processing. */
@@ -44,6 +46,7 @@ export function accountKeys(accountId: AccountId): AccountKeys {
     prefix,
     flight: `${prefix}flight`,
     spend: `${prefix}spend`,
+    parts: `${prefix}spend-parts`,
     open: `${prefix}open`,
     unsettled: `${prefix}unsettled`,
     newest: `${prefix}newest`,
@@ -59,7 +62,8 @@ export function accountKeys(accountId: AccountId): AccountKeys {
 export const recordHashKey = (accountId: AccountId, recordId: string): string =>
   `${accountPrefix(accountId)}record:${recordId}`;
 
-/** What a record can be found by, as names behind the account's prefix: sets of record ids. */
+/** What a record can be found by, as names behind the account's prefix: hashes, whose fields are record ids. */
+export const workRef = (workId: string): string => `work:${workId}`;
 export const taskRef = (taskId: string): string => `task:${taskId}`;
 export const pathRef = (path: string): string => `path:${digest(path)}`;
 

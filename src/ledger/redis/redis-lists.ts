@@ -1,6 +1,6 @@
 /** Finds records in Redis: by list, work, task and file, in this account and in the machine's others. */
 import { z } from "zod";
-import { type AccountId, recordId } from "../identity.ts";
+import type { AccountId } from "../identity.ts";
 import type { ListQuery, StoredValue } from "../ledger-store.ts";
 import { PICK, REMEMBER } from "./list-scripts.ts";
 import {
@@ -11,9 +11,10 @@ import {
   pathRef,
   recordHashKey,
   taskRef,
+  workRef,
 } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
-import { type Place, type Rows, UNSETTLED } from "./redis-rows.ts";
+import { type Place, UNSETTLED } from "./redis-rows.ts";
 import type { Scripts } from "./redis-script.ts";
 
 /** Records looked at a time where some are then passed over. */
@@ -25,9 +26,18 @@ interface Listed extends StoredValue {
   readonly createdAtMs: number;
 }
 
+const valueAndDate = z.tuple([z.string().nullable(), z.string().nullable()]);
+
+const stored = ({ accountId, recordId, value }: Listed): StoredValue => ({ accountId, recordId, value });
+
+/** One order also for records of one moment, so that a list is the same twice. */
+function newestFirst(one: Listed, other: Listed): number {
+  if (one.createdAtMs !== other.createdAtMs) return other.createdAtMs - one.createdAtMs;
+  return one.recordId < other.recordId ? 1 : -1;
+}
+
 interface ListsOptions {
   readonly scripts: Scripts;
-  readonly rows: Rows;
   readonly accountId: AccountId;
   readonly origin: string;
   readonly machineId: string;
@@ -52,20 +62,11 @@ export class Lists {
     const all = query.accounts === "own" ? [this.#options.accountId] : await this.accounts(link);
     const accounts = query.accounts === "others" ? all.slice(1) : all;
     const lists = await Promise.all(accounts.map((accountId) => this.#ofAccount(link, accountId, query)));
-    return lists
-      .flat()
-      .sort((one, other) => other.createdAtMs - one.createdAtMs)
-      .slice(0, query.limit)
-      .map(({ accountId, recordId, value }) => ({ accountId, recordId, value }));
+    return lists.flat().sort(newestFirst).slice(0, query.limit).map(stored);
   }
 
-  /** A work's record has one name in each account. */
-  async ofWork(link: RedisLink, workId: string): Promise<StoredValue[]> {
-    const accounts = await this.accounts(link);
-    return this.#values(
-      link,
-      accounts.map((accountId) => ({ accountId, recordId: recordId(workId, accountId) })),
-    );
+  ofWork(link: RedisLink, workId: string): Promise<StoredValue[]> {
+    return this.#ofRef(link, workRef(workId));
   }
 
   ofTask(link: RedisLink, taskId: string): Promise<StoredValue[]> {
@@ -81,19 +82,24 @@ export class Lists {
     const places = await Promise.all(
       accounts.map(async (accountId): Promise<Place[]> => {
         const key = `${accountPrefix(accountId)}${ref}`;
-        const ids = texts.parse(await link.send(key, ["SMEMBERS", key]));
-        return ids.sort().map((recordId) => ({ accountId, recordId }));
+        const ids = texts.parse(await link.send(key, ["HKEYS", key]));
+        return ids.map((recordId) => ({ accountId, recordId }));
       }),
     );
-    return this.#values(link, places.flat());
+    const found = await Promise.all(places.map((own) => this.#oldestFirst(link, own)));
+    return found.flat();
   }
 
-  async #values(link: RedisLink, places: readonly Place[]): Promise<StoredValue[]> {
-    const values = await Promise.all(places.map((place) => this.#options.rows.value(link, place)));
-    return places.flatMap((place, at) => {
-      const value = values[at];
-      return value === undefined ? [] : [{ ...place, value }];
-    });
+  async #oldestFirst(link: RedisLink, places: readonly Place[]): Promise<StoredValue[]> {
+    const listed = await Promise.all(
+      places.map(async ({ accountId, recordId }): Promise<Listed[]> => {
+        const key = recordHashKey(accountId, recordId);
+        const answer = await link.send(key, ["HMGET", key, "value", "created"]);
+        const [value, created] = valueAndDate.parse(answer);
+        return value === null ? [] : [{ accountId, recordId, value, createdAtMs: Number(created) }];
+      }),
+    );
+    return listed.flat().sort(newestFirst).reverse().map(stored);
   }
 
   async #ofAccount(link: RedisLink, accountId: AccountId, query: ListQuery): Promise<Listed[]> {

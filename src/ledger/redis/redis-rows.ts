@@ -4,7 +4,7 @@ import type { HolderId } from "../../holder.ts";
 import type { AccountId } from "../identity.ts";
 import type { RecordStatus, Row } from "../record.ts";
 import { RELEASE } from "./record-scripts.ts";
-import { accountKeys, accountPrefix, pathRef, recordHashKey, taskRef } from "./redis-keys.ts";
+import { accountKeys, accountPrefix, pathRef, recordHashKey, taskRef, workRef } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
 import type { RedisScript, Scripts } from "./redis-script.ts";
 import { BUCKET_MS } from "./row-fragments.ts";
@@ -23,29 +23,38 @@ const MOST_DECLARATIONS = 5;
 
 const declareAnswer = z.tuple([z.literal("declare")]).rest(z.string());
 
+/** The quarter of an hour that a budget counts an expense in. */
+export const bucketOf = (atMs: number): string => String(Math.floor(atMs / BUCKET_MS));
+
+/** The names that a record is found by. */
+const refsOf = ({ workId, taskId, paths }: Row): string[] => [
+  workRef(workId),
+  ...(taskId === null ? [] : [taskRef(taskId)]),
+  ...paths.map(pathRef),
+];
+
 /** What the scripts are told of a row; its value goes beside it. */
 export function scriptRow(row: Row): Record<string, unknown> {
-  const refs = row.paths.map(pathRef);
-  if (row.taskId !== null) refs.push(taskRef(row.taskId));
   return {
     id: row.recordId,
     revision: row.revision,
     status: row.status,
-    refs,
+    task: row.taskId ?? "",
+    refs: refsOf(row),
     isOpen: row.isOpen,
     isUnsettled: UNSETTLED.includes(row.status),
     flight: row.flight ?? "",
     credits: row.spend?.credits ?? 0,
-    bucket: row.spend === null ? "" : String(Math.floor(row.spend.atMs / BUCKET_MS)),
+    bucket: row.spend === null ? "" : bucketOf(row.spend.atMs),
     created: row.createdAtMs,
   };
 }
 
-/** Keys 1 to 9 of the scripts that write a record; `slots` is the seventh. */
+/** Keys 1 to 10 of the scripts that write a record; `slots` is the seventh. */
 export function rowKeys({ accountId, recordId }: Place, slots: string): [string, ...string[]] {
-  const { flight, spend, open, unsettled, newest, alive, pauses } = accountKeys(accountId);
+  const { flight, spend, open, unsettled, newest, alive, pauses, parts } = accountKeys(accountId);
   const record = recordHashKey(accountId, recordId);
-  return [record, flight, spend, open, unsettled, newest, slots, alive, pauses];
+  return [record, flight, spend, open, unsettled, newest, slots, alive, pauses, parts];
 }
 
 export interface RowQuestion {
@@ -73,10 +82,9 @@ export class Rows {
     const { place, after, flight = {}, more = {} } = question;
     const prefix = accountPrefix(place.accountId);
     const row = after === null ? undefined : { ...scriptRow(after), ...flight };
-    const own = after === null ? [] : [...after.paths.map(pathRef), ...taskRefs(after)];
     const q = { id: place.recordId, prefix, holder: this.#holder, row, ...more };
     const value = question.value ?? after?.value ?? "";
-    const declared = new Set(own);
+    const declared = new Set(after === null ? [] : refsOf(after));
     for (let tries = 0; ; tries += 1) {
       const names = [...declared].map((name) => `${prefix}${name}`);
       const slots = question.slots ?? accountKeys(place.accountId).creates;
@@ -104,5 +112,3 @@ export class Rows {
     );
   }
 }
-
-const taskRefs = ({ taskId }: Row): string[] => (taskId === null ? [] : [taskRef(taskId)]);

@@ -24,10 +24,11 @@ import type {
 } from "../ledger-store.ts";
 import type { Row } from "../record.ts";
 import { ADMIT, SPENT_CREDITS } from "./admit-script.ts";
+import { adopt } from "./adopt.ts";
 import { KeyvShared } from "./keyv-shared.ts";
 import { LayoutGuard } from "./layout.ts";
 import { ADMIT_READ, PAUSE, SETTLE, SIGN_OF_LIFE } from "./limit-scripts.ts";
-import { BRING_IN, CLAIM, FLIGHT_OF, REMOVE, WRITE } from "./record-scripts.ts";
+import { CLAIM, WRITE } from "./record-scripts.ts";
 import { health } from "./redis-health.ts";
 import { type AccountKeys, accountKeys, recordHashKey } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
@@ -56,8 +57,6 @@ const admission = z.union([
   z.tuple([z.enum(["budget", "paused", "rate", "in_flight"]), z.coerce.number()]),
 ]);
 const readAnswer = z.tuple([z.enum(["admitted", "paused", "rate"]), z.coerce.number()]);
-const flightAnswer = z.string().nullable();
-const flightEntry = z.object({ at: z.string(), holder: z.string() });
 const lostAnswer = z.array(z.int());
 
 class RedisStore implements LedgerStore {
@@ -79,7 +78,7 @@ class RedisStore implements LedgerStore {
     this.#keys = accountKeys(accountId);
     this.#scripts = new Scripts(clock, skewMs);
     this.#rows = new Rows(this.#scripts, holder);
-    this.#lists = new Lists({ scripts: this.#scripts, rows: this.#rows, accountId, origin, machineId });
+    this.#lists = new Lists({ scripts: this.#scripts, accountId, origin, machineId });
     this.#guard = new LayoutGuard({
       storeUrl,
       log,
@@ -144,23 +143,12 @@ class RedisStore implements LedgerStore {
     }
   }
 
-  /** Two accounts may be in two places: first it is written here, then removed there, and either may be done again. */
-  async adopt(from: Place, after: Row): Promise<void> {
-    await this.#guard.use(async (link) => {
-      const keys = [accountKeys(from.accountId).flight] as const;
-      const flight = flightAnswer.parse(
-        await this.#scripts.run(link, FLIGHT_OF, { keys, q: { id: from.recordId } }),
-      );
-      const entry = flight === null ? undefined : flightEntry.parse(JSON.parse(flight));
-      const known = entry === undefined ? {} : { flight: { flightAt: entry.at, flightHolder: entry.holder } };
-      await this.#rows.run(link, BRING_IN, { place: after, after, ...known });
-      if (from.accountId === after.accountId && from.recordId === after.recordId) return;
-      await this.#rows.run(link, REMOVE, { place: from, after: null });
-    });
+  adopt(from: Place, after: Row): Promise<void> {
+    return this.#guard.use((link) => adopt(link, this.#scripts, this.#rows, from, after));
   }
 
   async spentCredits(windowMs: number): Promise<number> {
-    const question = { keys: [this.#keys.spend] as const, q: { windowMs } };
+    const question = { keys: [this.#keys.spend, this.#keys.parts] as const, q: { windowMs } };
     return z.coerce
       .number()
       .parse(await this.#guard.use((link) => this.#scripts.run(link, SPENT_CREDITS, question)));

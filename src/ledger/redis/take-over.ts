@@ -10,11 +10,13 @@ import { BRING_IN } from "./record-scripts.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 import { PLAIN_PREFIX, TAKE_OVER_LOCK_KEY, VERSION_KEY } from "./redis-keys.ts";
 import type { RedisLink, Send } from "./redis-link.ts";
-import type { Rows } from "./redis-rows.ts";
+import { bucketOf, type Rows } from "./redis-rows.ts";
 
 /** Names of version 0.1.0. */
 const OLD_RECORDS = "audio-generation-mcp:record:";
 const OLD_IN_FLIGHT_KEY = "audio-generation-mcp:{ledger}:in-flight";
+const OLD_SPEND_KEY = "audio-generation-mcp:{ledger}:spend";
+const OLD_SPEND_ORDER_KEY = "audio-generation-mcp:{ledger}:spend-order";
 /** Above 1, so that version 0.1.0 refuses the store as soon as somebody takes it over; below 2: it is not done. */
 const UNDER_WAY = "1.5";
 const DONE = "2";
@@ -28,7 +30,8 @@ const OLD_KEPT_SECONDS = String(30 * 24 * 60 * 60);
 
 const text = z.string().nullable();
 const scanAnswer = z.tuple([z.string(), z.array(z.string())]);
-const oldFlight = z.object({ attempted: z.coerce.number() });
+const oldFlight = z.object({ attempted: z.coerce.number(), holder: z.string() });
+const oldSpend = z.object({ counted: z.number() });
 
 export interface TakeOverOptions {
   readonly connection: RedisConnection;
@@ -147,8 +150,9 @@ class TakeOver {
     }
     const { record } = read;
     const row = rowOf(record);
-    const flight = await placeInFlight(link, oldId, record);
-    await rows.run(link, BRING_IN, { place: row, after: row, ...flight });
+    const { isOver, ...flight } = await placeInFlight(link, oldId, record);
+    const more = { isOver, earlier: await earlierSpend(link, oldId, record) };
+    await rows.run(link, BRING_IN, { place: row, after: row, flight, more });
     this.#records += 1;
   }
 
@@ -166,6 +170,21 @@ class TakeOver {
 async function placeInFlight(link: RedisLink, oldId: string, { attempt }: TaskRecord) {
   const field = `${attempt} ${oldId}`;
   const raw = text.parse(await link.send(OLD_IN_FLIGHT_KEY, ["HGET", OLD_IN_FLIGHT_KEY, field]));
-  if (raw === null) return { more: { isOver: true } };
-  return { flight: { flightAt: oldFlight.parse(JSON.parse(raw)).attempted.toFixed(3), flightHolder: "" } };
+  if (raw === null) return { isOver: true };
+  const { attempted, holder } = oldFlight.parse(JSON.parse(raw));
+  return { isOver: false, flightAt: attempted.toFixed(3), flightHolder: holder };
+}
+
+/** What earlier attempts cost, which their record does not say. */
+async function earlierSpend(link: RedisLink, oldId: string, { attempt }: TaskRecord) {
+  const found: Array<{ bucket: string; credits: number }> = [];
+  for (let earlier = 1; earlier < attempt; earlier += 1) {
+    const field = `${earlier} ${oldId}`;
+    const raw = text.parse(await link.send(OLD_SPEND_KEY, ["HGET", OLD_SPEND_KEY, field]));
+    const atMs = text.parse(await link.send(OLD_SPEND_ORDER_KEY, ["ZSCORE", OLD_SPEND_ORDER_KEY, field]));
+    if (raw === null || atMs === null) continue;
+    const { counted } = oldSpend.parse(JSON.parse(raw));
+    if (counted > 0) found.push({ bucket: bucketOf(Number(atMs)), credits: counted });
+  }
+  return found;
 }
