@@ -155,7 +155,7 @@ async function send(
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
-  if (task.status !== "failed" || wasCommitted) job.newTasks += 1;
+  if (task.status !== "failed" || job.unseenAttempt === attempt) job.newTasks += 1;
   // The task id before anything else happens.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { settle });
   job.isCommitted = false;
@@ -186,6 +186,9 @@ async function recover(
     outcome: wasNeverSent(error) ? "unsent" : "counts",
   };
   if (isUnknown) {
+    job.unseenAttempt = record.attempt;
+    // An answer all the same: whoever has cancelled is not made to pay by another send.
+    if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
     await limits.report("the end of a create", () => ledger.store.settle(settle));
   } else {
     const isFinal = decision.kind === "stop";

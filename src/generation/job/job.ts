@@ -21,6 +21,8 @@ export class Job {
   purpose: JobPurpose;
   /** New tasks that creates of this job made. */
   newTasks = 0;
+  /** The attempt of which a send of this job was not answered by the service: it may have made the task. */
+  unseenAttempt: number | null = null;
   /** A create of this job is under way or was never answered: it may have made a task, so the job is seen through. */
   isCommitted = false;
   readonly end: Promise<JobEnd>;
