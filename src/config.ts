@@ -1,4 +1,4 @@
-/** Owns the environment: reads, parses and judges every variable of design section 4; starts nothing and throws nothing. */
+/** Reads and judges every setting of the environment (docs/design.md, Configuration); faults are collected, never thrown. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "./contract/limits.ts";

@@ -1,7 +1,7 @@
 /** Owns the one error type of this program and its codes; knows neither how it is rendered nor who throws it. */
 import type { ServiceErrorCode } from "./contract/errors.ts";
 
-/** Codes of our own, beside the service's (design section 5). */
+/** Codes of our own, beside the service's (docs/design.md, Errors). */
 export type LocalErrorCode =
   | "configuration_error"
   | "network_error"

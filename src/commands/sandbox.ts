@@ -12,7 +12,7 @@ export interface SandboxCommand {
 /** Prints one JSON line when it listens, and nothing more on stdout. */
 export async function sandbox(command: SandboxCommand): Promise<void> {
   const { SandboxUsageError, startSandbox } = await loadSandbox();
-  const { readAccountsFile } = await import("../sandbox/accounts-file.ts");
+  const { readAccountsFile } = await import("../sandbox/accounts/accounts-file.ts");
   const { port, accountsFile, processingSeconds, timeScale } = command;
   try {
     const running = await startSandbox({

@@ -7,7 +7,7 @@ import { createMcpServer } from "../server/mcp-server.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 import { secretsOf } from "./settings.ts";
 
-/** Design 6.10: a client that is gone must not wait for us, whatever hangs. */
+/** A client that is gone must not wait for us, whatever hangs (docs/design.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
 /** What is wrong with a line that is no protocol can take pages. */

@@ -1,4 +1,4 @@
-/** Owns AudioInput, every bound and cross-field rule of contract 2.1; knows nothing of tools or transport. */
+/** AudioInput, with every bound and every rule between fields (docs/contract.md, AudioInput). */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import {
@@ -93,7 +93,7 @@ export interface CrossFieldFault {
   readonly message: string;
 }
 
-/** Cross-field rules 1 and 2 of contract 2.1. */
+/** The rules between fields. */
 export function crossFieldFaults(input: CrossFields): CrossFieldFault[] {
   const references = input.audio_references?.length ?? 0;
   const faults: CrossFieldFault[] = [];
@@ -112,7 +112,7 @@ export function crossFieldFaults(input: CrossFields): CrossFieldFault[] {
   return faults;
 }
 
-/** The request body of task creation: strict, so an unknown field is an issue (contract 2.1, cross rule 3). */
+/** The request body of task creation: strict, so an unknown field is an issue (docs/contract.md, AudioInput). */
 export const audioInputSchema = z.strictObject(audioInputFields).superRefine((input, context) => {
   for (const { field, message } of crossFieldFaults(input)) {
     context.addIssue({ code: "custom", path: [field], message, input });
@@ -126,7 +126,7 @@ export type NormalizedAudioInput = {
   [Field in Exclude<keyof AudioInput, "voice" | "image_url">]-?: NonNullable<AudioInput[Field]>;
 } & Pick<AudioInput, "voice" | "image_url">;
 
-/** Defaults of contract 2.1 filled in; nothing is trimmed or rewritten, absent optional fields stay absent. */
+/** The contract's defaults filled in; nothing is trimmed or rewritten, absent optional fields stay absent. */
 export function normalizeAudioInput(input: AudioInput): NormalizedAudioInput {
   return {
     model: input.model ?? MODEL,

@@ -1,4 +1,4 @@
-/** Owns the AudioTask that create and query answer (contract 2.2); knows nothing of transport or storage. */
+/** The AudioTask that create and query answer (docs/contract.md, AudioTask). */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";

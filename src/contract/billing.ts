@@ -1,4 +1,4 @@
-/** Owns the credit arithmetic of contract section 3; knows nothing of accounts or balances. */
+/** What a task reserves and what it costs (docs/contract.md, Billing). */
 
 export const RESERVED_CREDITS = 150;
 export const MINIMUM_CHARGE_CREDITS = 10;

@@ -1,4 +1,4 @@
-/** Owns the service's error codes and the body they come in (contract sections 2.3 and 7); decides no retry. */
+/** The service's error codes, and the body they come in (docs/contract.md, Errors). */
 import { z } from "zod";
 
 /** Every code that the contract names, with the HTTP status it travels under. */

@@ -1,11 +1,11 @@
-/** Owns every number of the service's contract (sections 2, 6 and 8); knows nothing of who counts them. */
+/** The numbers of the service's contract (docs/contract.md, AudioInput, Polling and Limits). */
 
 export const MODEL = "audio-1.0";
 
 export const PROMPT_MAX_CODE_POINTS = 2048;
 export const URL_MAX_CODE_POINTS = 2048;
 export const AUDIO_REFERENCES_MAX = 3;
-/** A voice takes one of the reference slots (2.1, cross rule 1). */
+/** A voice takes one of the reference slots. */
 export const AUDIO_REFERENCES_MAX_WITH_VOICE = 2;
 export const SPEED_MIN = 0.5;
 export const SPEED_MAX = 2;
@@ -15,7 +15,7 @@ export const PITCH_MIN = -12;
 export const PITCH_MAX = 12;
 export const REQUEST_BODY_MAX_BYTES = 32 * 1024;
 
-/** Section 8: per account, shared by all of its keys. */
+/** Per account, shared by all of its keys (docs/contract.md, Limits). */
 export const CREATES_PER_WINDOW = 6;
 export const READS_PER_WINDOW = 60;
 export const LIMIT_WINDOW_SECONDS = 60;
@@ -23,5 +23,5 @@ export const IN_FLIGHT_TASKS = 2;
 /** What a 429 without a readable `Retry-After` counts as. */
 export const RETRY_AFTER_SECONDS = 60;
 export const POLL_INTERVAL_SECONDS = 5;
-/** Section 6: recovery lasts up to 60 minutes; a client may wait somewhat longer. */
+/** The service tries for so long to bring a task to its end; a client may wait somewhat longer (docs/contract.md, Polling). */
 export const RECOVERY_WINDOW_SECONDS = 60 * 60;

@@ -1,4 +1,4 @@
-/** Owns which URLs a reference or image may have (contract 2.1: public https, no credentials, nothing internal); fetches nothing. */
+/** Which addresses a reference or image may have: public https, no credentials, nothing internal (docs/contract.md, Addresses). */
 import { BlockList, isIP } from "node:net";
 import { URL_MAX_CODE_POINTS } from "./limits.ts";
 import { codePointLength } from "./unicode.ts";

@@ -1,4 +1,4 @@
-/** Owns the 21 voice presets of contract section 2.1; knows nothing of how a voice sounds. */
+/** The 21 voice presets (docs/contract.md, Voices). How one sounds is published nowhere. */
 
 export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
 export type Language = (typeof LANGUAGES)[number];

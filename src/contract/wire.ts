@@ -1,4 +1,4 @@
-/** Owns the service's paths, headers and identifier patterns (contract sections 4 and 5); sends nothing. */
+/** The service's path, headers and forms of identifiers (docs/contract.md, Endpoints and Identifiers). */
 
 export const GENERATIONS_PATH = "/api/v1/audio/generations";
 export const IDEMPOTENCY_KEY_HEADER = "idempotency-key";

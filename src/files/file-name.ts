@@ -1,4 +1,4 @@
-/** Owns which file names a caller may choose, and the name of an audio without one (design 5 and 7); touches no file. */
+/** Which file names a caller may choose, and the name of an audio without one (docs/design.md, Names of files). */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
@@ -54,7 +54,7 @@ function refuse(name: string, rule: string): never {
 }
 
 /**
- * Checks a name that a caller chose (design 7). The rules are those of every platform at once, Windows' included.
+ * Checks a name that a caller chose (docs/design.md, Names of files). The rules are those of every platform at once, Windows' included.
  *
  * @param format whose extension does not count toward the length; without it, any audio extension does not
  * @throws AudioError `invalid_file_name`, naming the rule
@@ -99,7 +99,7 @@ function shortTaskId(taskId: string): string {
 }
 
 /**
- * The name that an audio is saved under, extension included (design 5): the caller's, whose right extension is not
+ * The name that an audio is saved under, extension included: the caller's, whose right extension is not
  * doubled, or a slug of the prompt and the task id.
  *
  * @throws AudioError `invalid_file_name`

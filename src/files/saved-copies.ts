@@ -17,7 +17,7 @@ export async function isIntact(file: SavedFile, root: string): Promise<boolean> 
 }
 
 /**
- * Looks for a file before anything is sent (design 5): `taken` is about the name alone, whatever the bytes.
+ * Looks for a file before anything is sent: `taken` is about the name alone, whatever the bytes.
  *
  * @param fileName with extension
  * @throws AudioError `invalid_file_name` when the file system has no room for the name, `output_not_writable`

@@ -1,4 +1,4 @@
-/** Owns the one spelling of a request that is hashed and sent (design 6.1); knows no key and no store. */
+/** The one spelling of a request that is hashed and sent. */
 import { type AudioInput, type NormalizedAudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
 import { REQUEST_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { AudioError } from "../errors.ts";
@@ -7,7 +7,7 @@ import { AudioError } from "../errors.ts";
  * Canonical JSON of an input: defaults filled in, keys sorted, nothing trimmed. The same request always gives
  * the same bytes, so it always gives the same idempotency key.
  *
- * @throws AudioError `request_too_large` when the body would pass 32 KiB (contract 4.1): it is not sent
+ * @throws AudioError `request_too_large` when the body would pass 32 KiB: it is not sent
  */
 export function canonicalInput(input: AudioInput): string {
   const normalized: NormalizedAudioInput = normalizeAudioInput(input);

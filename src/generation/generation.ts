@@ -1,22 +1,22 @@
-/** Owns the workflow's front door: one object with every use case; builds none of what it runs on. */
+/** The workflow's front door: one object with every use case. */
 import { readSaved } from "../files/save-audio.ts";
 import type { RecordStatus } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
-import { download } from "./download.ts";
-import { type GenerateRequest, generate } from "./generate.ts";
-import { Jobs } from "./jobs.ts";
-import { type ListedTask, listTasks } from "./list-tasks.ts";
-import { getTask } from "./query-task.ts";
-import { type AudioBytes, readAudio } from "./read-audio.ts";
+import { Jobs } from "./job/jobs.ts";
+import type { Call } from "./job/wait-for-job.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
-import type { Call } from "./wait-for-job.ts";
+import { type DownloadRequest, download } from "./use-cases/download.ts";
+import { type GenerateRequest, generate } from "./use-cases/generate.ts";
+import { getTask } from "./use-cases/get-task.ts";
+import { type ListedTask, listTasks } from "./use-cases/list-tasks.ts";
+import { type AudioBytes, readAudio } from "./use-cases/read-audio.ts";
 
-/** Every method throws {@link AudioError}; every one but `close` also takes up what was left behind. */
+/** Every method throws {@link AudioError}; the first four also take up what was left behind. */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
-  download(request: { taskId: string; fileName: string | null }, call: Call): Promise<TaskView>;
+  download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: { status: RecordStatus | null; limit: number }): Promise<ListedTask[]>;
   readAudio(uri: string): Promise<AudioBytes>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
@@ -27,7 +27,7 @@ export interface Generation {
 export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
-  jobs.whenInFlightHoldsBack(() => resumer.soon());
+  jobs.whenPlacesAreTaken(() => resumer.soon());
   return {
     generate: (request, call) => {
       resumer.soon();
@@ -48,11 +48,11 @@ export function createGeneration(deps: GenerationDeps): Generation {
     readAudio: (uri) => readAudio(deps, uri),
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
-      await resumer.settled();
+      await resumer.close();
       await jobs.close();
       await deps.limits.close();
       await deps.service.close();
-      await deps.store.close();
+      await deps.ledger.store.close();
     },
   };
 }

@@ -1,52 +1,76 @@
-/** Owns finding the saved copy of a task's audio on this machine, checked against the disk; downloads nothing. */
+/** Finds the saved copy of a task's audio on this machine, checked against the disk. */
 import { basename } from "node:path";
-import { audioInputSchema, type NormalizedAudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
+import { z } from "zod";
+import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { audioFileName } from "../files/file-name.ts";
 import { isIntact } from "../files/save-audio.ts";
 import type { SavedFile, TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 
-/** Format, rate and length of a record's audio: as the service stated them, else as they were asked for. */
+/** Format and rate of a record's audio: as the service stated them, else as they were asked for. */
 export function formatOf(record: TaskRecord): {
-  format: "mp3" | "wav" | "pcm" | "ogg_opus";
+  format: (typeof OUTPUT_FORMATS)[number];
   sampleRateHz: number;
 } {
   if (record.output !== null) return record.output;
-  const input = parsedInput(record);
-  return { format: input?.output_format ?? "mp3", sampleRateHz: input?.sample_rate ?? 24000 };
-}
-
-/** The request behind a record; `null` for a task made elsewhere. */
-export function parsedInput(record: TaskRecord): NormalizedAudioInput | null {
-  if (record.input === null) return null;
-  return normalizeAudioInput(audioInputSchema.parse(JSON.parse(record.input)));
+  const input = storedInput(record);
+  return { format: input?.format ?? "mp3", sampleRateHz: input?.sampleRateHz ?? 24000 };
 }
 
 /**
- * This place's copy of the audio, with the very bytes that were saved; one under the wanted name is preferred.
+ * What is needed of a stored request, read leniently: it was right when it was sent, and a voice that has been
+ * retired since, or a field of a newer version, is no reason not to save or list it.
+ */
+const storedInputSchema = z
+  .object({
+    prompt: z.string().catch(""),
+    voice: z.string().nullable().catch(null),
+    output_format: z.enum(OUTPUT_FORMATS).catch("mp3"),
+    sample_rate: z.literal(SAMPLE_RATES).catch(24000),
+  })
+  .transform(({ prompt, voice, output_format, sample_rate }) => ({
+    prompt,
+    voice,
+    format: output_format,
+    sampleRateHz: sample_rate,
+  }));
+export type StoredInput = z.infer<typeof storedInputSchema>;
+
+/** The request behind a record; `null` for a task made elsewhere, or one that cannot be read at all. */
+export function storedInput(record: TaskRecord): StoredInput | null {
+  if (record.input === null) return null;
+  try {
+    return storedInputSchema.parse(JSON.parse(record.input));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * This machine's copy of the audio, with the very bytes that were saved; one under the wanted name is preferred, and
+ * sound audio to bytes that are none. Whatever a file was recorded on, size and hash say that it is the one.
  *
  * @param fileName as the caller gave it, without or with extension; `null` for any
  */
 export async function findSaved(
-  deps: GenerationDeps,
+  deps: Pick<GenerationDeps, "folder">,
   record: TaskRecord,
   fileName: string | null,
 ): Promise<SavedFile | null> {
-  const here = record.files.filter((file) => file.place === deps.folder.place);
   const wanted = fileName === null ? null : wantedName(record, fileName);
-  const ordered = [...here].reverse().sort((a, b) => rank(a, wanted) - rank(b, wanted));
+  const rank = (file: SavedFile): number =>
+    (file.isSound ? 0 : 2) + (wanted === null || basename(file.path) === wanted ? 0 : 1);
+  const ordered = [...record.files].reverse().sort((a, b) => rank(a) - rank(b));
   for (const file of ordered) {
     if (await isIntact(file, deps.folder.root)) return file;
   }
   return null;
 }
 
-const rank = (file: SavedFile, wanted: string | null): number => (basename(file.path) === wanted ? 0 : 1);
-
 /** The name that a caller's `file_name` comes to for this record's audio. */
 export function wantedName(record: TaskRecord, fileName: string | null): string {
-  const prompt = parsedInput(record)?.prompt ?? null;
+  const prompt = storedInput(record)?.prompt ?? null;
   return audioFileName(fileName, formatOf(record).format, prompt, record.taskId ?? "task");
 }
 

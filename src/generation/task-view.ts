@@ -1,8 +1,7 @@
-/** Owns what a use case hands to its tool: a task as one call sees it; knows no wire spelling and no wording. */
+/** What a use case hands to its tool: a task as one call sees it. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile, TaskRecord } from "../ledger/record.ts";
-import type { Hold } from "./job.ts";
 import { formatOf } from "./saved-files.ts";
 
 /** Audio on disk, verified when it was saved. */
@@ -26,8 +25,8 @@ export interface TaskView {
   readonly audioSeconds: number | null;
   readonly audio: SavedAudio | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** Why a `waiting` task has not been accepted yet. */
-  readonly hold: Hold | null;
+  /** What is going on with a task that has not come to its file yet, in one sentence. */
+  readonly activity: string | null;
   /** Things worth saying beside the usual, in whole sentences. */
   readonly notes: readonly string[];
 }
@@ -47,7 +46,7 @@ export function savedAudio(record: TaskRecord, file: SavedFile): SavedAudio {
 export interface ViewFacts {
   readonly file?: SavedFile | null;
   readonly replayed: boolean;
-  readonly hold?: Hold | null;
+  readonly activity?: string | null;
   readonly notes?: readonly string[];
 }
 
@@ -63,7 +62,7 @@ export function viewOf(record: TaskRecord, facts: ViewFacts): TaskView {
     audioSeconds: record.audioSeconds,
     audio: facts.file == null ? null : savedAudio(record, facts.file),
     error: record.taskError,
-    hold: facts.hold ?? null,
+    activity: facts.activity ?? null,
     notes: facts.notes ?? [],
   };
 }

@@ -1,4 +1,4 @@
-/** How Keyv writes and reads the ledger's values, the same over every store. */
+/** How Keyv spells records: plain JSON, so that either store's records can be read by the other. */
 import type { DeserializedData, KeyvOptions } from "keyv";
 import { z } from "zod";
 
@@ -13,7 +13,10 @@ export class UnreadableText {
 
 const envelopeSchema = z.object({ value: z.unknown() });
 
-/** The value inside a stored text; nothing is thrown, for Keyv cannot tell an unreadable value from a lost store. */
+/**
+ * What {@link RECORD_KEYV_OPTIONS} wrote, not parsed further. An expiry is ignored: the ledger sets none, and Keyv
+ * would delete what carries one. Nothing is thrown, for Keyv cannot tell an unreadable value from a lost store.
+ */
 export function storedValue(text: string): unknown {
   try {
     return envelopeSchema.parse(JSON.parse(text)).value;
@@ -22,13 +25,12 @@ export function storedValue(text: string): unknown {
   }
 }
 
-/** An expiry is ignored: the ledger sets none, and Keyv would delete what carries one. */
 function deserialize<Value>(text: string): DeserializedData<Value> {
-  // Keyv lets its caller name the type; ours is unknown until the ledger has parsed it.
+  // Keyv lets its caller name the type; ours is unknown until it has been parsed as a record.
   return { value: storedValue(text) as Value };
 }
 
-/** Plain JSON, so that either store's records can be read by the other; never an expiry, never a silent error. */
+/** Never an expiry, never a silent error. */
 export const RECORD_KEYV_OPTIONS = {
   namespace: "record",
   throwOnErrors: true,

@@ -1,7 +1,8 @@
-/** Owns the choice of the store; loads the chosen side alone, on first use. */
+/** Opens the store that the configuration names; loads the chosen side alone, on first use. */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Store } from "./store.ts";
+import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
+import { machineId } from "./machine-id.ts";
 
 export interface StoreOptions {
   readonly stateDir: string;
@@ -9,15 +10,16 @@ export interface StoreOptions {
   readonly storeUrl: string | null;
   readonly log: Log;
   readonly clock: Clock;
+  readonly identity: LedgerIdentity;
 }
 
-/** The store that the configuration names. Nothing is opened yet: the first use does, and reports what is wrong. */
-export async function openStore(options: StoreOptions): Promise<Store> {
-  const { stateDir, storeUrl, log, clock } = options;
+/** Nothing is opened yet: the first use does, and reports what is wrong. */
+export async function openStore(options: StoreOptions): Promise<LedgerStore> {
+  const { stateDir, storeUrl, log, clock, identity } = options;
   if (storeUrl === null) {
     const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
-    return openSqliteStore({ stateDir, log, clock });
+    return openSqliteStore({ stateDir, log, clock, identity });
   }
   const { openRedisStore } = await import("./redis/redis-store.ts");
-  return openRedisStore({ storeUrl, log, clock });
+  return openRedisStore({ storeUrl, log, clock, identity, machineId: await machineId(stateDir) });
 }

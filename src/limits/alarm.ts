@@ -1,4 +1,4 @@
-/** Owns one sleeper that can be woken early; knows nothing of what it waits for. */
+/** A sleeper that can be woken early. */
 import type { Clock } from "../clock.ts";
 
 /** A wake-up call is never lost: one that comes while nobody sleeps ends the next sleep at once. */

@@ -1,44 +1,45 @@
-/** Owns the queue of creates and what becomes of each slot; knows neither reads nor the request that is sent. */
+/** The queue of creates: one asks the ledger at a time, first come, first served. */
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { CREATES_PER_WINDOW, IN_FLIGHT_TASKS } from "../contract/limits.ts";
 import { AudioError } from "../errors.ts";
-import type { AccountId, Coordinator, CreateOutcome, HolderId } from "../ledger/coordinator.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { CreateHold } from "../ledger/ledger-store.ts";
+import type { TaskRecord } from "../ledger/record.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { LocalPauses } from "./local-pauses.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 import { type Answer, WaitingLine } from "./waiting-line.ts";
 
-export type WaitReason = "paused" | "rate" | "in_flight";
-
 export interface CreateOrder {
-  readonly recordId: string;
-  readonly attempt: number;
+  /** As it was last seen; `waiting`, or `unresolved` for the repeat of a send. */
+  readonly record: TaskRecord;
   onWaiting(reason: WaitReason, waitMs: number): void;
 }
 
-export interface CreateSlot {
-  /** Tells how the create went. Never rejects: what the store cannot be told now, it is told later. */
-  settle(outcome: CreateOutcome): Promise<void>;
-}
+/** Why a create waits in the queue. */
+export type WaitReason = Exclude<CreateHold, "elsewhere">;
+
+/** A create may be sent now, and its record says so; or somebody else is at the same work. */
+export type CreateGrant =
+  | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
+  /** A create of the same work is under way under another API key: what became of it has to be seen first. */
+  | { readonly kind: "elsewhere"; readonly waitMs: number }
+  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
 
 export interface CreatesOptions {
-  readonly coordinator: Coordinator;
+  readonly ledger: Ledger;
   readonly clock: Clock;
-  readonly accountId: AccountId;
-  readonly origin: string;
-  readonly holder: HolderId;
   readonly creditBudget: number | null;
   readonly timing: LimitTiming;
   readonly pauses: LocalPauses;
   readonly housekeeping: Housekeeping;
 }
 
-const watchNameOf = (recordId: string): string => `unanswered ${recordId}`;
-
 export class Creates {
   readonly #options: CreatesOptions;
-  readonly #line: WaitingLine<CreateOrder, string, WaitReason>;
+  readonly #line: WaitingLine<CreateOrder, CreateGrant, WaitReason>;
 
   constructor(options: CreatesOptions) {
     this.#options = options;
@@ -46,31 +47,21 @@ export class Creates {
       clock: options.clock,
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && error.code === "budget_exceeded"),
-      giveBack: (slotId) => options.coordinator.settleCreate(slotId, "unsent"),
-      // It holds an in-flight slot already: behind a job that waits for that slot, both would wait.
-      isUrgent: (order) => options.housekeeping.isWatched(watchNameOf(order.recordId)),
+      giveBack: (grant) => this.giveBack(grant),
+      // It has a place in flight already: behind a job that waits for that place, both would wait.
+      isUrgent: ({ record }) => record.status === "unresolved",
       onWaiting: (order, reason, waitMs) => order.onWaiting(reason, waitMs),
     });
   }
 
   /** See {@link import("./limits.ts").Limits.admitCreate}. */
-  async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateSlot> {
+  async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateGrant> {
     if (this.#line.length > 0) await this.#refuseOverBudget(order);
-    const slotId = await this.#line.enter(order, signal);
-    this.#options.housekeeping.watch(slotId);
-    let isSettled = false;
-    return {
-      settle: async (outcome) => {
-        if (isSettled) return;
-        isSettled = true;
-        await this.#settle(slotId, order.recordId, outcome);
-      },
-    };
+    return await this.#line.enter(order, signal);
   }
 
-  /** A task of this process ended: whoever waits for its slot asks now. */
-  freed(recordId: string): void {
-    this.#options.housekeeping.unwatch(watchNameOf(recordId));
+  /** A place in flight may have become free: whoever waits for one asks now. */
+  freed(): void {
     this.#line.wake();
   }
 
@@ -78,49 +69,61 @@ export class Creates {
     this.#line.dismiss(error);
   }
 
+  /** An admission that nobody uses. Never rejects: what the store cannot be told now, it is told later. */
+  async giveBack(grant: CreateGrant): Promise<void> {
+    if (grant.kind === "admitted") await this.#takeBack(grant.record, grant.send);
+  }
+
+  async #takeBack(record: TaskRecord, send: string): Promise<void> {
+    const { housekeeping, ledger } = this.#options;
+    housekeeping.unwatch(send);
+    await housekeeping.report("an unused admission", () => ledger.takeBack(record, send));
+    this.#line.wake();
+  }
+
   /** Behind others nobody asks for this order yet; over the budget, its turn would bring nothing but this. */
-  async #refuseOverBudget({ recordId, attempt }: CreateOrder): Promise<void> {
-    const { creditBudget, coordinator, origin } = this.#options;
-    if (creditBudget === null) return;
-    const query = { origin, recordId, attempt, windowMs: BUDGET_WINDOW_MS };
-    const counted = await coordinator.countCredits(query);
-    if (counted + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, counted);
+  async #refuseOverBudget({ record }: CreateOrder): Promise<void> {
+    const { creditBudget, ledger } = this.#options;
+    if (creditBudget === null || record.status === "unresolved") return;
+    const spent = (await ledger.store.spentCredits(BUDGET_WINDOW_MS)) - record.earlierCredits;
+    if (spent + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, spent);
   }
 
-  async #settle(slotId: string, recordId: string, outcome: CreateOutcome): Promise<void> {
-    const { housekeeping, coordinator, timing } = this.#options;
-    // A repeat of the send is to be expected; its slot lapses by then should it never come.
-    if (outcome === "unanswered") housekeeping.watch(watchNameOf(recordId), timing.windowMs + timing.lapseMs);
-    else if (outcome === "accepted") housekeeping.unwatch(watchNameOf(recordId));
-    await housekeeping.report("how a create went", async () => {
-      await coordinator.settleCreate(slotId, outcome);
-      housekeeping.unwatch(slotId);
-    });
-    if (outcome === "refused" || outcome === "unsent") this.#line.wake();
-  }
-
-  async #ask(order: CreateOrder): Promise<Answer<string, WaitReason>> {
-    const { coordinator, creditBudget, timing, pauses } = this.#options;
+  async #ask({ record }: CreateOrder): Promise<Answer<CreateGrant, WaitReason>> {
+    const { ledger, creditBudget, timing, pauses, housekeeping } = this.#options;
     const pausedMs = pauses.leftMs("creates");
     if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
-    const admission = await coordinator.admitCreate({
-      accountId: this.#options.accountId,
-      origin: this.#options.origin,
-      recordId: order.recordId,
-      attempt: order.attempt,
-      holder: this.#options.holder,
-      maxCreates: CREATES_PER_WINDOW,
-      windowMs: timing.windowMs,
-      maxInFlight: IN_FLIGHT_TASKS,
-      lapseMs: timing.lapseMs,
-      credits: RESERVED_CREDITS,
-      budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
-    });
-    if (admission.admitted) return { granted: admission.slotId };
-    if (admission.reason === "budget") throw overBudget(creditBudget ?? 0, admission.countedCredits);
-    // The end of another process's task is not told to this one.
-    const mostMs = admission.reason === "in_flight" ? timing.inFlightPollMs : Number.POSITIVE_INFINITY;
-    return { refused: admission.reason, waitMs: Math.max(1, Math.ceil(Math.min(mostMs, admission.waitMs))) };
+    const send = randomUUID();
+    const admission = await ledger
+      .admit(record, send, {
+        maxCreates: CREATES_PER_WINDOW,
+        windowMs: timing.windowMs,
+        maxInFlight: IN_FLIGHT_TASKS,
+        lapseMs: timing.lapseMs,
+        budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
+      })
+      .catch((error: unknown) => {
+        // The answer may have been lost on its way: then the store holds place and credits for nobody.
+        void this.#takeBack(record, send);
+        throw error;
+      });
+    switch (admission.kind) {
+      case "admitted":
+        housekeeping.watch(send);
+        return { granted: { ...admission, send } };
+      case "changed":
+        return { granted: admission };
+      case "over_budget":
+        throw overBudget(creditBudget ?? 0, admission.countedCredits);
+      case "held": {
+        const { reason } = admission;
+        // The end of another process's task is not told to this one.
+        const mostMs =
+          reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
+        const waitMs = Math.max(1, Math.ceil(Math.min(mostMs, admission.waitMs)));
+        return reason === "elsewhere" ? { granted: { kind: reason, waitMs } } : { refused: reason, waitMs };
+      }
+    }
   }
 }
 
@@ -130,7 +133,7 @@ function overBudget(budget: number, counted: number): AudioError {
     `The credit budget of ${budget} for any 24 hours leaves no room for another audio: ${counted} credits are reserved or charged, and each new audio reserves ${RESERVED_CREDITS}. Nothing was sent.`,
     {
       remedy:
-        "Ask the person to raise AUDIO_CREDIT_BUDGET, or wait until earlier audio is finished (it then counts its charge alone) or is more than 24 hours old.",
+        "Ask the user to raise AUDIO_CREDIT_BUDGET, or wait until earlier audio is finished (it then counts its charge alone) or is more than 24 hours old.",
     },
   );
 }

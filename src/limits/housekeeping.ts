@@ -1,58 +1,75 @@
-/** Owns signs of life while something is pending, and reports to the store that failed at first; admits nothing. */
+/** Signs of life while something is pending or leased, and reports to the store that failed at first. */
 import type { Clock } from "../clock.ts";
 import { describeCause, type Log } from "../log.ts";
+import { Ticker } from "./ticker.ts";
 
 export interface HousekeepingOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly intervalMs: number;
-  readonly heartbeat: () => Promise<void>;
+  /** Between signs of life while requests are pending. */
+  readonly heartbeatMs: number;
+  /** Between renewals of leases; every write of a record renews its lease, too. */
+  readonly renewalMs: number;
+  /** Keeps what is pending, and these leases; names the leases that are another process's by now. */
+  readonly signOfLife: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
-/**
- * Runs one loop, and only while {@link Housekeeping.watch}ed things are pending or reports are owed. A slot
- * whose settling is still owed stays pending, which blocks rather than frees: the safe side.
- */
+/** A slot whose settling is still owed stays pending, which blocks rather than frees: the safe side. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
-  readonly #stop = new AbortController();
   readonly #pending = new Set<string>();
-  /** Steady-clock milliseconds at which something stops being watched by itself. */
-  readonly #watchedUntilMs = new Map<string, number>();
+  readonly #leases = new Map<string, () => void>();
   readonly #owed = new Set<() => Promise<void>>();
   readonly #running = new Set<Promise<void>>();
-  #isLooping = false;
+  readonly #heartbeat: Ticker;
+  readonly #renewal: Ticker;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
+    const { clock, heartbeatMs, renewalMs } = options;
+    this.#heartbeat = new Ticker({
+      clock,
+      intervalMs: heartbeatMs,
+      isNeeded: () => this.#pending.size > 0 || this.#owed.size > 0,
+      tick: () => this.#beat(),
+    });
+    this.#renewal = new Ticker({
+      clock,
+      intervalMs: renewalMs,
+      isNeeded: () => this.#leases.size > 0,
+      tick: () => this.#giveSignOfLife(),
+    });
   }
 
-  /** `name` is pending: until unwatched, or for `forMs` at most. */
-  watch(name: string, forMs?: number): void {
-    this.#pending.add(name);
-    if (forMs === undefined) this.#watchedUntilMs.delete(name);
-    else this.#watchedUntilMs.set(name, this.#options.clock.steadyMs() + forMs);
-    this.#start();
+  /** A slot is pending until it is unwatched. */
+  watch(slotId: string): void {
+    this.#pending.add(slotId);
+    this.#heartbeat.start();
   }
 
-  unwatch(name: string): void {
-    this.#pending.delete(name);
-    this.#watchedUntilMs.delete(name);
+  unwatch(slotId: string): void {
+    this.#pending.delete(slotId);
   }
 
-  isWatched(name: string): boolean {
-    return this.#pending.has(name);
+  /** Keeps a lease alive. `onLost` is told when another process has it, which then drives the record. */
+  keepLease(recordId: string, onLost: () => void): void {
+    this.#leases.set(recordId, onLost);
+    this.#renewal.start();
+  }
+
+  dropLease(recordId: string): void {
+    this.#leases.delete(recordId);
   }
 
   /** Tells the store something that no caller can do anything about; again with each sign of life until it took. */
-  report(what: string, tell: () => Promise<void>): Promise<void> {
+  report(what: string, tell: () => Promise<unknown>): Promise<void> {
     const attempt = async (): Promise<void> => {
       try {
         await tell();
       } catch (error) {
         this.#options.log.warn(`${what} could not be told to the store yet`, error);
-        this.#owed.add(tell);
-        this.#start();
+        this.#owed.add(async () => void (await tell()));
+        this.#heartbeat.start();
       }
     };
     const run = attempt();
@@ -60,45 +77,36 @@ export class Housekeeping {
     return run.finally(() => this.#running.delete(run));
   }
 
-  /** Ends the loop after the reports that are under way. */
+  /** Ends after the reports that are under way. */
   async close(): Promise<void> {
-    this.#stop.abort();
+    this.#heartbeat.close();
+    this.#renewal.close();
     await Promise.allSettled([...this.#running]);
   }
 
-  #start(): void {
-    if (this.#isLooping || this.#stop.signal.aborted) return;
-    this.#isLooping = true;
-    void this.#loop();
-  }
-
-  async #loop(): Promise<void> {
-    const { clock, intervalMs, log } = this.#options;
-    for (;;) {
+  async #beat(): Promise<void> {
+    // Each on its own: one that can never succeed must not keep the others, or the sign of life, from being told.
+    for (const tell of [...this.#owed]) {
       try {
-        await clock.sleep(intervalMs, this.#stop.signal);
-      } catch {
-        return;
-      }
-      this.#dropOutlived();
-      if (this.#pending.size === 0 && this.#owed.size === 0) {
-        this.#isLooping = false;
-        return;
-      }
-      try {
-        for (const tell of [...this.#owed]) {
-          await tell();
-          this.#owed.delete(tell);
-        }
-        if (this.#pending.size > 0) await this.#options.heartbeat();
+        await tell();
+        this.#owed.delete(tell);
       } catch (error) {
-        log.debug(`the store is still away: ${describeCause(error)}`);
+        this.#options.log.debug(`still owed to the store: ${describeCause(error)}`);
       }
     }
+    if (this.#pending.size > 0) await this.#giveSignOfLife();
   }
 
-  #dropOutlived(): void {
-    const nowMs = this.#options.clock.steadyMs();
-    for (const [name, untilMs] of this.#watchedUntilMs) if (untilMs <= nowMs) this.unwatch(name);
+  async #giveSignOfLife(): Promise<void> {
+    const held = [...this.#leases.keys()];
+    try {
+      for (const recordId of await this.#options.signOfLife(held)) {
+        const onLost = this.#leases.get(recordId);
+        this.#leases.delete(recordId);
+        onLost?.();
+      }
+    } catch (error) {
+      this.#options.log.debug(`the store is still away: ${describeCause(error)}`);
+    }
   }
 }

@@ -1,24 +1,22 @@
-/** Owns who may send what, and when, for one account: composes queues, slots on the store, pauses; sends nothing. */
+/** Who may send what, and when, for one account: queues here, slots in the ledger, pauses that everybody keeps. */
 import type { Clock } from "../clock.ts";
-import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
-import type { AccountId, Coordinator, HolderId, LimitClass } from "../ledger/coordinator.ts";
+import { LEASE_TTL_MS, type Ledger } from "../ledger/ledger.ts";
+import type { LimitClass } from "../ledger/ledger-store.ts";
 import type { Log } from "../log.ts";
-import { type CreateOrder, type CreateSlot, Creates, type WaitReason } from "./creates.ts";
+import { type CreateGrant, type CreateOrder, Creates } from "./creates.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { LocalPauses } from "./local-pauses.ts";
-import { type ReadOptions, Reads, type ReadWaitReason } from "./reads.ts";
+import { type ReadOptions, type ReadSlot, Reads, type ReadWaitReason } from "./reads.ts";
 import { limitTiming } from "./timing.ts";
 
-export type { CreateSlot, ReadOptions, ReadWaitReason, WaitReason };
+export type { CreateGrant, WaitReason } from "./creates.ts";
+export type { ReadOptions, ReadSlot, ReadWaitReason } from "./reads.ts";
 
 export interface LimitsOptions {
-  readonly coordinator: Coordinator;
+  readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
-  readonly accountId: AccountId;
-  readonly origin: string;
-  readonly holder: HolderId;
   /** Multiplies windows, lapse, heartbeats and pauses, never the budget's 24 hours; 1 but in tests. */
   readonly timeScale: number;
   /** Most credits reserved or charged in any 24 hours; `null`: no budget. */
@@ -27,54 +25,61 @@ export interface LimitsOptions {
 
 export interface Limits {
   /**
-   * Waits for a slot for one create, first come first served within the process; a repeat of an unanswered send
-   * goes first. `onWaiting` is told each time the reason for waiting is learnt, with the milliseconds until it is
-   * asked again.
+   * Waits for its turn to send one create, first come first served within the process; the repeat of an unanswered
+   * send goes first. When it is admitted, its record is `unresolved` already. `onWaiting` is told each time the
+   * reason for waiting is learnt, with the milliseconds until it is asked again.
    *
    * @throws AudioError `budget_exceeded`, at once; `store_unavailable` where the store is lost: creates are
-   *   refused then, also those that wait. The signal's reason, once it aborts: the queue is left then, and a slot
-   *   just won is given back.
+   *   refused then, also those that wait. The signal's reason, once it aborts: the queue is left then, and an
+   *   admission just won is given back.
    */
-  admitCreate(request: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateSlot>;
+  admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateGrant>;
+  /** An admission that is not used after all: nothing was sent. Never rejects. */
+  giveBack(grant: CreateGrant): Promise<void>;
+  /** The create of an admission has ended, however: no signs of life are needed for it any more. */
+  ended(send: string): void;
   /**
-   * Runs one query or download within the shared budget of 60 in 60 s. Its time counts from `settled` (for a
-   * download: the response's headers), or from the end of `run`. While the store is lost, a quarter of the budget
-   * is this process's own. Polls are slowed down once half of the budget is used, and leave 8 of the 60 to others.
+   * Runs one query or download within the shared budget of 60 in 60 s. It counts from its end. While the store is
+   * lost, a quarter of the budget is this process's own. Polls are slowed down once half of the budget is used, and
+   * leave 8 of the 60 to others.
    */
-  read<T>(signal: AbortSignal, run: (settled: () => void) => Promise<T>, options?: ReadOptions): Promise<T>;
+  read<T>(signal: AbortSignal, run: (slot: ReadSlot) => Promise<T>, options?: ReadOptions): Promise<T>;
   /**
    * A 429 was answered: nobody on this store sends this class for so long.
    *
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
-  /**
-   * A task reached its end and cost so much: its slot is free, also for those who wait here. Never rejects; what
-   * the store cannot be told now, it is told later.
-   */
-  endTask(recordId: string, attempt: number, chargedCredits: number): Promise<void>;
-  /** A task was found under way; it counts as in flight until it ends. Never rejects. */
-  noteInFlight(recordId: string, attempt: number): Promise<void>;
+  /** A task has left its place in flight: whoever waits here for one asks now. */
+  freed(): void;
+  /** Keeps the lease of a record until it is dropped; `onLost` is told when another process has it. */
+  keepLease(recordId: string, onLost: () => void): void;
+  dropLease(recordId: string): void;
+  /** Tells the store something that no caller can do anything about, until it took. Never rejects. */
+  report(what: string, tell: () => Promise<unknown>): Promise<void>;
   /** Ends signs of life and sends away everyone who waits. The store stays open. */
   close(): Promise<void>;
 }
 
 export function createLimits(options: LimitsOptions): Limits {
-  const { coordinator, clock, log, accountId, origin, holder, timeScale, creditBudget } = options;
+  const { ledger, clock, log, timeScale, creditBudget } = options;
+  const { store } = ledger;
   const timing = limitTiming(timeScale);
   const pauses = new LocalPauses(clock);
   const housekeeping = new Housekeeping({
     clock,
     log,
-    intervalMs: timing.heartbeatMs,
-    heartbeat: () => coordinator.heartbeat(holder),
+    heartbeatMs: timing.heartbeatMs,
+    renewalMs: LEASE_TTL_MS / 3,
+    signOfLife: (recordIds) => store.signOfLife(recordIds),
   });
-  const shared = { coordinator, clock, log, accountId, holder, timing, pauses, housekeeping };
-  const creates = new Creates({ ...shared, origin, creditBudget });
-  const reads = new Reads(shared);
+  const creates = new Creates({ ledger, clock, creditBudget, timing, pauses, housekeeping });
+  const reads = new Reads({ store, clock, log, timing, pauses, housekeeping });
 
   return {
     admitCreate: ({ signal, ...order }) => creates.admit(order, signal),
+    giveBack: (grant) => creates.giveBack(grant),
+    ended: (send) => housekeeping.unwatch(send),
     read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),
     async pause(limitClass, retryAfterSeconds) {
       const ms = retryAfterSeconds * 1000 * timeScale;
@@ -82,20 +87,13 @@ export function createLimits(options: LimitsOptions): Limits {
       pauses.set(limitClass, ms);
       await housekeeping.report("a pause", async () => {
         const leftMs = endsAtMs - clock.steadyMs();
-        if (leftMs > 0) await coordinator.pause(accountId, limitClass, leftMs);
+        if (leftMs > 0) await store.pause(limitClass, leftMs);
       });
     },
-    async endTask(recordId, attempt, chargedCredits) {
-      await housekeeping.report("the end of a task", () =>
-        coordinator.endTask(recordId, attempt, chargedCredits),
-      );
-      creates.freed(recordId);
-    },
-    async noteInFlight(recordId, attempt) {
-      await housekeeping.report("a task in flight", () =>
-        coordinator.noteInFlight(accountId, origin, recordId, attempt, RESERVED_CREDITS),
-      );
-    },
+    freed: () => creates.freed(),
+    keepLease: (recordId, onLost) => housekeeping.keepLease(recordId, onLost),
+    dropLease: (recordId) => housekeeping.dropLease(recordId),
+    report: (what, tell) => housekeeping.report(what, tell),
     async close() {
       const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
         retryable: true,

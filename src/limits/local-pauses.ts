@@ -1,6 +1,6 @@
-/** Owns the pauses that this process itself was told, for as long as the store may not know them; nobody else's. */
+/** The pauses that this process itself was told of, for as long as the store may not know them. */
 import type { Clock } from "../clock.ts";
-import type { LimitClass } from "../ledger/coordinator.ts";
+import type { LimitClass } from "../ledger/ledger-store.ts";
 
 export class LocalPauses {
   readonly #clock: Clock;

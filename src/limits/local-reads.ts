@@ -1,4 +1,4 @@
-/** Owns the reads that this process made lately, and what it may still do while the store is away. */
+/** The reads that this process made lately, and what it may still do while the store is away. */
 import type { Clock } from "../clock.ts";
 
 /**

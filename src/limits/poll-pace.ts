@@ -1,4 +1,4 @@
-/** Owns how fast this process may poll as the shared reads are used up: pure arithmetic; knows no store and no clock. */
+/** How fast this process may poll as the shared reads are used up: pure arithmetic. */
 
 /** A budget of reads that polls take their part of: the account's, or this process's own share without the store. */
 export interface PollBudget {

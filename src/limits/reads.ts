@@ -1,8 +1,9 @@
-/** Owns the queues of queries and downloads and of polls, with and without the store; knows nothing of creates. */
+/** The queues of queries and downloads, and of polls; with the store, and without it. */
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/limits.ts";
 import { AudioError } from "../errors.ts";
-import type { AccountId, Coordinator, HolderId } from "../ledger/coordinator.ts";
+import type { LedgerStore, Settlement } from "../ledger/ledger-store.ts";
 import type { Log } from "../log.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { LocalPauses } from "./local-pauses.ts";
@@ -15,11 +16,9 @@ import { type Answer, WaitingLine } from "./waiting-line.ts";
 const READS_ALONE = Math.floor(READS_PER_WINDOW / 4);
 
 export interface ReadsOptions {
-  readonly coordinator: Coordinator;
+  readonly store: Pick<LedgerStore, "admitRead" | "settle">;
   readonly clock: Clock;
   readonly log: Log;
-  readonly accountId: AccountId;
-  readonly holder: HolderId;
   readonly timing: LimitTiming;
   readonly pauses: LocalPauses;
   readonly housekeeping: Housekeeping;
@@ -33,6 +32,12 @@ export interface ReadOptions {
   readonly isPoll?: boolean;
   /** Told each time a wait is learnt, in milliseconds; not of the pace that polls keep. */
   readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
+}
+
+/** The place of one read among those of its window. It counts from its end: of the read, or of what is told with it. */
+export interface ReadSlot {
+  /** Whoever takes it writes it into the ledger together with what the read brought; otherwise it is told by itself. */
+  take(): Settlement | undefined;
 }
 
 /** A slot on the store, or `null`: this process's own account. */
@@ -59,27 +64,24 @@ export class Reads {
   }
 
   /** See {@link import("./limits.ts").Limits.read}. */
-  async run<T>(
-    signal: AbortSignal,
-    run: (settled: () => void) => Promise<T>,
-    options: ReadOptions,
-  ): Promise<T> {
+  async run<T>(signal: AbortSignal, run: (slot: ReadSlot) => Promise<T>, options: ReadOptions): Promise<T> {
     const slotId = await (options.isPoll === true ? this.#pollLine : this.#line).enter(options, signal);
-    if (slotId === null) return run(() => {});
-    const { housekeeping, coordinator } = this.#options;
+    if (slotId === null) return run({ take: () => undefined });
+    const { housekeeping, store } = this.#options;
+    const settlement: Settlement = { limitClass: "reads", slotId, outcome: "counts" };
     housekeeping.watch(slotId);
-    let isSettled = false;
-    const settle = (): void => {
-      if (isSettled) return;
-      isSettled = true;
+    let isTaken = false;
+    try {
+      return await run({
+        take: () => {
+          isTaken = true;
+          return settlement;
+        },
+      });
+    } finally {
       housekeeping.unwatch(slotId);
       // Not waited for: a store that has gone must not hold back an answer that is here.
-      void housekeeping.report("the end of a read", () => coordinator.settleRead(slotId));
-    };
-    try {
-      return await run(settle);
-    } finally {
-      settle();
+      if (!isTaken) void housekeeping.report("the end of a read", () => store.settle(settlement));
     }
   }
 
@@ -117,23 +119,19 @@ export class Reads {
   }
 
   async #ask(maxReads: number, maxAlone: number): Promise<Answer<ReadGrant, ReadWaitReason>> {
-    const { clock, coordinator, accountId, holder, timing, pauses } = this.#options;
+    const { clock, store, timing, pauses } = this.#options;
     const pausedMs = pauses.leftMs("reads");
     if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
     if (clock.steadyMs() >= this.#storeAwayUntilMs) {
       try {
-        const admission = await coordinator.admitRead({
-          accountId,
-          holder,
-          maxReads,
-          windowMs: timing.windowMs,
-        });
-        if (!admission.admitted) {
+        const slotId = randomUUID();
+        const admission = await store.admitRead({ slotId, maxReads, windowMs: timing.windowMs });
+        if (admission.kind === "held") {
           return { refused: admission.reason, waitMs: Math.max(1, Math.ceil(admission.waitMs)) };
         }
         this.#usedReads = admission.usedReads;
         this.#local.note();
-        return { granted: admission.slotId };
+        return { granted: slotId };
       } catch (error) {
         this.#noteStoreAway(error);
       }

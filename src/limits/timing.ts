@@ -1,4 +1,4 @@
-/** Owns every duration of the limits, scaled for tests; knows nobody who waits for them. */
+/** Every duration of the limits, scaled for tests. */
 import { LIMIT_WINDOW_SECONDS } from "../contract/limits.ts";
 
 /** All in milliseconds of this process's steady clock. */

@@ -1,4 +1,4 @@
-/** Owns first come, first served within this process; knows neither what is waited for nor the store. */
+/** A queue of this process: first come, first served, one asks at a time. */
 import type { Clock } from "../clock.ts";
 import { Alarm } from "./alarm.ts";
 

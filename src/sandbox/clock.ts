@@ -1,4 +1,4 @@
-/** Owns what the sandbox knows of time, so that tests can hold it; knows nothing of what is being timed. */
+/** The sandbox's sense of time, an interface so that tests can hold it. */
 import { setTimeout as sleepFor } from "node:timers/promises";
 
 /** Time as the sandbox sees it. Windows are measured on the monotonic one, expiry dates on the wall. */

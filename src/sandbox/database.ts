@@ -1,4 +1,4 @@
-/** Owns the sandbox's SQLite file: its schema, its permissions, its transactions; knows no rule of the contract. */
+/** The sandbox's SQLite file: its tables, its permissions, its transactions. */
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";

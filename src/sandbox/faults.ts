@@ -1,4 +1,4 @@
-/** Owns the faults that a test may switch on (design section 8); knows nothing of HTTP or tasks. */
+/** The faults that a test may switch on (docs/design.md, Sandbox). */
 import { z } from "zod";
 
 /** Any of the fields; those left out keep their setting. */

@@ -1,27 +1,27 @@
-/** Owns starting and stopping a sandbox: composes its parts on one loopback port; holds no rule of the contract. */
+/** Starts and stops a sandbox: puts its parts together on one loopback port. */
 import type { FastifyInstance } from "fastify";
-import { AccountDirectory } from "./accounts.ts";
 import {
   type AccountsFile,
   defaultAccounts,
   generateApiKey,
   type ParsedAccounts,
   parseAccounts,
-} from "./accounts-file.ts";
-import { AudioShelf } from "./audio-shelf.ts";
+} from "./accounts/accounts-file.ts";
+import { AccountDirectory } from "./accounts/directory.ts";
+import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
 import { openDatabase, rememberedFact } from "./database.ts";
 import { Faults } from "./faults.ts";
-import { Generator } from "./generator.ts";
-import { buildHttpApp } from "./http-app.ts";
-import { type AccountBalance, Ledger } from "./ledger.ts";
-import { AccountLimits } from "./limit-windows.ts";
-import type { Site } from "./routing.ts";
+import { buildHttpApp } from "./http/app.ts";
+import type { Site } from "./http/site.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
 import { openStateFolder } from "./state-folder.ts";
+import { AudioShelf } from "./tasks/audio-shelf.ts";
+import { type AccountBalance, Books } from "./tasks/books.ts";
+import { Generator } from "./tasks/generator.ts";
 import { SandboxUsageError } from "./usage-error.ts";
 
-export type { AccountBalance } from "./ledger.ts";
+export type { AccountBalance } from "./tasks/books.ts";
 export { SandboxUsageError } from "./usage-error.ts";
 
 const HOST = "127.0.0.1";
@@ -113,18 +113,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       given ?? defaultAccounts(rememberedFact(database, "default_api_key", generateApiKey));
     const directory = new AccountDirectory(accounts);
     const faults = new Faults();
-    const ledger = new Ledger({ database, clock, faults, enforceLimits });
+    const books = new Books({ database, clock, faults, enforceLimits });
     const shelf = await AudioShelf.open(state.folder);
     const engine = options.speech ?? createSpeechEngine();
     closers.push(() => engine.close());
-    const generator = new Generator({ clock, engine, shelf, ledger, processingSeconds, onFault });
+    const generator = new Generator({ clock, engine, shelf, books, processingSeconds, onFault });
     closers.push(() => generator.stop());
     let baseUrl = "";
     const site: Site = {
       directory,
       faults,
       limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),
-      ledger,
+      books,
       shelf,
       generator,
       baseUrl: () => baseUrl,
@@ -133,12 +133,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const app = buildHttpApp(site);
     closers.push(() => app.close());
     baseUrl = await listen(app, port);
-    for (const task of ledger.tasks.open()) generator.start(task);
+    for (const task of books.tasks.open()) generator.start(task);
     let stopping: Promise<void> | undefined;
     return {
       baseUrl,
       apiKey: directory.firstActiveKey,
-      balances: () => directory.accounts.map((account) => ledger.balanceOf(account)),
+      balances: () => directory.accounts.map((account) => books.balanceOf(account)),
       stop: () => {
         stopping ??= closeAll();
         return stopping;

@@ -1,4 +1,4 @@
-/** Owns how the sandbox refuses: codes, statuses and site-level sentences (contract section 7); routes nothing. */
+/** How the sandbox refuses a request: codes, statuses and sentences (docs/contract.md, Errors). */
 import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/errors.ts";
 import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
 
@@ -16,13 +16,13 @@ export class ServiceError extends Error {
     return SERVICE_ERROR_STATUS[this.code];
   }
 
-  /** Every 429 carries `Retry-After: 60`, whatever the time scale (section 8). */
+  /** Every 429 carries `Retry-After: 60`, whatever the time scale. */
   get headers(): Record<string, string> {
     return this.status === 429 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {};
   }
 }
 
-/** `{ error: { code, message } }`, the body of every refusal (2.3). `code` is wider than the contract's for 416 alone. */
+/** `{ error: { code, message } }`, the body of every refusal. `code` is wider than the contract's for 416 alone. */
 export function errorBody(code: string, message: string): { error: { code: string; message: string } } {
   return { error: { code, message } };
 }

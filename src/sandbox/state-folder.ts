@@ -1,4 +1,4 @@
-/** Owns the folder that a sandbox keeps its state in: making it, and removing a temporary one; knows no file in it. */
+/** Makes the folder that a sandbox keeps its state in, and removes a temporary one at the end. */
 import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";

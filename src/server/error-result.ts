@@ -1,4 +1,4 @@
-/** Owns how a failure is shown: what happened, what to do, and the facts for machines (design 5); catches nothing. */
+/** How a failure is shown: what happened, what to do, and the facts for machines (docs/design.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ZodError } from "zod";
 import { AudioError } from "../errors.ts";

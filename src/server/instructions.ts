@@ -1,4 +1,4 @@
-/** Owns what every conversation is told about this server, the rule about repeating a call first (design 5: under 1,200 characters). */
+/** What every conversation is told about this server, the rule about repeating a call first (docs/design.md, Tools). */
 
 export const INSTRUCTIONS = `Repeating generate_audio with the same arguments is always safe: it joins the existing task, never pays twice, and returns the saved file. So after a time-out, a cancelled call or an error, repeat the same call unchanged. Never change take, wording or settings to "retry": that is a new task and costs credits. Use another take only when the user asks for another rendition.
 

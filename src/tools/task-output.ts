@@ -1,4 +1,4 @@
-/** Owns the one output shape that three tools share (design 5) and the words beside it; knows no workflow. */
+/** The one output shape that three tools share, and the words beside it (docs/design.md, Results). */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";

@@ -10,7 +10,7 @@ export interface RegisteredRule {
 export class RuleBook {
   readonly registered: RegisteredRule[] = [];
 
-  /** A test of `rule` (a number of the contract, such as `4.1.2`, or a section and a subject, such as `2.1 prompt`). */
+  /** A test of `rule`: its number in README.md, such as `4.1.2`, or a number and a subject, such as `2.1 prompt`. */
   rule(rule: string, title: string, check: (context: TestContext) => Promise<void> | void): void {
     this.registered.push({ rule, title });
     it(`${rule} ${title}`, check);

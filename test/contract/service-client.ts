@@ -34,7 +34,7 @@ export interface CreateOptions extends RequestOptions {
 
 export const jsonOf = (answer: Answer): unknown => JSON.parse(new TextDecoder().decode(answer.bytes));
 
-/** The code of an error answer, which must have the shape of section 2.3. */
+/** The code of an error answer, which must have the shape that docs/contract.md, Errors, shows. */
 export function errorCodeOf(answer: Answer): string {
   return serviceErrorBody.parse(jsonOf(answer)).error.code;
 }

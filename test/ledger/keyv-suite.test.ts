@@ -1,5 +1,4 @@
-/** Owns running Keyv's own test suite over both storage adapters. */
-
+/** Runs Keyv's own test suite over both storage adapters, and tests what ours add to it for records. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +25,7 @@ describe("Keyv over SQLite", () => {
     database.close();
     rmSync(stateDir, { recursive: true });
   });
-  const newStore = (): KeyvSqlite => new KeyvSqlite(database, { clock: systemClock, holder: "holder" });
+  const newStore = (): KeyvSqlite => new KeyvSqlite(database, { clock: systemClock, holder: "h" });
   keyvTestSuite(vitest, Keyv, newStore);
 });
 

@@ -1,4 +1,4 @@
-/** The contract's section 2.1, stated once more by hand and apart from `src/contract/`, against what the schemas accept. */
+/** The rules of docs/contract.md, AudioInput, stated once more by hand and apart from `src/contract/`, against the schemas. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { AccountsFile } from "../../src/sandbox/accounts-file.ts";
+import type { AccountsFile } from "../../src/sandbox/accounts/accounts-file.ts";
 import { type RunningSandbox, type SandboxOptions, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { ServiceClient } from "../contract/service-client.ts";
 import { TinySpeech } from "./tiny-speech.ts";

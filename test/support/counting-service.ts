@@ -129,7 +129,7 @@ export class CountingService {
 
   /** The task as the contract shows it. */
   view(task: CountedTask, isNew = false): Record<string, unknown> {
-    // A create is answered `queued`, however fast the work is (contract 3).
+    // A create is answered `queued`, however fast the work is (docs/contract.md, States).
     if (!isNew) this.#progress(task);
     const done = task.status === "succeeded";
     const input: { output_format?: string; sample_rate?: number } = JSON.parse(task.body);

@@ -1,4 +1,4 @@
-/** The house rules that a reader relies on: floors, rooms, first sentences, and who may write to stdout (design 9). */
+/** The house rules that a reader relies on: floors, rooms, first sentences, and who may write to stdout (docs/design.md, House). */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -75,7 +75,7 @@ describe("the house", () => {
     expect([...floors].filter((floor) => ![...FLOORS, "sandbox"].includes(floor))).toEqual([]);
   });
 
-  it("opens every file with one sentence on what it owns", () => {
+  it("opens every file with one sentence on what it does", () => {
     const silent = all.filter(({ text }) => !/^\/\*\*[^*]+[.;:!?)`] ?\*\/|^\/\*\*\n/.test(text));
     expect(silent.map(({ path }) => path)).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** Owns the way from a request to a finished file, inside whatever thread calls it; knows no thread. */
+/** Turns a request into a finished audio file, in whatever thread calls it. */
 import { VOICES } from "../../contract/voices.ts";
 import { encode, encoderRateHz } from "./encode/encode.ts";
 import { RATE_STEP_HZ, resample } from "./sound/resample.ts";

@@ -1,4 +1,4 @@
-/** Owns what is asked of the speech engine and what it gives, the shapes of both; knows no thread and no engine. */
+/** What the speech engine is asked for, and what it gives. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { PITCH_MAX, PITCH_MIN, SPEED_MAX, SPEED_MIN, VOLUME_MAX, VOLUME_MIN } from "../../contract/limits.ts";

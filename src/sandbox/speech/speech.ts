@@ -1,4 +1,4 @@
-/** Owns the speech engine that the sandbox sees: a queue before at most two worker threads; knows no sound. */
+/** The speech engine that the sandbox sees: one queue before at most two worker threads. */
 import { availableParallelism } from "node:os";
 import type { SpeechRequest, SpokenAudio } from "./speech-request.ts";
 import { SpeechWorker } from "./worker-handle.ts";
@@ -12,17 +12,19 @@ export interface SpeechEngine {
   /**
    * Speaks a prompt; requests beyond the number of threads wait their turn.
    *
+   * @param signal drops the request while it waits; one that is being spoken is spoken to its end
    * @throws {UnspeakablePromptError} (as a rejection) when nothing speakable is in the prompt
    */
-  speak(request: SpeechRequest): Promise<SpokenAudio>;
+  speak(request: SpeechRequest, signal?: AbortSignal): Promise<SpokenAudio>;
   /** Ends the threads. Whatever is pending, and whatever is asked from now on, is rejected. */
   close(): Promise<void>;
 }
 
 interface Waiting {
   readonly request: SpeechRequest;
+  readonly signal: AbortSignal | undefined;
   readonly resolve: (audio: Promise<SpokenAudio>) => void;
-  readonly reject: (error: Error) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 class PooledSpeechEngine implements SpeechEngine {
@@ -35,10 +37,10 @@ class PooledSpeechEngine implements SpeechEngine {
     this.#startWorker = startWorker;
   }
 
-  speak(request: SpeechRequest): Promise<SpokenAudio> {
+  speak(request: SpeechRequest, signal?: AbortSignal): Promise<SpokenAudio> {
     if (this.#isClosed) return Promise.reject(closedError());
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, resolve, reject });
+      this.#waiting.push({ request, signal, resolve, reject });
       this.#serve();
     });
   }
@@ -51,10 +53,16 @@ class PooledSpeechEngine implements SpeechEngine {
 
   /** Hands out what waits, as far as there are threads. */
   #serve(): void {
-    while (!this.#isClosed && this.#waiting.length > 0) {
-      const worker = this.#idleWorker();
-      const next = worker === undefined ? undefined : this.#waiting.shift();
-      if (worker === undefined || next === undefined) return;
+    while (!this.#isClosed) {
+      const [next] = this.#waiting;
+      if (next?.signal?.aborted) {
+        this.#waiting.shift();
+        next.reject(next.signal.reason);
+        continue;
+      }
+      const worker = next === undefined ? undefined : this.#idleWorker();
+      if (next === undefined || worker === undefined) return;
+      this.#waiting.shift();
       const spoken = worker.speak(next.request);
       next.resolve(spoken);
       const serveNext = (): void => this.#serve();

@@ -1,7 +1,4 @@
-/**
- * Owns one worker thread and its one job at a time: starting it, its time limit and its death; knows nothing of
- * other workers.
- */
+/** One worker thread and its one job at a time: its start, its time limit, its death. */
 import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";

@@ -1,11 +1,8 @@
-/** Owns what the speech worker's thread and the main thread say to each other; does neither's work. */
+/** What the speech worker's thread answers to the main thread. */
 import { z } from "zod";
-import { speechRequestSchema, spokenAudioSchema } from "./speech-request.ts";
+import { spokenAudioSchema } from "./speech-request.ts";
 
-/** To the worker: one at a time, the next after the answer. */
-export const workerRequestSchema = speechRequestSchema;
-
-/** From the worker. */
+/** One for each request; the next request comes after it. */
 export const workerAnswerSchema = z.discriminatedUnion("outcome", [
   spokenAudioSchema.extend({ outcome: z.literal("spoken") }),
   z.object({ outcome: z.literal("unspeakable") }),

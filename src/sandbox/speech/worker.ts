@@ -1,12 +1,12 @@
-/** Owns the worker thread's end: a request in, one answer out; knows nothing of queues or time limits. */
+/** The worker thread's end: a request in, one answer out. */
 import { parentPort } from "node:worker_threads";
 import { renderSpeech } from "./render.ts";
-import { UnspeakablePromptError } from "./speech-request.ts";
-import { type WorkerAnswer, workerRequestSchema } from "./worker-messages.ts";
+import { speechRequestSchema, UnspeakablePromptError } from "./speech-request.ts";
+import type { WorkerAnswer } from "./worker-messages.ts";
 
 async function answer(message: unknown): Promise<WorkerAnswer> {
   try {
-    return { outcome: "spoken", ...(await renderSpeech(workerRequestSchema.parse(message))) };
+    return { outcome: "spoken", ...(await renderSpeech(speechRequestSchema.parse(message))) };
   } catch (error) {
     if (error instanceof UnspeakablePromptError) return { outcome: "unspeakable" };
     return { outcome: "failed", message: error instanceof Error ? error.message : String(error) };

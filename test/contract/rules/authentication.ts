@@ -1,4 +1,4 @@
-/** Owns the tests of contract section 5: who may ask. */
+/** Who may ask (docs/contract.md, Authentication). */
 import { expect } from "vitest";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";

@@ -1,4 +1,4 @@
-/** Owns the tests of contract section 4.1: headers, body size and idempotency of creation. */
+/** Headers, body size and idempotency of creation (docs/contract.md, Create and Idempotency). */
 import { expect } from "vitest";
 import { REQUEST_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";

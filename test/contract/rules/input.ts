@@ -1,4 +1,4 @@
-/** Owns the tests of contract section 2.1: every field's bounds from both sides, and the cross-field rules. */
+/** Every field's bounds from both sides, and the rules between fields (docs/contract.md, AudioInput). */
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
 import { PROMPT_MAX_CODE_POINTS, URL_MAX_CODE_POINTS } from "../../../src/contract/limits.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";

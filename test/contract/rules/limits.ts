@@ -1,4 +1,4 @@
-/** Owns the tests of contract sections 7, 8 and 9: what exceeds a limit, what is down, and the version. */
+/** What exceeds a limit, what is down, and the version (docs/contract.md, Errors, Limits and Versions). */
 import { expect, onTestFinished } from "vitest";
 import {
   CREATES_PER_WINDOW,

@@ -1,4 +1,4 @@
-/** Owns the tests of contract section 1, what the service does. */
+/** What the service does, from end to end (docs/contract.md, Endpoints). */
 import { expect } from "vitest";
 import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";

@@ -1,4 +1,4 @@
-/** Owns the tests of contract sections 4.2 and 4.3: query and download. */
+/** Query and download (docs/contract.md, Query and Download). */
 import { expect } from "vitest";
 import { looksLikeFormat } from "../../../src/contract/audio-format.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";

@@ -1,4 +1,4 @@
-/** Owns the tests of contract section 3: states, transitions and billing rules. */
+/** States, transitions and billing rules (docs/contract.md, States and Billing). */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import type { AudioTask } from "../../../src/contract/audio-task.ts";

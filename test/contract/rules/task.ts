@@ -1,4 +1,4 @@
-/** Owns the tests of contract sections 2.2 and 2.3: the shapes of a task and of an error. */
+/** The shapes of a task and of an error (docs/contract.md, AudioTask and Errors). */
 import { expect } from "vitest";
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";

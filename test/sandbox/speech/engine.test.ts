@@ -55,6 +55,19 @@ describe("failure", () => {
   });
 });
 
+describe("a request that waits", () => {
+  test("is dropped when whoever asked for it has gone", async () => {
+    const busy = createSpeechEngine();
+    const spoken = [busy.speak(speechRequest()), busy.speak(speechRequest())];
+    const gone = new AbortController();
+    const dropped = busy.speak(speechRequest(), gone.signal);
+    gone.abort(new Error("nobody listens"));
+    await expect(dropped).rejects.toThrow("nobody listens");
+    for (const { audioSeconds } of await Promise.all(spoken)) expect(audioSeconds).toBeGreaterThan(0);
+    await busy.close();
+  });
+});
+
 describe("close", () => {
   test("rejects what is pending and what comes later", async () => {
     const closing = createSpeechEngine();

@@ -1,4 +1,4 @@
-/** Owns which encoder makes which format and the rate it wants its samples at; knows no codec's inside. */
+/** Picks the encoder of a format, and the rate that it wants its samples at. */
 import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
 import { encodeMp3 } from "./mp3.ts";
 import { encodeOpus, opusRateHz } from "./opus.ts";

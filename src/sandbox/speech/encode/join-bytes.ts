@@ -1,4 +1,4 @@
-/** Owns putting byte runs end to end; knows no format. */
+/** Puts runs of bytes end to end. */
 
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));

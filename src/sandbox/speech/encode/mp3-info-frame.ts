@@ -1,7 +1,4 @@
-/**
- * Owns the Info frame that opens a constant-bitrate MP3 and tells its exact length; knows nothing of how the
- * audio was encoded.
- */
+/** The Info frame that opens a constant-bitrate MP3 and tells its exact length. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 
 const HEADER_BYTES = 4;

@@ -1,6 +1,6 @@
 /**
- * Owns MP3 of constant bitrate whose length every player counts alike: whole frames, and the encoder's own delay
- * put in the place of leading silence; knows no text.
+ * Encodes MP3 of constant bitrate whose length every player counts alike: whole frames, and the encoder's own delay in the
+ * place of leading silence.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";

@@ -1,4 +1,4 @@
-/** Owns the Ogg container of RFC 3533 for one logical stream; knows nothing of what its packets hold. */
+/** The Ogg container of RFC 3533 for one logical stream. */
 import { joinBytes } from "./join-bytes.ts";
 
 const CRC_POLYNOMIAL = 0x04c11db7;

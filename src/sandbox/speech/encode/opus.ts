@@ -1,4 +1,4 @@
-/** Owns Opus in Ogg (RFC 7845): packets, the two header packets, pre-skip and end trimming; knows no text. */
+/** Encodes Opus in Ogg (RFC 7845): packets, the two header packets, pre-skip and end trimming. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
 import { FIRST_PAGE, LAST_PAGE, MIDDLE_PAGE, oggPage, PAGE_SEGMENTS, segmentsOf } from "./ogg-pages.ts";

@@ -1,4 +1,4 @@
-/** Owns how samples become signed 16-bit little-endian bytes, the whole of the pcm format; knows no container. */
+/** Turns samples into signed 16-bit little-endian bytes, which is all of the pcm format. */
 
 const FULL_SCALE = 32767;
 

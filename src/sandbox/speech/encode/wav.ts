@@ -1,4 +1,4 @@
-/** Owns the RIFF header around 16-bit mono samples; knows nothing of where they come from. */
+/** Puts the RIFF header before 16-bit mono samples. */
 import { joinBytes } from "./join-bytes.ts";
 import { pcm16Bytes } from "./pcm16.ts";
 

@@ -1,4 +1,4 @@
-/** Owns changing the sample rate without aliasing, in blocks of bounded memory; knows nothing of speech. */
+/** Changes the sample rate without aliasing, in blocks of bounded memory. */
 import type { create } from "@alexanderolsen/libsamplerate-js";
 
 /** A rate is rounded to this, so that a block boundary falls on a whole sample at either rate. */

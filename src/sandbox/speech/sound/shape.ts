@@ -1,4 +1,4 @@
-/** Owns what is done to one rendered stretch of sound: its silent ends, its timbre, its edges; knows no speech. */
+/** What is done to one rendered stretch of sound: its silent ends, its timbre, its edges. */
 
 /** Below this share of the loudest sample, the ends of a stretch count as silence: -44 dB. */
 const SILENCE_SHARE = 0.006;

@@ -1,7 +1,4 @@
-/**
- * Owns how one stretch of speech is asked of the Flite engine and what comes back; knows no language and none of
- * the service's voices.
- */
+/** Asks the Flite engine for one stretch of speech, and reads what comes back. */
 import { readFile } from "node:fs/promises";
 import { wavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";

@@ -1,4 +1,4 @@
-/** Owns how each of the 21 presets sounds, and the voice of a request without one; knows no text. */
+/** How each of the 21 presets sounds, and the voice of a request without one. */
 import type { VoiceId } from "../../../contract/voices.ts";
 import type { FliteVoice } from "./flite.ts";
 

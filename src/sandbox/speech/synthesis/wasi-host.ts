@@ -1,6 +1,6 @@
 /**
- * Owns the little operating system that a WASI command sees: arguments, swallowed output and one file in memory,
- * with a stopped clock so that it always does the same; knows nothing of the program it runs.
+ * The little operating system that a WASI command sees: arguments, swallowed output and one file in memory, with a stopped
+ * clock so that it always does the same.
  */
 
 const ERRNO = { success: 0, badFile: 8, noEntry: 44, notSupported: 58 };

@@ -1,4 +1,4 @@
-/** Owns the few types of WebAssembly that this project uses: neither TypeScript's es2024 nor Node's types have them. */
+/** The few types of WebAssembly that this project uses: neither TypeScript's es2024 nor Node's types have them. */
 
 declare namespace WebAssembly {
   class Module {

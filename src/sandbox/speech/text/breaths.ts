@@ -1,4 +1,4 @@
-/** Owns cutting what is spoken into stretches that the engine plans and renders at once; knows no language. */
+/** Cuts what is spoken into stretches that the engine plans and renders at once. */
 import { type SpeechToken, syllableCount } from "./tokens.ts";
 
 /** What follows a stretch. */

@@ -1,4 +1,4 @@
-/** Owns what of an English word or a number reaches the engine, which reads both by itself; knows no other language. */
+/** Decides what of an English word or number reaches the engine, which reads both by itself. */
 import type { SpeechToken } from "./tokens.ts";
 
 /** The engine's letter-to-sound rules take no more at once. */

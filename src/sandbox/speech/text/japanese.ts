@@ -1,4 +1,4 @@
-/** Owns reading kana; kanji are not its business (they are read as Mandarin: nothing here knows Japanese readings). */
+/** Reads kana. Kanji are read as Mandarin elsewhere: nothing here knows Japanese readings. */
 import { spellingReader } from "./spelling-rules.ts";
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 

@@ -1,4 +1,4 @@
-/** Owns the guess which of the service's languages a stretch of Latin letters is in; reads nothing aloud. */
+/** Guesses which of the service's languages a stretch of Latin letters is in. */
 
 export type LatinLanguage = "en" | "es" | "pt" | "id";
 

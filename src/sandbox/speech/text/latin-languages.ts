@@ -1,4 +1,4 @@
-/** Owns the reading rules and digits of Spanish, Portuguese and Indonesian; does not decide which one a text is in. */
+/** The reading rules and digits of Spanish, Portuguese and Indonesian. */
 import { type SpellingRule, spellingReader } from "./spelling-rules.ts";
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 

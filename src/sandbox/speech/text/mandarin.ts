@@ -1,4 +1,4 @@
-/** Owns reading Han characters as Mandarin without tones, which the engine lacks; knows no other script. */
+/** Reads Han characters as Mandarin, without the tones, which the engine lacks. */
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
 const INITIALS: Readonly<Record<string, string>> = {

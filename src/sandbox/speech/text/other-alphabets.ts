@@ -1,5 +1,5 @@
 /**
- * Owns a rough reading of scripts outside the service's six languages, so that any letter makes a sound: Cyrillic,
+ * Reads scripts outside the service's six languages roughly, so that any letter makes a sound: Cyrillic,
  * Greek and Hangul by their letters, all others by a made-up syllable for each character.
  */
 import { phoneTokens, type SpeechToken } from "./tokens.ts";

@@ -1,6 +1,6 @@
 /**
- * Owns the way from a prompt to what is spoken of it: cleaning, cutting by script, and handing each run to the
- * reader of its language; reads no script itself.
+ * Turns a prompt into what is spoken of it: cleans it, cuts it by script, and hands each run to the reader of its
+ * language.
  */
 import type { Language } from "../../../contract/voices.ts";
 import { readEnglishNumber, readEnglishWord } from "./english.ts";

@@ -1,4 +1,4 @@
-/** Owns reading a word by rules, longest or most particular first; knows no language. */
+/** Reads a word by rules, the longest or most particular first. */
 
 /** What to match at the current place (the source of a regular expression), and its phones ("" for silent). */
 export type SpellingRule = readonly [pattern: string, phones: string];

@@ -1,0 +1,55 @@
+/** Who drives a record: this process, when it gets the lease; otherwise it follows what the other one does. */
+import { Deadline } from "../../deadline.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../saved-files.ts";
+import type { Job, JobEnd } from "./job.ts";
+
+/** The driver saves the audio where it is; a follower whose folder is elsewhere fetches its own copy after this. */
+const DRIVER_SAVES_WITHIN_MS = 3000;
+
+export type Lead =
+  /** `hadFailed`: the record's last task had failed before this job began. */
+  | { readonly kind: "ours"; readonly hadFailed: boolean }
+  /** It is not ours to drive, but its audio is ready to be fetched. */
+  | { readonly kind: "fetch" }
+  | { readonly kind: "end"; readonly end: JobEnd };
+
+/** Claims the record, or looks on until it is done or its driver is gone. A job that nobody waits for is not followed. */
+export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lead> {
+  const { ledger, limits, clock, timing } = deps;
+  const { attempt, status } = job.record;
+  let succeeded: Deadline | null = null;
+  for (;;) {
+    const { record, isOurs } = await ledger.claim(job.record);
+    const before = job.record;
+    job.record = record;
+    if (isOurs) {
+      limits.keepLease(record.recordId, () => job.stop());
+      // It failed while this job was looking on: that is this call's news, not an earlier call's.
+      if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+      await nameAfter(job, before, deps);
+      return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
+    }
+    if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "left" } };
+    if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+    if (record.status === "succeeded") {
+      const file = await findSaved(deps, record, record.fileName);
+      if (file?.isSound === true) return { kind: "end", end: { kind: "saved", record, file } };
+      succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
+      if (succeeded.isOver) return { kind: "fetch" };
+    }
+    if (job.phase.kind !== "following" || record.status !== before.status) job.enter({ kind: "following" });
+    await clock.sleep(timing.followMs, job.signal);
+  }
+}
+
+function isNews(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
+  return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
+}
+
+/** A request that was never sent takes the name of the call that sends it, not of one that was cancelled. */
+async function nameAfter(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
+  if (job.purpose !== "create" || job.record.status !== "waiting") return;
+  job.record = (await ledger.apply(job.record, { kind: "named", fileName: asked.fileName })) ?? job.record;
+}

@@ -1,0 +1,226 @@
+/** Brings a claimed record to a task id: its turn, the create, and its repeats under the same key. */
+import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
+import type { ObservedTask } from "../../api/service.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import type { Settlement } from "../../ledger/ledger-store.ts";
+import type { CreateGrant } from "../../limits/limits.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Job } from "./job.ts";
+import { persist } from "./persist.ts";
+
+type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
+
+/** A 404 to a create is about the address: there is no task yet that could be unknown. */
+const noSuchService = (error: AudioError): AudioError =>
+  new AudioError("not_found", error.message, {
+    httpStatus: error.httpStatus,
+    idempotencyKey: error.idempotencyKey,
+    remedy:
+      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+  });
+
+/**
+ * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
+ *
+ * @param onPlacesTaken told when tasks in flight hold the create back, so that orphaned ones get watched
+ * @throws AudioError the service's refusal, `budget_exceeded`, `store_unavailable`, or the last failure
+ */
+export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: () => void): Promise<void> {
+  const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
+  let lastError: AudioError | null = null;
+  for (let tries = 1; !giveUp.isOver; ) {
+    const grant = await takeTurn(job, deps, giveUp, onPlacesTaken);
+    if (grant === null) break;
+    if (grant.kind !== "admitted") {
+      await lookAgain(job, deps, grant);
+      if (job.record.taskId !== null) return;
+      continue;
+    }
+    const sent = await send(job, deps, grant, tries);
+    tries += 1;
+    if (sent.error === null && job.record.status !== "failed") return;
+    // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
+    if (sent.error === null) {
+      if (job.newTasks > 0) return;
+      job.record = await persist(job, deps, { kind: "again", failed: job.record.attempt });
+      job.announce("An earlier attempt had failed and was refunded; trying again.");
+    }
+    lastError = sent.error;
+  }
+  throw (
+    lastError ??
+    new AudioError("wait_expired", "The service did not take the request within the recovery window.", {
+      retryable: true,
+      idempotencyKey: job.record.idempotencyKey ?? undefined,
+    })
+  );
+}
+
+/** `null`: its turn did not come in time. */
+async function takeTurn(
+  job: Job,
+  { limits, clock }: GenerationDeps,
+  giveUp: Deadline,
+  onPlacesTaken: () => void,
+): Promise<CreateGrant | null> {
+  const expiry = new AbortController();
+  const settled = new AbortController();
+  giveUp.passed(settled.signal).then(
+    () => expiry.abort(),
+    () => undefined,
+  );
+  const signal = AbortSignal.any([job.signal, expiry.signal]);
+  try {
+    const grant = await limits.admitCreate({
+      record: job.record,
+      signal,
+      onWaiting: (reason, waitMs) => {
+        job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
+        if (reason === "in_flight") onPlacesTaken();
+      },
+    });
+    // The caller may have cancelled while the ledger was writing: nothing has been sent yet.
+    if (job.signal.aborted) await limits.giveBack(grant);
+    job.signal.throwIfAborted();
+    return grant;
+  } catch (error) {
+    if (expiry.signal.aborted && !job.signal.aborted) return null;
+    throw error;
+  } finally {
+    settled.abort();
+  }
+}
+
+/** Somebody else was at this record, or at the same work under another key: what became of it is looked at. */
+async function lookAgain(
+  job: Job,
+  { ledger, clock, timing }: GenerationDeps,
+  grant: Exclude<CreateGrant, Admitted>,
+): Promise<void> {
+  if (grant.kind === "elsewhere") {
+    job.enter({ kind: "following" });
+    await clock.sleep(Math.max(grant.waitMs, timing.followMs), job.signal);
+    const others = await ledger.ofWork(job.record.workId);
+    // It has a task by now: the call searches anew, and finds out whether that is this account's.
+    if (others.some(({ accountId, taskId }) => accountId !== job.record.accountId && taskId !== null)) {
+      job.stop();
+    }
+    job.signal.throwIfAborted();
+    return;
+  }
+  if (grant.isLeaseLost) job.stop();
+  job.signal.throwIfAborted();
+  if (grant.record === null) {
+    // It was refused and forgotten under somebody else's lease: this is a new claim of the same request.
+    const { record, isOurs } = await ledger.claim({ ...job.record, revision: 0 });
+    if (!isOurs) job.stop();
+    job.signal.throwIfAborted();
+    job.record = record;
+  } else job.record = grant.record;
+}
+
+/** Sends once. `error`: not accepted this time, and whatever had to be waited for has been. */
+async function send(
+  job: Job,
+  deps: GenerationDeps,
+  grant: Admitted,
+  tries: number,
+): Promise<{ error: AudioError | null }> {
+  const { service, limits, clock } = deps;
+  job.record = grant.record;
+  const { input, idempotencyKey: key, attempt } = grant.record;
+  if (input === null || key === null) {
+    await limits.giveBack(grant);
+    throw new AudioError("not_found", "This record holds no request that could be sent.");
+  }
+  const wasCommitted = job.isCommitted;
+  job.isCommitted = true;
+  // From here to the request nothing is waited for: a cancel comes before it, or after.
+  job.enter({ kind: "sending", sinceMs: clock.steadyMs() });
+  const settle: Settlement = { limitClass: "creates", slotId: grant.send, outcome: "counts" };
+  let task: ObservedTask;
+  try {
+    task = await service.create(input, key, job.sendSignal);
+  } catch (error) {
+    limits.ended(grant.send);
+    if (!(error instanceof AudioError)) {
+      await limits.report("the end of a create", () => deps.ledger.store.settle(settle));
+      throw error;
+    }
+    return { error: await recover(job, deps, grant, error, tries, wasCommitted) };
+  }
+  limits.ended(grant.send);
+  for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
+  // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
+  if (task.status !== "failed" || wasCommitted) job.newTasks += 1;
+  // The task id before anything else happens.
+  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { settle });
+  job.isCommitted = false;
+  if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
+    deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
+  }
+  job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
+  job.signal.throwIfAborted();
+  return { error: null };
+}
+
+/** Sorts a failed create: given up (thrown), or to be sent again after the wait that happens here. */
+async function recover(
+  job: Job,
+  deps: GenerationDeps,
+  { send, record }: Admitted,
+  error: AudioError,
+  tries: number,
+  wasCommitted: boolean,
+): Promise<AudioError | null> {
+  const { limits, ledger, clock, timing, random, log } = deps;
+  const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
+  const decision = decideCreate(known, tries, random);
+  const isUnknown = mayHaveArrived(error);
+  const settle: Settlement = {
+    limitClass: "creates",
+    slotId: send,
+    outcome: wasNeverSent(error) ? "unsent" : "counts",
+  };
+  if (isUnknown) {
+    await limits.report("the end of a create", () => ledger.store.settle(settle));
+  } else {
+    const isFinal = decision.kind === "stop";
+    job.record = (await notTaken(job, deps, { kind: "notTaken", send, isFinal }, settle)) ?? job.record;
+    limits.freed();
+    if (!wasCommitted) job.uncommit();
+  }
+  if (decision.kind === "stop") {
+    log.info(`the service refused a create: ${error.code}`);
+    throw known.code === "not_found" ? noSuchService(known) : known;
+  }
+  job.signal.throwIfAborted();
+  if (decision.kind === "limited") {
+    const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.scale;
+    job.enter({ kind: "held", reason: "paused", untilMs });
+    await limits.pause("creates", decision.retryAfterSeconds);
+    return null;
+  }
+  const delayMs = decision.delayMs * timing.scale;
+  const untilMs = clock.steadyMs() + delayMs;
+  if (decision.kind === "unavailable") job.enter({ kind: "held", reason: "unavailable", untilMs });
+  else job.enter({ kind: "retrying", error: known, untilMs });
+  await clock.sleep(delayMs, job.signal);
+  return decision.kind === "unavailable" ? null : known;
+}
+
+/** The store may be away: then it is told later, and the job knows already. */
+async function notTaken(
+  job: Job,
+  { ledger, limits }: GenerationDeps,
+  event: { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean },
+  settle: Settlement,
+): Promise<Job["record"] | null> {
+  const { record } = job;
+  let stored: Job["record"] | null = record;
+  await limits.report("that a create was not taken", async () => {
+    stored = await ledger.apply(record, event, { settle });
+  });
+  return stored;
+}

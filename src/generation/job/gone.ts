@@ -1,0 +1,27 @@
+/** What is made of a task that the service does not know any more: recorded, never paid for again by a repeat. */
+import { AudioError } from "../../errors.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Job } from "./job.ts";
+import { persist } from "./persist.ts";
+
+/** One 404 may come from a replica that lags behind, or from the middle of a deployment: two in a row are believed. */
+export const MISSES_UNTIL_GONE = 2;
+
+/** Records it; an explicit call asks for it again all the same, which is free. */
+export async function giveUpGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
+  const { taskId } = job.record;
+  if (taskId !== null) await persist(job, deps, { kind: "gone", taskId });
+  deps.limits.freed();
+  return goneError(job.record);
+}
+
+export function goneError(record: TaskRecord): AudioError {
+  return new AudioError("not_found", `The service does not know task ${record.taskId ?? "?"} (any more).`, {
+    httpStatus: 404,
+    taskId: record.taskId ?? undefined,
+    idempotencyKey: record.idempotencyKey ?? undefined,
+    remedy:
+      "Repeating this call asks the service once more, and does not pay again. If the audio is still wanted and a repeat finds nothing either, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
+  });
+}

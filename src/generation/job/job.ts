@@ -1,0 +1,114 @@
+/** One running job: the record it drives, the phase it is in, who waits for it. */
+import type { Clock } from "../../clock.ts";
+import type { AudioError } from "../../errors.ts";
+import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import { describe, type Phase } from "./phase.ts";
+
+/** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */
+export type JobPurpose = "create" | "finish";
+
+export type JobEnd =
+  | { readonly kind: "saved"; readonly record: TaskRecord; readonly file: SavedFile }
+  | { readonly kind: "failed"; readonly record: TaskRecord }
+  | { readonly kind: "error"; readonly error: AudioError }
+  /** Dropped before anything was sent, or left to another process. */
+  | { readonly kind: "left" };
+
+export class Job {
+  /** As it was last seen; ahead of the ledger while the ledger cannot be written. */
+  record: TaskRecord;
+  purpose: JobPurpose;
+  /** New tasks that creates of this job made. */
+  newTasks = 0;
+  /** A create of this job is under way or was never answered: it may have made a task, so the job is seen through. */
+  isCommitted = false;
+  readonly end: Promise<JobEnd>;
+  readonly #clock: Pick<Clock, "steadyMs">;
+  readonly #abort = new AbortController();
+  readonly #breakOff = new AbortController();
+  readonly #listeners = new Set<(message: string) => void>();
+  #phase: Phase = { kind: "following" };
+  #finish: (end: JobEnd) => void = () => undefined;
+  #callers = 0;
+  #isAbandoned = false;
+
+  constructor(record: TaskRecord, purpose: JobPurpose, clock: Pick<Clock, "steadyMs">) {
+    this.record = record;
+    this.purpose = purpose;
+    this.#clock = clock;
+    this.end = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  /** Aborts when the job is to stop where it stands. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Aborts a create that is under way: somewhat later than {@link signal}, for its answer may be about to come. */
+  get sendSignal(): AbortSignal {
+    return this.#breakOff.signal;
+  }
+
+  get hasCallers(): boolean {
+    return this.#callers > 0;
+  }
+
+  /** The last caller cancelled: unless something may have reached the service, the job is dropped. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Every change of phase is told to all who wait. */
+  enter(phase: Phase): void {
+    this.#phase = phase;
+    this.announce(describe(phase, this.record, this.#clock));
+  }
+
+  announce(message: string): void {
+    for (const listener of this.#listeners) listener(message);
+  }
+
+  listen(listener: (message: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  attach(): void {
+    this.#callers += 1;
+    this.#isAbandoned = false;
+  }
+
+  /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of time does not. */
+  detach(isCancelled: boolean): void {
+    this.#callers -= 1;
+    if (!isCancelled || this.#callers > 0) return;
+    this.#isAbandoned = true;
+    if (!this.isCommitted && this.record.taskId === null) this.stop();
+  }
+
+  /** What was sent was certainly not taken: the job is as unsent as before, and nobody may want it any more. */
+  uncommit(): void {
+    this.isCommitted = false;
+    if (this.#isAbandoned) this.stop();
+  }
+
+  stop(): void {
+    this.#abort.abort(new Error("the job was stopped"));
+  }
+
+  /** Ends also a create that is under way. */
+  breakOff(): void {
+    this.stop();
+    this.#breakOff.abort(new Error("the job was broken off"));
+  }
+
+  finish(end: JobEnd): void {
+    this.#finish(end);
+  }
+}

@@ -1,0 +1,45 @@
+/** Writes what is known of an accepted task, waiting out a store that is away: an id in memory alone would be lost. */
+import { backoffMs } from "../../api/retry.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import type { ChangeOptions } from "../../ledger/ledger.ts";
+import { step, type TaskEvent } from "../../ledger/lifecycle.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Job } from "./job.ts";
+
+/** Not scaled: a store that is away is no matter of the service's limits. */
+const LONGEST_PAUSE_MS = 5000;
+
+/**
+ * Applies an event to the job's record. While the ledger cannot be written the job knows already, and goes on trying
+ * until the recovery window ends.
+ *
+ * @returns the record as it is stored
+ * @throws AudioError `store_unavailable` in the end; the reason of the job's signal, when it stops meanwhile
+ */
+export async function persist(
+  job: Job,
+  deps: GenerationDeps,
+  event: TaskEvent,
+  options: ChangeOptions = {},
+): Promise<TaskRecord> {
+  const { ledger, clock, timing, random, log } = deps;
+  const known = job.record;
+  const giveUp = new Deadline(clock, timing.recoveryMs);
+  for (let failures = 1; ; failures += 1) {
+    try {
+      job.record = (await ledger.apply(known, event, options)) ?? known;
+      return job.record;
+    } catch (error) {
+      const isAway = error instanceof AudioError && error.code === "store_unavailable";
+      if (!isAway || giveUp.isOver || job.signal.aborted) throw error;
+      log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
+      // Whoever asks meanwhile gets to know it.
+      job.record = step(known, event) ?? known;
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, backoffMs(failures, random));
+      job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
+      await clock.sleep(pauseMs, job.signal);
+    }
+  }
+}

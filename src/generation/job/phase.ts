@@ -1,0 +1,67 @@
+/** What a job is doing, as one union, and every sentence that is made of it. */
+import type { Clock } from "../../clock.ts";
+import type { AudioError } from "../../errors.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { ReadWaitReason, WaitReason } from "../../limits/limits.ts";
+
+/** `untilMs` and `sinceMs` are on the steady clock. */
+export type Phase =
+  /** Another process drives the record; we look at what it does. */
+  | { readonly kind: "following" }
+  /** The service may not be asked yet. */
+  | { readonly kind: "held"; readonly reason: HoldReason; readonly untilMs: number }
+  | { readonly kind: "sending"; readonly sinceMs: number }
+  /** Something went wrong, and is tried again. */
+  | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
+  | { readonly kind: "watching"; readonly sinceMs: number }
+  | { readonly kind: "saving" };
+
+/** `reads_…`: a query or a download has to wait, not the create. */
+export type HoldReason = WaitReason | "unavailable" | `reads_${ReadWaitReason}`;
+
+const SENTENCES: Readonly<Record<HoldReason, (left: string) => string>> = {
+  rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
+  in_flight: () => "Waiting for one of the account's two running tasks to end.",
+  paused: (left) => `The service asked for a pause; about ${left} to go.`,
+  unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
+  reads_rate: (left) =>
+    `Waiting for the 60 questions a minute that the service answers; about ${left} to go.`,
+  reads_paused: (left) => `The service asked for a pause; about ${left} to go.`,
+};
+
+const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
+  waiting: "is waiting to be sent",
+  unresolved: "was sent, and its answer is not known yet",
+  queued: "is queued",
+  processing: "is processing",
+  succeeded: "has succeeded",
+  failed: "has failed",
+};
+
+const secondsLeft = (untilMs: number, clock: Pick<Clock, "steadyMs">): string =>
+  `${Math.max(1, Math.ceil((untilMs - clock.steadyMs()) / 1000))} s`;
+
+/** One sentence for a person or an assistant: what is going on with this record now. */
+export function describe(
+  phase: Phase,
+  record: Pick<TaskRecord, "taskId" | "status">,
+  clock: Pick<Clock, "steadyMs">,
+): string {
+  const task = record.taskId === null ? "The request" : `Task ${record.taskId}`;
+  switch (phase.kind) {
+    case "following":
+      return `Another window is already working on this request: it ${STATUS_WORDS[record.status]}.`;
+    case "held":
+      return SENTENCES[phase.reason](secondsLeft(phase.untilMs, clock));
+    case "sending":
+      return "Sending the request to the service.";
+    case "retrying":
+      return `${phase.error.message} Trying again in about ${secondsLeft(phase.untilMs, clock)}.`;
+    case "watching": {
+      const forSeconds = Math.max(1, Math.ceil((clock.steadyMs() - phase.sinceMs) / 1000));
+      return `${task} ${STATUS_WORDS[record.status]} (${forSeconds} s so far).`;
+    }
+    case "saving":
+      return `${task} has succeeded; downloading the audio.`;
+  }
+}

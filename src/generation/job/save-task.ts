@@ -1,0 +1,138 @@
+/** Brings a succeeded task's audio into the output folder. */
+import { downloadInto } from "../../api/download.ts";
+import { backoffMs, decideRead } from "../../api/retry.ts";
+import type { ContentResponse } from "../../api/service.ts";
+import { GENERATIONS_PATH } from "../../contract/wire.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import { saveAudio } from "../../files/save-audio.ts";
+import type { SavedFile } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { findSaved, formatOf, wantedName } from "../saved-files.ts";
+import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
+import type { Job } from "./job.ts";
+import { persist } from "./persist.ts";
+
+/** Larger audio is not taken: two minutes of 48 kHz wav are 11 MiB. */
+const MAXIMUM_AUDIO_BYTES = 64 * 1024 * 1024;
+
+/** What only the person can mend, or what a repeat of the download would not change. */
+const STOPS = new Set([
+  "invalid_api_key",
+  "too_large",
+  "disk_full",
+  "output_not_writable",
+  "file_exists",
+  "invalid_file_name",
+  "store_unavailable",
+]);
+
+/**
+ * Saves the job's audio here, unless it is here already. Breaks and odd answers are retried until the recovery
+ * window ends.
+ *
+ * @param lease given up together with the last write, where it is held
+ * @returns `null` when the service takes `succeeded` back: the task has to be watched again
+ * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last failure
+ */
+export async function saveTask(
+  job: Job,
+  deps: GenerationDeps,
+  lease: { isHeld: boolean },
+): Promise<SavedFile | null> {
+  const { clock, timing, random } = deps;
+  const recovery = new Deadline(clock, timing.recoveryMs);
+  const existing = await findSaved(deps, job.record, job.record.fileName);
+  if (existing?.isSound === true) return existing;
+  let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      job.enter({ kind: "saving" });
+      return await saveOnce(job, deps, lease);
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+      if (error.code === "too_large") throw await leaveAtService(job, deps, error);
+      if (error.code === "not_ready") {
+        await persist(job, deps, {
+          kind: "takenBack",
+          taskId: job.record.taskId ?? "",
+          atMs: clock.wallMs(),
+        });
+        return null;
+      }
+      if (error.code === "not_found") misses += 1;
+      if (misses >= MISSES_UNTIL_GONE) throw await giveUpGone(job, deps);
+      if (STOPS.has(error.code) || recovery.isOver) throw error;
+      const decision = decideRead(error, failures, random);
+      const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
+      job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
+      await clock.sleep(delayMs, job.signal);
+    }
+  }
+}
+
+async function saveOnce(job: Job, deps: GenerationDeps, lease: { isHeld: boolean }): Promise<SavedFile> {
+  const { taskId } = job.record;
+  if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
+  const file = await downloadAndPublish(job, deps, taskId);
+  await persist(job, deps, { kind: "saved", file }, lease.isHeld ? { lease: "release" } : {});
+  lease.isHeld = false;
+  job.announce(`Saved ${file.path}`);
+  return file;
+}
+
+async function downloadAndPublish(job: Job, deps: GenerationDeps, taskId: string): Promise<SavedFile> {
+  const { record } = job;
+  return saveAudio({
+    folder: deps.folder,
+    fileName: wantedName(record, record.fileName),
+    // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.
+    nameIsGiven: false,
+    format: formatOf(record).format,
+    clock: deps.clock,
+    download: (sink) =>
+      downloadInto(sink, (fromByte, signal) => openContent(job, deps, taskId, fromByte, signal), {
+        maxBytes: MAXIMUM_AUDIO_BYTES,
+        clock: deps.clock,
+        signal: job.signal,
+        totalDeadlineMs: 15 * 60_000,
+        pauseMs: (breaks) => backoffMs(breaks, deps.random) * deps.timing.scale,
+      }),
+  });
+}
+
+/** One content request within the shared budget of reads; a 429 pauses everybody's and is waited out here. */
+async function openContent(
+  job: Job,
+  deps: GenerationDeps,
+  taskId: string,
+  fromByte: number,
+  signal: AbortSignal,
+): Promise<ContentResponse> {
+  const { limits, service, clock, timing, random } = deps;
+  const recovery = new Deadline(clock, timing.recoveryMs);
+  for (;;) {
+    try {
+      return await limits.read(signal, () => service.content(taskId, fromByte, signal), {
+        onWaiting: (reason, waitMs) =>
+          job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
+      });
+    } catch (error) {
+      if (!(error instanceof AudioError) || signal.aborted) throw error;
+      const decision = decideRead(error, 1, random);
+      if (decision.kind !== "limited" || recovery.isOver) throw error;
+      await limits.pause("reads", decision.retryAfterSeconds);
+    }
+  }
+}
+
+/** Audio too large for us can still be had: the remedy names the request that fetches it. */
+async function leaveAtService(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
+  const taskId = job.record.taskId ?? "";
+  await persist(job, deps, { kind: "tooLarge", taskId });
+  const { origin } = deps.ledger.identity;
+  return new AudioError("too_large", error.message, {
+    taskId,
+    remedy: `The task and its audio stay at the service. Tell the user that any HTTP client can fetch it: GET ${origin}${GENERATIONS_PATH}/${taskId}/content with the API key as bearer token. Shorter texts give smaller files.`,
+  });
+}

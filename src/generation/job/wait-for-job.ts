@@ -1,0 +1,88 @@
+/** One caller's waiting for a job: its window, progress, cancellation. */
+import type { Clock } from "../../clock.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import type { Job, JobEnd } from "./job.ts";
+
+/** One tool call, as the workflow sees it. */
+export interface Call {
+  /** Aborts when the client cancels. */
+  readonly signal: AbortSignal;
+  /** How long the call may take, in all, before it hands back what it knows; never scaled. 0: it does not wait for audio. */
+  readonly windowMs: number;
+  readonly onProgress: (message: string) => void;
+}
+
+/** A call that does not wait for audio still waits so long for the service's answer. */
+const ANSWER_WINDOW_MS = 10_000;
+
+/** A call under way: everything that it waits for shares one deadline. */
+export interface OpenCall extends Call {
+  readonly deadline: Deadline;
+}
+
+export function openCall(call: Call, clock: Clock): OpenCall {
+  return { ...call, deadline: new Deadline(clock, call.windowMs > 0 ? call.windowMs : ANSWER_WINDOW_MS) };
+}
+
+/**
+ * Waits until the job ends, or until the call's time is over or `isEnough` says that it has learnt enough: `null`.
+ *
+ * @param isEnough looked at before the waiting and with each news of the job
+ * @throws the signal's reason when the client cancels
+ */
+export async function waitForJob(
+  job: Job,
+  call: OpenCall,
+  isEnough: () => boolean = () => false,
+): Promise<JobEnd | null> {
+  const timer = new AbortController();
+  const signal = AbortSignal.any([call.signal, timer.signal]);
+  let stopListening = (): void => undefined;
+  const enough = new Promise<null>((resolve) => {
+    const check = (): void => {
+      if (isEnough()) resolve(null);
+    };
+    stopListening = job.listen((message) => {
+      call.onProgress(message);
+      check();
+    });
+    check();
+  });
+  job.attach();
+  let isCancelled = false;
+  try {
+    call.signal.throwIfAborted();
+    const over = call.deadline.passed(signal).then(() => null);
+    return await Promise.race([job.end, enough, over]);
+  } catch (error) {
+    isCancelled = call.signal.aborted;
+    throw error;
+  } finally {
+    timer.abort();
+    stopListening();
+    job.detach(isCancelled);
+  }
+}
+
+/** A hold that lasts longer is no reason to keep a call that does not wait for audio. */
+const LONG_HOLD_MS = ANSWER_WINDOW_MS;
+
+/** Whether a call that does not wait for audio has its answer: an id, or a hold that is going to outlast it. */
+export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
+  const { phase, record } = job;
+  return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
+}
+
+/** The call's time is over before the service took the request: an error where it could not be reached. */
+export function throwIfUnreachable({ record, phase }: Job): void {
+  if (record.taskId !== null) return;
+  const ids = { idempotencyKey: record.idempotencyKey ?? undefined };
+  if (phase.kind === "retrying") throw phase.error.withIds(ids);
+  if (phase.kind === "sending") {
+    throw new AudioError("timeout", "The service has not answered the request yet.", {
+      retryable: true,
+      ...ids,
+    });
+  }
+}

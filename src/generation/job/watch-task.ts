@@ -1,0 +1,86 @@
+/** Polls an accepted task on its grid until it has succeeded or failed. */
+import { decideRead } from "../../api/retry.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { askService } from "./ask-service.ts";
+import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
+import type { Job } from "./job.ts";
+import { persist } from "./persist.ts";
+
+/**
+ * Nothing but a 401, a confirmed 404 and the end of the recovery window stops it: whatever else the service or
+ * something in between answers, the task is asked for again.
+ *
+ * @throws AudioError `not_found` (recorded), `invalid_api_key`, or `wait_expired`
+ */
+export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
+  const { clock, timing } = deps;
+  const sinceMs = clock.steadyMs();
+  const recovery = new Deadline(clock, timing.recoveryMs);
+  // A task that was given up before needs no second 404 to be given up again.
+  let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  let failures = 0;
+  let nextPollMs = nextPollAfter(job, deps);
+  if (isRunning(job)) job.enter({ kind: "watching", sinceMs });
+  while (isRunning(job)) {
+    await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
+    let extraMs = 0;
+    try {
+      await poll(job, deps);
+      misses = 0;
+      failures = 0;
+      job.enter({ kind: "watching", sinceMs });
+    } catch (error) {
+      if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
+      if (error.code === "not_found") misses += 1;
+      if (misses >= MISSES_UNTIL_GONE) throw await giveUpGone(job, deps);
+      failures += 1;
+      const decision = decideRead(error, failures, deps.random);
+      // The poll grid is the pause between tries; only a longer backoff adds to it. A 429 has paused all reads.
+      const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : 0;
+      extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
+      const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
+      job.enter({ kind: "retrying", error, untilMs });
+    }
+    if (recovery.isOver && isRunning(job)) throw waitExpired(job);
+    if (extraMs > 0) await clock.sleep(extraMs, job.signal);
+    // The grid is kept (no drift by the query's own time), but a poll that came late is not made up for.
+    nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs());
+  }
+}
+
+const isRunning = ({ record: { status } }: Job): boolean => status === "queued" || status === "processing";
+
+/** The key does not work, or the ledger was away for longer than anybody waits. */
+const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key" || code === "store_unavailable";
+
+async function poll(job: Job, deps: GenerationDeps): Promise<void> {
+  const { clock } = deps;
+  const { taskId, attempt } = job.record;
+  if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
+  const { task, settle } = await askService(deps, taskId, job.signal, {
+    isPoll: true,
+    isRecorded: true,
+    onWaiting: (reason, waitMs) =>
+      job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
+  });
+  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { settle });
+}
+
+function waitExpired({ record: { taskId } }: Job): AudioError {
+  return new AudioError("wait_expired", `Task ${taskId ?? "?"} did not end within the recovery window.`, {
+    retryable: true,
+    taskId: taskId ?? undefined,
+  });
+}
+
+/** A task that somebody polled less than an interval ago is not due yet, whoever that was. */
+function nextPollAfter(job: Job, { clock, timing }: GenerationDeps): number {
+  const { polledAtMs, isGone } = job.record;
+  if (isGone || polledAtMs === null) return clock.steadyMs();
+  const sincePollMs = clock.wallMs() - polledAtMs;
+  // A wall clock that was set back must not put the next poll off: then one is simply due.
+  const waitMs = sincePollMs < 0 ? 0 : Math.max(0, timing.pollIntervalMs - sincePollMs);
+  return clock.steadyMs() + waitMs;
+}

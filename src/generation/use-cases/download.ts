@@ -1,0 +1,169 @@
+/** The use case behind `download_audio`: a finished task's audio as a verified file; never waits for a task. */
+import { withDeadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import { checkFileName } from "../../files/file-name.ts";
+import { precheckFileName } from "../../files/save-audio.ts";
+import { foreignWorkId } from "../../ledger/identity.ts";
+import { step } from "../../ledger/lifecycle.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { askService } from "../job/ask-service.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
+import { findSaved, wantedName } from "../saved-files.ts";
+import { type TaskView, viewOf } from "../task-view.ts";
+import { checkTaskId, emptyRecord, findRecordOfTask, handleOf } from "./find-record.ts";
+import { taskFailed, unansweredInTime, underName } from "./generate.ts";
+import { finish } from "./get-task.ts";
+
+export interface DownloadRequest {
+  readonly taskId: string;
+  readonly fileName: string | null;
+}
+
+/**
+ * The task's audio, saved here under the wanted name. With the handle of a request whose answer was never seen, that
+ * very request is sent again first, under its key: it never pays twice.
+ *
+ * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `file_exists`, `timeout` when the
+ *   transfer outlives the window (it goes on), and what saving throws
+ */
+export async function download(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  request: DownloadRequest,
+  givenCall: Call,
+): Promise<TaskView> {
+  const { taskId, fileName } = request;
+  checkTaskId(taskId);
+  if (fileName !== null) checkFileName(fileName);
+  // The whole of it shares one window, which is there even where the caller's is 0.
+  const call = openCall({ ...givenCall, windowMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
+  const late = (): AudioError => unansweredInTime({ taskId });
+  const known = await withDeadline(
+    { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
+    async (signal) =>
+      (await findRecordOfTask(deps, taskId, signal)) ?? (await recordForeignTask(deps, taskId, signal)),
+  );
+  const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
+  if (saved?.isSound === true) {
+    return viewOf(known, { replayed: true, ...(await underName(deps, known, saved, fileName)) });
+  }
+  const record =
+    known.taskId === null ? await resolve(deps, jobs, known, call) : await refresh(deps, jobs, known, call);
+  if (record.status === "failed") throw taskFailed(record);
+  if (record.status !== "succeeded") throw notReady(record);
+  await deps.folder.ensureWritable();
+  return await transfer(deps, jobs, await preferName(deps, jobs, record, fileName), fileName, call);
+}
+
+function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
+  const id = record.taskId ?? handleOf(record);
+  return new AudioError("not_ready", `Task ${id} is still ${record.status}.`, {
+    retryable: true,
+    taskId: id,
+  });
+}
+
+/** What was sent and never answered is sent again; what was never sent is for a call that asks for it. */
+async function resolve(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  call: OpenCall,
+): Promise<TaskRecord> {
+  if (record.status !== "unresolved") {
+    throw new AudioError("not_ready", "This request was never sent, so there is no audio of it.", {
+      taskId: handleOf(record),
+      remedy: "Repeat the generate_audio call that made it; nothing was charged.",
+    });
+  }
+  const { job } = jobs.start(record, "create");
+  const end = await waitForJob(job, call, () => job.record.taskId !== null);
+  if (end?.kind === "error") throw end.error;
+  return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
+}
+
+/** How an unfinished task stands now: the service's next word is waited for, and no more. */
+async function refresh(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  call: OpenCall,
+): Promise<TaskRecord> {
+  const isRunning = record.status === "queued" || record.status === "processing";
+  const { polledAtMs } = record;
+  const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.wallMs() - polledAtMs;
+  const isFresh = sincePollMs >= 0 && sincePollMs < deps.timing.pollIntervalMs && !record.isGone;
+  if (!isRunning) return record;
+  if (isFresh) {
+    jobs.start(record, "finish");
+    return record;
+  }
+  const { job, end } = await finish(deps, jobs, record, { ...call, windowMs: 0 });
+  if (end?.kind === "error") throw end.error;
+  return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
+}
+
+/** A task made elsewhere enters the ledger when its audio is fetched, and not before. */
+async function recordForeignTask(
+  deps: GenerationDeps,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<TaskRecord> {
+  const { task } = await askService(deps, taskId, signal);
+  const empty = emptyRecord(deps, {
+    workId: foreignWorkId(deps.ledger.identity.origin, taskId),
+    input: null,
+    take: null,
+    idempotencyKey: null,
+    fileName: null,
+  });
+  const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
+  // Nothing is written yet: the job that saves it claims the record, and writes it with that.
+  return step(empty, observed) ?? empty;
+}
+
+/** A free wanted name becomes the record's own, so that the audio is saved under it at once. */
+async function preferName(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  fileName: string | null,
+): Promise<TaskRecord> {
+  if (fileName === null || jobs.running(record.recordId) !== undefined) return record;
+  if ((await precheckFileName(deps.folder, wantedName(record, fileName))) === "taken") return record;
+  if (record.revision === 0) return { ...record, fileName };
+  return (await deps.ledger.apply(record, { kind: "named", fileName })) ?? record;
+}
+
+async function transfer(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  fileName: string | null,
+  call: OpenCall,
+): Promise<TaskView> {
+  const { job, end } = await finish(deps, jobs, record, call);
+  switch (end?.kind) {
+    case "saved":
+      return viewOf(end.record, {
+        replayed: true,
+        ...(await underName(deps, end.record, end.file, fileName)),
+      });
+    case "error":
+      throw end.error;
+    case "failed":
+      throw taskFailed(end.record);
+    case "left":
+    case undefined: {
+      // What stands in the way says more than the time that has passed.
+      const { phase } = job;
+      if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
+      throw new AudioError("timeout", "The audio is still being downloaded; the transfer goes on.", {
+        retryable: true,
+        taskId: record.taskId ?? undefined,
+      });
+    }
+  }
+}

@@ -1,0 +1,188 @@
+/** The use case behind `generate_audio`: one request, one task, one file. */
+import { quoteServiceText } from "../../api/service-text.ts";
+import type { AudioInput } from "../../contract/audio-input.ts";
+import { withDeadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import { checkFileName } from "../../files/file-name.ts";
+import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
+import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import { canonicalInput } from "../canonical-input.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Job } from "../job/job.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { describe } from "../job/phase.ts";
+import {
+  type Call,
+  isAnswered,
+  type OpenCall,
+  openCall,
+  throwIfUnreachable,
+  waitForJob,
+} from "../job/wait-for-job.ts";
+import { findSaved, wantedName } from "../saved-files.ts";
+import { type TaskView, viewOf } from "../task-view.ts";
+import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
+
+export interface GenerateRequest {
+  readonly input: AudioInput;
+  readonly take: number;
+  readonly fileName: string | null;
+}
+
+/** A job left for reasons of its own (a finishing one that a create had joined too late) is started anew. */
+const MOST_STARTS = 3;
+
+/**
+ * Runs a request to its saved file, or to a handle when the call's window closes first.
+ *
+ * @throws AudioError every refusal and failure; a task that failed while this call watched is `task_failed`
+ */
+export async function generate(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  request: GenerateRequest,
+  givenCall: Call,
+): Promise<TaskView> {
+  const call = openCall(givenCall, deps.clock);
+  if (request.fileName !== null) checkFileName(request.fileName);
+  const work: Work = {
+    input: canonicalInput(request.input),
+    take: request.take,
+    fileName: request.fileName,
+  };
+  const { idempotencyKey } = newRecord(deps, work);
+  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+    const found = await search(deps, work, call, idempotencyKey);
+    const view = await runFound(deps, jobs, work, found, call);
+    if (view !== null) return view;
+    call.signal.throwIfAborted();
+  }
+  throw new AudioError("timeout", "The request could not be started; this server may be stopping.", {
+    retryable: true,
+    idempotencyKey: idempotencyKey ?? undefined,
+  });
+}
+
+async function search(
+  { clock, ...deps }: GenerationDeps,
+  work: Work,
+  call: OpenCall,
+  idempotencyKey: string | null,
+): Promise<FoundRecord> {
+  return await withDeadline(
+    {
+      clock,
+      ms: call.deadline.leftMs,
+      signal: call.signal,
+      late: () => unansweredInTime({ idempotencyKey: idempotencyKey ?? undefined }),
+    },
+    (signal) => findOrDraft({ clock, ...deps }, work, signal),
+  );
+}
+
+/** The service could not be asked in the time that the call has. */
+export function unansweredInTime(ids: { taskId?: string; idempotencyKey?: string | undefined }): AudioError {
+  return new AudioError("timeout", "The service could not be asked within the time of this call.", {
+    retryable: true,
+    ...ids,
+  });
+}
+
+/** `null`: the job was left to somebody else, and the record has to be looked for again. */
+async function runFound(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  work: Work,
+  { record, notes }: FoundRecord,
+  call: OpenCall,
+): Promise<TaskView | null> {
+  const wasKnown = record.taskId !== null && record.status !== "failed";
+  const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
+  if (saved?.isSound === true) {
+    const named = await underName(deps, record, saved, work.fileName);
+    return viewOf(record, { replayed: true, file: named.file, notes: [...notes, ...named.notes] });
+  }
+  await deps.folder.ensureWritable();
+  if (record.taskId === null && work.fileName !== null) await refuseTakenName(deps, record, work.fileName);
+  call.signal.throwIfAborted();
+  const { job, isNew } = jobs.start(record, "create");
+  const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
+  const end = await waitForJob(job, call, isEnough);
+  const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
+  switch (end?.kind) {
+    case undefined:
+      throwIfUnreachable(job);
+      return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
+    case "saved": {
+      const named = await underName(deps, end.record, end.file, work.fileName);
+      return viewOf(end.record, { replayed, file: named.file, notes: [...notes, ...named.notes] });
+    }
+    case "failed":
+      throw taskFailed(end.record);
+    case "error":
+      throw end.error;
+    case "left":
+      return null;
+  }
+}
+
+/** What is told of a job whose caller stops waiting. */
+export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
+  // How a running task stands is said by its status.
+  return phase.kind === "watching" || phase.kind === "saving" ? null : describe(phase, record, clock);
+}
+
+async function refuseTakenName(deps: GenerationDeps, record: TaskRecord, fileName: string): Promise<void> {
+  const name = wantedName(record, fileName);
+  if ((await precheckFileName(deps.folder, name)) === "free") return;
+  throw new AudioError(
+    "file_exists",
+    `The output folder already holds a file named ${name}. Nothing was sent.`,
+    {
+      idempotencyKey: record.idempotencyKey ?? undefined,
+      remedy:
+        "Call again with another file_name, or with none; nothing was overwritten. If that file came from this very request, a call without file_name finds the same task, at no further cost.",
+    },
+  );
+}
+
+/** The service's words are quoted: they are data, whatever they ask for. */
+function failureReason({ taskError }: TaskRecord): string {
+  return taskError === null || taskError.message === ""
+    ? "; the service gave no reason."
+    : `. The service says: ${quoteServiceText(taskError.message)}`;
+}
+
+export function taskFailed(record: TaskRecord): AudioError {
+  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
+    taskId: record.taskId ?? undefined,
+    idempotencyKey: record.idempotencyKey ?? undefined,
+  });
+}
+
+/**
+ * The saved audio under the name that this caller wants; a second name is recorded like the first. Where somebody
+ * took the name that the audio was made for, the audio stays under the one that it found, and a note says so.
+ */
+export async function underName(
+  deps: GenerationDeps,
+  record: TaskRecord,
+  file: SavedFile,
+  fileName: string | null,
+): Promise<{ file: SavedFile; notes: readonly string[] }> {
+  if (fileName === null) return { file, notes: [] };
+  const name = wantedName(record, fileName);
+  let named: SavedFile;
+  try {
+    named = await nameAgain(file, deps.folder, name);
+  } catch (error) {
+    const isTaken = error instanceof AudioError && error.code === "file_exists";
+    if (!isTaken) throw error;
+    const ids = { taskId: record.taskId ?? undefined, idempotencyKey: record.idempotencyKey ?? undefined };
+    if (record.fileName !== fileName) throw error.withIds(ids);
+    return { file, notes: [`Another file has the name ${name} by now; it was left alone.`] };
+  }
+  if (named.path === file.path) return { file, notes: [] };
+  await deps.ledger.apply(record, { kind: "saved", file: named });
+  return { file: named, notes: [] };
+}

@@ -1,0 +1,93 @@
+/** The use case behind `list_tasks`: the ledger, newest first; asks the service nothing. */
+import { lstat } from "node:fs/promises";
+import { firstCodePoints } from "../../contract/unicode.ts";
+import { isInside } from "../../files/file-content.ts";
+import type { RecordStatus, SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { storedInput } from "../saved-files.ts";
+import { handleOf } from "./find-record.ts";
+
+const EXCERPT_CODE_POINTS = 80;
+
+export interface ListedTask {
+  readonly taskId: string | null;
+  /** Names the record where there is no task id. */
+  readonly handle: string;
+  readonly status: RecordStatus;
+  readonly promptExcerpt: string | null;
+  readonly voice: string | null;
+  readonly createdAtMs: number;
+  /** Charged, or reserved while the task runs; `null` while nothing is known to have been reserved. */
+  readonly credits: number | null;
+  /** Sound audio that is there; whether it is unchanged is checked when it is asked for. */
+  readonly audioPath: string | null;
+  /** Bytes that were delivered and are no audio of the format. */
+  readonly unsoundPath: string | null;
+  /** Asked for under another API key: what repeating does depends on whose account that is. */
+  readonly isOtherKey: boolean;
+  readonly isGone: boolean;
+  readonly isTooLarge: boolean;
+}
+
+function credits(record: TaskRecord): number | null {
+  if (record.status === "failed") return record.billing?.charged_credits ?? 0;
+  if (record.billing === null) return null;
+  return record.billing.charged_credits ?? record.billing.reserved_credits;
+}
+
+/** A file of that size at that place; a name that was used again since, for another audio, is most often another size. */
+async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
+  for (const { path, sizeBytes } of [...files].reverse()) {
+    const stats = await lstat(path).catch(() => null);
+    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;
+  }
+  return null;
+}
+
+async function listed(record: TaskRecord, root: string, accountId: string): Promise<ListedTask> {
+  const input = storedInput(record);
+  const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
+  return {
+    taskId: record.taskId,
+    handle: handleOf(record),
+    status: record.status,
+    promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
+    voice: input?.voice ?? null,
+    createdAtMs: record.createdAtMs,
+    credits: credits(record),
+    audioPath: await newestThatIsThere(
+      record.files.filter(({ isSound }) => isSound),
+      root,
+    ),
+    unsoundPath: await newestThatIsThere(
+      record.files.filter(({ isSound }) => !isSound),
+      root,
+    ),
+    isOtherKey: record.accountId !== accountId,
+    isGone: record.isGone,
+    isTooLarge: record.isTooLarge,
+  };
+}
+
+/** What the ledger holds for this service, newest first. `unresolved`: sent, answer never seen. */
+export async function listTasks(
+  { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
+  query: { readonly status: RecordStatus | null; readonly limit: number },
+): Promise<ListedTask[]> {
+  const { status, limit } = query;
+  const records = await ledger.list({ accounts: "all", status: status ?? undefined, limit });
+  const rows = await Promise.all(
+    records.map((record) => listed(record, folder.root, ledger.identity.accountId)),
+  );
+  return withoutBorrowedFiles(rows);
+}
+
+/** One file is one task's: where a name was used again, the newest request of the rows is whose file it is. */
+function withoutBorrowedFiles(rows: readonly ListedTask[]): ListedTask[] {
+  const seen = new Set<string>();
+  return rows.map((row) => {
+    const isBorrowed = row.audioPath !== null && seen.has(row.audioPath);
+    if (row.audioPath !== null) seen.add(row.audioPath);
+    return isBorrowed ? { ...row, audioPath: null } : row;
+  });
+}

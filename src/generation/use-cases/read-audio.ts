@@ -1,0 +1,76 @@
+/** The use case behind `resources/read`: the bytes of audio that the ledger knows; downloads nothing. */
+import { fileURLToPath } from "node:url";
+import { MIME_TYPES } from "../../contract/audio-format.ts";
+import { isTaskId } from "../../contract/wire.ts";
+import { AudioError } from "../../errors.ts";
+import { isIntact, readSaved } from "../../files/save-audio.ts";
+import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { findSaved, formatOf } from "../saved-files.ts";
+
+/** The official clients' stdio buffers hold 10 MiB, and base64 adds a third. */
+const MOST_RESOURCE_BYTES = 7 * 1024 * 1024;
+
+export interface AudioBytes {
+  readonly bytes: Uint8Array;
+  readonly mimeType: string;
+}
+
+const TASK_URI = /^audio:\/\/tasks\/([^/]+)\/content$/;
+
+function unknownResource(): AudioError {
+  return new AudioError("not_found", "No audio of this ledger has that address.", {
+    remedy: "Use the uri of a resource_link, or audio://tasks/{task_id}/content of a finished, saved task.",
+  });
+}
+
+type Located = { readonly record: TaskRecord; readonly file: SavedFile };
+
+async function locate(deps: GenerationDeps, uri: string): Promise<Located | null> {
+  const taskId = TASK_URI.exec(uri)?.[1];
+  if (taskId === undefined) {
+    const path = safely(() => fileURLToPath(uri));
+    return path === null ? null : await locatePath(deps, path);
+  }
+  const decoded = safely(() => decodeURIComponent(taskId));
+  if (decoded === null || !isTaskId(decoded)) return null;
+  for (const record of await deps.ledger.ofTask(decoded)) {
+    const file = await findSaved(deps, record, null);
+    if (file !== null) return { record, file };
+  }
+  return null;
+}
+
+function safely<T>(compute: () => T): T | null {
+  try {
+    return compute();
+  } catch {
+    return null;
+  }
+}
+
+/** The same name may have been used for several audios in turn: whose bytes are there now is told by their hash. */
+async function locatePath(deps: GenerationDeps, path: string): Promise<Located | null> {
+  let recorded: Located | null = null;
+  for (const record of await deps.ledger.ofPath(path)) {
+    for (const file of record.files.filter((candidate) => candidate.path === path)) {
+      if (await isIntact(file, deps.folder.root)) return { record, file };
+      recorded = { record, file };
+    }
+  }
+  // Gone or changed, which is for the reading to say.
+  return recorded;
+}
+
+/**
+ * Bytes of saved audio, verified against the ledger.
+ *
+ * @throws AudioError `not_found` for anything that the ledger does not know, `too_large` over 7 MiB (naming the path)
+ */
+export async function readAudio(deps: GenerationDeps, uri: string): Promise<AudioBytes> {
+  const located = await locate(deps, uri);
+  if (located === null) throw unknownResource();
+  const { record, file } = located;
+  const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
+  return { bytes, mimeType: file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
+}

@@ -1,0 +1,234 @@
+/** The ledger: records, and every change of one, by events; the same rules over either store. */
+import type { Clock } from "../clock.ts";
+import { AudioError } from "../errors.ts";
+import { isHolderGone } from "../holder.ts";
+import type { Log } from "../log.ts";
+import { recordId as recordIdOf } from "./identity.ts";
+import type {
+  AdmitRequest,
+  CreateHold,
+  LedgerIdentity,
+  LedgerStore,
+  ListQuery,
+  Settlement,
+  StoredValue,
+} from "./ledger-store.ts";
+import { recordKey } from "./ledger-store.ts";
+import { step, type TaskEvent } from "./lifecycle.ts";
+import { rowOf, type TaskRecord } from "./record.ts";
+import { StoredRecords } from "./stored-records.ts";
+
+/** A process that is alive renews its leases three times within this. */
+export const LEASE_TTL_MS = 15_000;
+
+/** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
+const MOST_CONFLICTS = 20;
+
+export interface ChangeOptions {
+  /** A slot whose request has ended with this change. */
+  readonly settle?: Settlement | undefined;
+  readonly lease?: "renew" | "release";
+}
+
+/** What the limits allow a create; see {@link AdmitRequest}. */
+export type CreateLimits = Omit<AdmitRequest, "after" | "expectedRevision" | "slotId">;
+
+export type Admitted =
+  | { readonly kind: "admitted"; readonly record: TaskRecord }
+  /** Somebody else has moved the record on, removed it, or drives it now. */
+  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
+  | { readonly kind: "over_budget"; readonly countedCredits: number }
+  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
+
+export class Ledger {
+  readonly store: LedgerStore;
+  readonly identity: LedgerIdentity;
+  readonly #clock: Pick<Clock, "wallMs">;
+  readonly #stored: StoredRecords;
+
+  constructor(store: LedgerStore, identity: LedgerIdentity, clock: Pick<Clock, "wallMs">, log: Log) {
+    this.store = store;
+    this.identity = identity;
+    this.#clock = clock;
+    this.#stored = new StoredRecords(store, clock, log);
+  }
+
+  /** This account's record. A damaged one, or one of a newer version, is an error and never "no record". */
+  async get(recordId: string): Promise<TaskRecord | null> {
+    const { accountId } = this.identity;
+    const value = await this.store.keyv.get(recordKey(accountId, recordId));
+    return this.#stored.read({ accountId, recordId }, value);
+  }
+
+  /** The records of a work, this account's first; others' are those of keys that this machine has used. */
+  async ofWork(workId: string): Promise<TaskRecord[]> {
+    return await this.#readAll(await this.store.ofWork(workId));
+  }
+
+  async ofTask(taskId: string): Promise<TaskRecord[]> {
+    return await this.#readAll(await this.store.ofTask(taskId));
+  }
+
+  async ofPath(path: string): Promise<TaskRecord[]> {
+    return await this.#readAll(await this.store.ofPath(path));
+  }
+
+  /** Newest first. What cannot be read is logged and passed over: one odd record must not hide all others. */
+  async list(query: ListQuery): Promise<TaskRecord[]> {
+    const records: TaskRecord[] = [];
+    for (const stored of await this.store.list(query)) {
+      const record = await this.#stored.readLeniently(stored);
+      if (record !== null) records.push(record);
+    }
+    return records;
+  }
+
+  /** An own record must be read or complained of; another account's is a hint, and passed over when it is odd. */
+  async #readAll(all: readonly StoredValue[]): Promise<TaskRecord[]> {
+    const records: TaskRecord[] = [];
+    for (const stored of all) {
+      const isOwn = stored.accountId === this.identity.accountId;
+      const record = isOwn ? await this.#stored.readText(stored) : await this.#stored.readLeniently(stored);
+      if (record !== null) records.push(record);
+    }
+    return records;
+  }
+
+  /**
+   * Takes the lease of a record for this process, writing the draft where there is no such record. A lease whose
+   * holder is a dead process of this machine is taken over at once.
+   *
+   * @returns what is stored, and whether the lease is ours
+   */
+  async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
+    const claim = { row: rowOf(draft), leaseTtlMs: LEASE_TTL_MS };
+    const first = await this.store.claim(claim);
+    const answer = isHolderGone(first.holder)
+      ? await this.store.claim({ ...claim, replacing: first.holder })
+      : first;
+    const record = await this.#stored.readText({ ...draft, value: answer.value });
+    if (record === null) throw vanished();
+    return { record, isOurs: answer.holder === this.identity.holder };
+  }
+
+  /**
+   * Applies an event to a record: read, table and write are one step, repeated where somebody else was faster.
+   *
+   * @param known the record as it was last seen; where the ledger has lost it and it has a task, it is written again
+   * @returns what is stored now; `null` where nothing is left to remember
+   * @throws AudioError `store_unavailable`
+   */
+  async apply(
+    known: TaskRecord,
+    event: TaskEvent,
+    { settle, lease }: ChangeOptions = {},
+  ): Promise<TaskRecord | null> {
+    const { accountId, recordId } = known;
+    let current = known;
+    let expectedRevision: number | null = known.revision;
+    for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
+      const next = step(current, event);
+      if (next === current && expectedRevision !== null) {
+        if (settle !== undefined && tries === 0) await this.store.settle(settle);
+        if (lease === "release") await this.store.release(recordId);
+        return current;
+      }
+      const after = next === null ? null : { ...next, revision: current.revision + 1 };
+      const answer = await this.store.write({
+        accountId,
+        recordId,
+        expectedRevision,
+        after: after === null ? null : rowOf(after),
+        settle: tries === 0 ? settle : undefined,
+        lease,
+      });
+      if (answer.written) return after;
+      const stored =
+        answer.value === undefined
+          ? null
+          : await this.#stored.readText({ accountId, recordId, value: answer.value });
+      if (stored === null && (next === null || next.taskId === null)) return null;
+      expectedRevision = stored === null ? null : stored.revision;
+      current = stored ?? current;
+    }
+    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
+      retryable: true,
+    });
+  }
+
+  /**
+   * Asks for a create to be sent now: pause, rate, places in flight and budget are judged, and the record becomes
+   * `unresolved`, in one step.
+   *
+   * @param send a new name for this send; see {@link takeBack}
+   */
+  async admit(known: TaskRecord, send: string, limits: CreateLimits): Promise<Admitted> {
+    let current = known;
+    for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
+      const { attempt } = current;
+      const next = step(current, { kind: "sent", attempt, send, atMs: this.#clock.wallMs() });
+      if (next === null || next === current) {
+        return { kind: "changed", record: current, isLeaseLost: false };
+      }
+      const after = { ...next, revision: current.revision + 1 };
+      const admission = await this.store.admit({
+        ...limits,
+        after: rowOf(after),
+        expectedRevision: current.revision,
+        slotId: send,
+      });
+      if (admission.kind === "admitted") return { kind: "admitted", record: after };
+      if (admission.kind !== "conflict") return admission;
+      const { value, isLeaseLost } = admission;
+      const stored = value === undefined ? null : await this.#stored.readText({ ...current, value });
+      if (stored === null || isLeaseLost || stored.attempt !== attempt) {
+        return { kind: "changed", record: stored, isLeaseLost };
+      }
+      current = stored;
+    }
+    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
+      retryable: true,
+    });
+  }
+
+  /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
+  async takeBack(record: TaskRecord, send: string): Promise<TaskRecord | null> {
+    const stored = await this.get(record.recordId);
+    const settle: Settlement = { limitClass: "creates", slotId: send, outcome: "unsent" };
+    if (stored === null) {
+      await this.store.settle(settle);
+      return null;
+    }
+    return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { settle });
+  }
+
+  /**
+   * A record of another API key turned out to be this account's: it goes over, with what it counts, unless a living
+   * process drives it.
+   *
+   * @returns the record as it is this account's now; `null` while it is driven elsewhere
+   */
+  async adopt(other: TaskRecord): Promise<TaskRecord | null> {
+    const { accountId } = this.identity;
+    const { record, isOurs } = await this.claim(other);
+    if (!isOurs) return null;
+    const recordId = recordIdOf(other.workId, accountId);
+    const own = await this.get(recordId);
+    if (own !== null && own.status !== "waiting") return own;
+    // A claim that was never sent makes room.
+    if (own !== null) {
+      await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
+    }
+    const after = { ...record, accountId, recordId, revision: record.revision + 1 };
+    await this.store.adopt({ accountId: record.accountId, recordId: record.recordId }, rowOf(after));
+    const adopted = await this.get(recordId);
+    if (adopted === null) throw vanished();
+    return adopted;
+  }
+}
+
+function vanished(): AudioError {
+  return new AudioError("store_unavailable", "The ledger lost a record while it was in use.", {
+    retryable: true,
+  });
+}

@@ -1,0 +1,178 @@
+/** The life of a record: a pure table of status and event. Every change of a record goes through it, whoever makes it. */
+import type { ObservedTask } from "../api/read-task.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
+import { idempotencyKey } from "./identity.ts";
+import type { SavedFile, TaskRecord } from "./record.ts";
+
+/**
+ * What can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,
+ * from a process that had slept, changes nothing of what has happened since.
+ */
+export type TaskEvent =
+  /** A create is about to be sent. Written before it is, so that a crash leaves an attempt whose answer is unknown. */
+  | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
+  /** That send certainly made no task. `isFinal`: the service refused it, and nobody is going to send it again. */
+  | { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean }
+  /** The service told how the task of this attempt stands. */
+  | {
+      readonly kind: "observed";
+      readonly attempt: number;
+      readonly task: ObservedTask;
+      readonly atMs: number;
+    }
+  /** The service does not know the task any more. */
+  | { readonly kind: "gone"; readonly taskId: string }
+  /** The service had said that the task succeeded, and then that its audio is not ready. */
+  | { readonly kind: "takenBack"; readonly taskId: string; readonly atMs: number }
+  | { readonly kind: "saved"; readonly file: SavedFile }
+  | { readonly kind: "tooLarge"; readonly taskId: string }
+  /** The attempt's task failed, and the request is to be tried once more. */
+  | { readonly kind: "again"; readonly failed: number }
+  /** The name that the audio is to be saved under, as long as it has no file. */
+  | { readonly kind: "named"; readonly fileName: string | null };
+
+/** What a record says of its attempt before anything was sent. */
+export const NO_TASK_YET = {
+  status: "waiting",
+  send: null,
+  mayHaveArrived: false,
+  taskId: null,
+  isGone: false,
+  isTooLarge: false,
+  billing: null,
+  audioSeconds: null,
+  output: null,
+  taskError: null,
+  sentAtMs: null,
+  acceptedAtMs: null,
+  finishedAtMs: null,
+  polledAtMs: null,
+} as const satisfies Partial<TaskRecord>;
+
+const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
+
+/** A charge cannot fall later than the recovery window after the create, however late we learn of it. */
+const CHARGED_WITHIN_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
+
+/**
+ * The record after an event; the very same object where the event is no news for it; `null` where there is nothing
+ * left to remember (the first attempt was refused, so there is no task).
+ */
+export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
+  switch (event.kind) {
+    case "sent":
+      return sent(record, event);
+    case "notTaken":
+      return notTaken(record, event);
+    case "observed":
+      return observed(record, event);
+    case "gone":
+      return record.taskId === event.taskId && !record.isGone ? { ...record, isGone: true } : record;
+    case "takenBack": {
+      const isNews = record.taskId === event.taskId && record.status === "succeeded";
+      if (!isNews || record.files.length > 0) return record;
+      const open = { ...record, status: "processing" as const, finishedAtMs: null };
+      return {
+        ...open,
+        polledAtMs: event.atMs,
+        spend: reservation(record, record.spend?.atMs ?? event.atMs),
+      };
+    }
+    case "saved":
+      return saved(record, event.file);
+    case "tooLarge":
+      return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
+    case "again":
+      return again(record, event.failed);
+    case "named":
+      return record.files.length === 0 && record.fileName !== event.fileName
+        ? { ...record, fileName: event.fileName }
+        : record;
+  }
+}
+
+/** What a running or unanswered attempt counts; nothing for a task that was made, and paid for, elsewhere. */
+function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
+  return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
+}
+
+function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskRecord {
+  const isUnsettled = record.status === "waiting" || record.status === "unresolved";
+  if (!isUnsettled || record.attempt !== event.attempt || record.send === event.send) return record;
+  return {
+    ...record,
+    status: "unresolved",
+    send: event.send,
+    // It was sent before and the answer not seen: whatever becomes of this send, that one may have made the task.
+    mayHaveArrived: record.mayHaveArrived || record.status === "unresolved",
+    sentAtMs: event.atMs,
+    spend: reservation(record, event.atMs),
+  };
+}
+
+function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord | null {
+  if (record.status !== "unresolved" || record.send !== event.send || record.mayHaveArrived) return record;
+  // A later attempt stays known, so that the next call need not walk past the failed ones again.
+  if (event.isFinal && record.attempt === 1) return null;
+  return { ...record, ...NO_TASK_YET, spend: earlier(record, record.spend?.atMs ?? record.createdAtMs) };
+}
+
+const earlier = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>
+  credits === 0 ? null : { credits, atMs };
+
+function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): TaskRecord {
+  const { task, atMs } = event;
+  const isOther = record.taskId !== null && record.taskId !== task.taskId;
+  if (record.attempt !== event.attempt || isOther) return record;
+  const seen = { ...record, isGone: false, polledAtMs: atMs };
+  const hadEnded = record.status === "succeeded" || record.status === "failed";
+  // An answer older than what is known already tells no more than that the service was asked.
+  const isBackwards = record.status === "processing" && ORDER[task.status] < ORDER.processing;
+  if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
+  const hasEnded = task.status === "succeeded" || task.status === "failed";
+  return {
+    ...seen,
+    status: task.status,
+    send: null,
+    mayHaveArrived: false,
+    taskId: task.taskId,
+    billing: task.billing,
+    audioSeconds: task.audioSeconds,
+    output: task.output,
+    taskError: task.error,
+    acceptedAtMs: record.acceptedAtMs ?? atMs,
+    finishedAtMs: hasEnded ? atMs : null,
+    spend: hasEnded ? charge(record, task, atMs) : (record.spend ?? reservation(record, atMs)),
+  };
+}
+
+/** What the service charged for a task that has ended: a charge it did not state counts in full, a failure nothing. */
+function chargedCredits(task: ObservedTask): number {
+  return task.billing?.charged_credits ?? (task.status === "failed" ? 0 : RESERVED_CREDITS);
+}
+
+function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskRecord["spend"] {
+  if (record.input === null) return null;
+  const credits = chargedCredits(task) + record.earlierCredits;
+  if (credits === 0) return null;
+  const reservedAtMs = record.spend?.atMs ?? nowMs;
+  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowMs, reservedAtMs + CHARGED_WITHIN_MS)) };
+}
+
+function saved(record: TaskRecord, file: SavedFile): TaskRecord {
+  const others = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
+  return { ...record, files: [...others, file] };
+}
+
+function again(record: TaskRecord, failed: number): TaskRecord {
+  const { input, take, attempt, status } = record;
+  if (input === null || take === null || status !== "failed" || attempt !== failed) return record;
+  return {
+    ...record,
+    ...NO_TASK_YET,
+    attempt: attempt + 1,
+    idempotencyKey: idempotencyKey(input, take, attempt + 1),
+    earlierCredits: record.spend?.credits ?? 0,
+  };
+}

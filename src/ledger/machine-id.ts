@@ -1,0 +1,33 @@
+/** A name of this machine that no network, container or new host name changes: random, kept in the state folder. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const FILE_NAME = "machine-id";
+const PATTERN = /^[0-9a-f]{32}$/;
+
+/**
+ * The id in the state folder, made on first use.
+ *
+ * @returns 32 hex digits; new ones each time where the folder can be neither read nor written, which costs no more
+ *   than that tasks of an earlier API key are not looked for on a shared store
+ */
+export async function machineId(stateDir: string): Promise<string> {
+  const file = join(stateDir, FILE_NAME);
+  const fresh = randomBytes(16).toString("hex");
+  const known = await readId(file);
+  if (known !== null) return known;
+  try {
+    await mkdir(stateDir, { mode: 0o700 }).catch(() => undefined);
+    await writeFile(file, `${fresh}\n`, { flag: "wx", mode: 0o600 });
+    return fresh;
+  } catch {
+    // Another process was first, or nobody can write here.
+    return (await readId(file)) ?? fresh;
+  }
+}
+
+async function readId(file: string): Promise<string | null> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  return PATTERN.test(text.trim()) ? text.trim() : null;
+}

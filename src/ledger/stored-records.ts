@@ -1,0 +1,72 @@
+/** Reads what a store holds as records; what cannot be read is set aside and said, and never taken for "no record". */
+import type { Clock } from "../clock.ts";
+import { AudioError } from "../errors.ts";
+import type { Log } from "../log.ts";
+import { storedValue, UnreadableText } from "./keyv-options.ts";
+import { type LedgerStore, recordKey, type StoredValue } from "./ledger-store.ts";
+import { readRecord } from "./migrations.ts";
+import { RECORD_VERSION, type TaskRecord } from "./record.ts";
+
+type Name = Pick<StoredValue, "accountId" | "recordId">;
+
+export class StoredRecords {
+  readonly #store: LedgerStore;
+  readonly #clock: Pick<Clock, "wallMs">;
+  readonly #log: Log;
+
+  constructor(store: LedgerStore, clock: Pick<Clock, "wallMs">, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** @throws AudioError `store_unavailable` for a record that is damaged (set aside) or of a newer version (left) */
+  async read(name: Name, value: unknown): Promise<TaskRecord | null> {
+    if (value === undefined || value === null) return null;
+    const found = readRecord(value);
+    if (found.kind === "record" && found.record.recordId === name.recordId) return found.record;
+    if (found.kind === "newer") throw newerRecord(name.recordId, found.version);
+    await this.#setAside(name, value, found.kind === "damaged" ? found.why : "it names another record");
+    throw new AudioError(
+      "store_unavailable",
+      `The ledger's record ${name.recordId} is damaged and was set aside; nothing was sent.`,
+      {
+        retryable: true,
+        remedy:
+          "Repeat the same call: it asks the service again under the same idempotency key, so nothing is charged twice.",
+      },
+    );
+  }
+
+  async readText(stored: StoredValue): Promise<TaskRecord | null> {
+    return await this.read(stored, storedValue(stored.value));
+  }
+
+  /** `null`, and a line in the log, for what cannot be read. */
+  async readLeniently(stored: StoredValue): Promise<TaskRecord | null> {
+    try {
+      return await this.readText(stored);
+    } catch (error) {
+      this.#log.warn("a record of the ledger was passed over", error);
+      return null;
+    }
+  }
+
+  async #setAside({ accountId, recordId }: Name, value: unknown, why: string): Promise<void> {
+    const asideKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
+    const content = value instanceof UnreadableText ? value.text : JSON.stringify(value);
+    await this.#store.keyv.set(asideKey, content);
+    await this.#store.keyv.delete(recordKey(accountId, recordId));
+    this.#log.error(`the ledger's record ${recordId} is damaged and was set aside as ${asideKey}: ${why}`);
+  }
+}
+
+function newerRecord(recordId: string, version: number): AudioError {
+  return new AudioError(
+    "store_unavailable",
+    `The ledger's record ${recordId} was written by a newer version of this program (record version ${version}; this one knows ${RECORD_VERSION}).`,
+    {
+      remedy: "Update audio-generation-mcp on this machine, then call again. The record was left as it is.",
+    },
+  );
+}

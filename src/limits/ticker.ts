@@ -1,0 +1,47 @@
+/** A loop that runs only while it is needed, and never because nobody told it to stop. */
+import type { Clock } from "../clock.ts";
+
+export interface TickerOptions {
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  readonly isNeeded: () => boolean;
+  /** Must not reject. */
+  readonly tick: () => Promise<void>;
+}
+
+export class Ticker {
+  readonly #options: TickerOptions;
+  readonly #stop = new AbortController();
+  #isRunning = false;
+
+  constructor(options: TickerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins to tick, unless it does already; it ends by itself when it is not needed any more. */
+  start(): void {
+    if (this.#isRunning || this.#stop.signal.aborted) return;
+    this.#isRunning = true;
+    void this.#loop();
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async #loop(): Promise<void> {
+    const { clock, intervalMs, isNeeded, tick } = this.#options;
+    for (;;) {
+      try {
+        await clock.sleep(intervalMs, this.#stop.signal);
+      } catch {
+        return;
+      }
+      if (!isNeeded()) {
+        this.#isRunning = false;
+        return;
+      }
+      await tick();
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/** What an accounts file may say, and how its faults are told. */
+import { randomBytes } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { z } from "zod";
+import { SandboxUsageError } from "../usage-error.ts";
+
+/** Credits enough for six thousand tasks: the account of a sandbox that was given none never runs dry by itself. */
+const DEFAULT_CREDITS = 1_000_000;
+
+const QUOTED_MAX_CHARACTERS = 80;
+
+/** Text of the file as a message may show it: cut, and without what a terminal would obey. */
+function quoted(text: string): string {
+  const shown = text.length > QUOTED_MAX_CHARACTERS ? `${text.slice(0, QUOTED_MAX_CHARACTERS)}…` : text;
+  return JSON.stringify(shown).replace(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+const keySchema = z.strictObject({
+  /** What a bearer header can carry: visible ASCII, no white space. */
+  key: z.string().regex(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 visible ASCII characters without spaces"),
+  active: z.boolean().default(true),
+});
+
+/** One purchase or gift. For a subscription it is the current period (docs/contract.md, Billing). */
+const grantSchema = z.strictObject({
+  kind: z.enum(["pack", "subscription", "gift"]),
+  credits: z.int().min(0).max(1_000_000_000),
+  state: z.enum(["paid", "refunded", "disputed"]).default("paid"),
+  /** Absent: never expires. */
+  expires_at: z.iso.datetime({ offset: true }).optional(),
+});
+
+const accountSchema = z.strictObject({
+  id: z.string().min(1).max(128),
+  keys: z.array(keySchema).min(1),
+  grants: z.array(grantSchema).default([]),
+});
+
+/** The accounts file: `{ accounts: [{ id, keys, grants }] }`; ids and keys are unique in the file. */
+export const accountsFileSchema = z
+  .strictObject({ accounts: z.array(accountSchema).min(1) })
+  .superRefine((file, context) => {
+    const refuse = (message: string): void => {
+      context.addIssue({ code: "custom", message, input: file });
+    };
+    const ids = file.accounts.map((account) => account.id);
+    const keys = file.accounts.flatMap((account) => account.keys);
+    const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+    if (twice !== undefined) refuse(`the account id ${quoted(twice)} occurs twice`);
+    const distinct = new Set(keys.map((entry) => entry.key));
+    // A key is a secret even here: the message says that one is repeated, not which.
+    if (distinct.size !== keys.length) refuse("the same key occurs twice");
+    if (!keys.some((entry) => entry.active)) refuse("no account has an active key, so nobody could use it");
+  });
+
+/** Accounts as a caller may write them: `active`, `state` and `grants` may be left out. */
+export type AccountsFile = z.input<typeof accountsFileSchema>;
+/** Accounts with every default filled in. */
+export type ParsedAccounts = z.output<typeof accountsFileSchema>;
+export type GrantTerms = z.output<typeof grantSchema>;
+
+/** @throws SandboxUsageError with one sentence naming the first thing wrong. */
+export function parseAccounts(value: unknown, source: string): ParsedAccounts {
+  const parsed = accountsFileSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${z.core.toDotPath(issue.path)}`;
+  const unknown = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  const what =
+    unknown === undefined
+      ? (issue?.message ?? "it has the wrong shape").replaceAll(/\s+/g, " ")
+      : `the key ${quoted(unknown)} is not known`;
+  throw new SandboxUsageError(`The ${source} is not valid${where}: ${what}.`);
+}
+
+/**
+ * Reads and checks an accounts file.
+ *
+ * @param path a JSON file in the shape of {@link accountsFileSchema}
+ * @throws SandboxUsageError when it is missing, unreadable, no JSON or of the wrong shape
+ */
+export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
+  const source = `accounts file ${JSON.stringify(path)}`;
+  let text: string;
+  try {
+    // A pipe would be waited on for ever, and a device has no end.
+    if (!(await stat(path)).isFile()) {
+      throw new SandboxUsageError(`The ${source} is no regular file and cannot be read.`);
+    }
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (error instanceof SandboxUsageError) throw error;
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    throw new SandboxUsageError(missing ? `The ${source} does not exist.` : `The ${source} cannot be read.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    throw new SandboxUsageError(`The ${source} is not valid JSON.`);
+  }
+  return parseAccounts(value, source);
+}
+
+/** The account of a sandbox that was given none: one paid pack, and the key it is told. */
+export function defaultAccounts(apiKey: string): ParsedAccounts {
+  return {
+    accounts: [
+      {
+        id: "sandbox",
+        keys: [{ key: apiKey, active: true }],
+        grants: [{ kind: "pack", credits: DEFAULT_CREDITS, state: "paid" }],
+      },
+    ],
+  };
+}
+
+export function generateApiKey(): string {
+  return `sk-sandbox-${randomBytes(16).toString("hex")}`;
+}

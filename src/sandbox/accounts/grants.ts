@@ -1,0 +1,74 @@
+/** The credit rules of grants: access, balance, reservation, settlement (docs/contract.md, Billing). Pure functions. */
+import type { GrantTerms } from "./accounts-file.ts";
+
+/** A grant with what happened to its credits; `credits` = what is left + reserved + charged, always. */
+export interface Grant extends GrantTerms {
+  readonly position: number;
+  readonly reserved: number;
+  readonly charged: number;
+}
+
+/** Credits that a task took out of one grant. */
+export interface Draw {
+  readonly position: number;
+  readonly credits: number;
+}
+
+const expiryMs = (grant: GrantTerms): number =>
+  grant.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.expires_at);
+
+/** A grant that is expired, refunded or disputed gives neither credits nor access. */
+const isAlive = (grant: GrantTerms, wallMs: number): boolean =>
+  grant.state === "paid" && wallMs < expiryMs(grant);
+
+/** Whether a paid pack or an active paid subscription unlocks creation; gifts alone do not. */
+export function unlocks(grants: readonly GrantTerms[], wallMs: number): boolean {
+  return grants.some((grant) => grant.kind !== "gift" && isAlive(grant, wallMs));
+}
+
+const leftIn = (grant: Grant): number => Math.max(0, grant.credits - grant.reserved - grant.charged);
+
+/** Credits that a new task could reserve now. */
+export function availableCredits(grants: readonly Grant[], wallMs: number): number {
+  return grants.reduce((sum, grant) => sum + (isAlive(grant, wallMs) ? leftIn(grant) : 0), 0);
+}
+
+/**
+ * Which grants a reservation comes from: earliest expiry first, so that credits are not lost to a date while
+ * longer-lived ones are spent.
+ *
+ * @returns the draws in drawing order, or `undefined` when fewer than `credits` are available
+ */
+export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
+  const byExpiry = grants
+    .filter((grant) => isAlive(grant, wallMs) && leftIn(grant) > 0)
+    // Two that never expire would subtract to NaN.
+    .sort((a, b) => (expiryMs(a) === expiryMs(b) ? a.position - b.position : expiryMs(a) - expiryMs(b)));
+  const draws: Draw[] = [];
+  let missing = credits;
+  for (const grant of byExpiry) {
+    if (missing === 0) break;
+    const taken = Math.min(missing, leftIn(grant));
+    draws.push({ position: grant.position, credits: taken });
+    missing -= taken;
+  }
+  return missing === 0 ? draws : undefined;
+}
+
+/** One draw after settlement: `charged` is spent, the rest goes back to the grant it came from. */
+export interface SettledDraw extends Draw {
+  readonly charged: number;
+}
+
+/**
+ * Splits a charge over the draws of a task, in drawing order; what is not charged returns to the very grant it
+ * came from, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
+ */
+export function settleDraws(draws: readonly Draw[], chargeCredits: number): SettledDraw[] {
+  let owed = chargeCredits;
+  return draws.map((draw) => {
+    const charged = Math.min(owed, draw.credits);
+    owed -= charged;
+    return { ...draw, charged };
+  });
+}

@@ -1,0 +1,56 @@
+/** The limits per minute (docs/contract.md, Limits): sliding windows per account, on the monotonic clock. */
+import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/limits.ts";
+import type { SandboxClock } from "../clock.ts";
+
+/** At most `limit` admissions in any `windowMs`. Memory: at most `limit` instants for each name that was seen. */
+class SlidingWindow {
+  readonly #admitted = new Map<string, number[]>();
+  readonly #limit: number;
+  readonly #windowMs: number;
+
+  constructor(limit: number, windowMs: number) {
+    this.#limit = limit;
+    this.#windowMs = windowMs;
+  }
+
+  /** Takes a place and returns true, or takes none and returns false: a refusal does not push the window on. */
+  admit(name: string, nowMs: number): boolean {
+    const recent = (this.#admitted.get(name) ?? []).filter((instant) => nowMs - instant < this.#windowMs);
+    const admitted = recent.length < this.#limit;
+    if (admitted) recent.push(nowMs);
+    this.#admitted.set(name, recent);
+    return admitted;
+  }
+}
+
+export interface AccountLimitsOptions {
+  readonly clock: SandboxClock;
+  /** 0.001 to 1: multiplies the 60 s of both windows. */
+  readonly timeScale: number;
+  readonly enforced: boolean;
+}
+
+/** Creates, and queries with downloads, counted per account over all of its keys. Not kept across a restart. */
+export class AccountLimits {
+  readonly #creates: SlidingWindow;
+  readonly #reads: SlidingWindow;
+  readonly #clock: SandboxClock;
+  readonly #enforced: boolean;
+
+  constructor({ clock, timeScale, enforced }: AccountLimitsOptions) {
+    const windowMs = LIMIT_WINDOW_SECONDS * 1000 * timeScale;
+    this.#creates = new SlidingWindow(CREATES_PER_WINDOW, windowMs);
+    this.#reads = new SlidingWindow(READS_PER_WINDOW, windowMs);
+    this.#clock = clock;
+    this.#enforced = enforced;
+  }
+
+  admitCreate(accountId: string): boolean {
+    return !this.#enforced || this.#creates.admit(accountId, this.#clock.now());
+  }
+
+  /** Queries and downloads share one window. */
+  admitRead(accountId: string): boolean {
+    return !this.#enforced || this.#reads.admit(accountId, this.#clock.now());
+  }
+}

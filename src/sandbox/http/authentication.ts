@@ -1,0 +1,38 @@
+/** The first two checks of every request, 401 and 503, and who is calling (docs/contract.md, Authentication). */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { Account, AccountDirectory } from "../accounts/directory.ts";
+import type { Faults } from "../faults.ts";
+import { ServiceError } from "../service-error.ts";
+
+const CALLER = "caller";
+
+/** The account whose key the request carries. @throws ServiceError invalid_api_key */
+export function requireAccount(
+  directory: AccountDirectory,
+  request: Pick<FastifyRequest, "headers">,
+): Account {
+  const account = directory.accountFor(request.headers.authorization);
+  if (account === undefined) {
+    throw new ServiceError("invalid_api_key", "The API key is missing, invalid or revoked.");
+  }
+  return account;
+}
+
+/** Makes every route of `app` answer 401 before anything else, then 503 while the service is said to be down. */
+export function authenticate(app: FastifyInstance, directory: AccountDirectory, faults: Faults): void {
+  app.decorateRequest(CALLER);
+  app.addHook("onRequest", async (request) => {
+    request.setDecorator(CALLER, requireAccount(directory, request));
+    if (faults.unavailable === "api_unavailable") {
+      throw new ServiceError("api_unavailable", "The API is not enabled.");
+    }
+    if (faults.unavailable === "temporarily_unavailable") {
+      throw new ServiceError("temporarily_unavailable", "The service is temporarily unavailable.");
+    }
+  });
+}
+
+/** Who is calling; only in routes under {@link authenticate}. */
+export function callerOf(request: FastifyRequest): Account {
+  return request.getDecorator<Account>(CALLER);
+}

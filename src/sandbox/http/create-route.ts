@@ -1,0 +1,48 @@
+/** POST /api/v1/audio/generations: the checks of a create in their order (docs/contract.md, Create). */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { type AudioInput, audioInputSchema } from "../../contract/audio-input.ts";
+import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../../contract/wire.ts";
+import { invalidRequest, rateLimited } from "../service-error.ts";
+import { fingerprint } from "../tasks/idempotency.ts";
+import { taskView } from "../tasks/task.ts";
+import { callerOf } from "./authentication.ts";
+import { jsonOf, requireJsonContentType } from "./request-body.ts";
+import type { Site } from "./site.ts";
+
+function idempotencyKeyOf(request: FastifyRequest): string {
+  const key = request.headers[IDEMPOTENCY_KEY_HEADER];
+  if (key === undefined) throw invalidRequest("The Idempotency-Key header is required.");
+  if (typeof key !== "string" || !IDEMPOTENCY_KEY_PATTERN.test(key)) {
+    throw invalidRequest("The Idempotency-Key must be 1 to 128 characters of A-Z a-z 0-9 . _ : -");
+  }
+  return key;
+}
+
+/** The body as AudioInput. @throws ServiceError invalid_request naming the first field at fault */
+function audioInputOf(request: FastifyRequest): AudioInput {
+  const parsed = audioInputSchema.safeParse(jsonOf(request));
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const field = issue === undefined ? "" : z.core.toDotPath(issue.path);
+  throw invalidRequest(`${field === "" ? "The body" : field}: ${issue?.message ?? "is not valid"}`);
+}
+
+/**
+ * Answers 202 with the new task, or with the original for a replay whatever its state.
+ *
+ * Behind the hooks for 401, 503 and 413 the order is: 400, 429 rate_limit, replay or idempotency_conflict, 403,
+ * 402, 429 concurrency_limit and capacity. Only well-formed creates count toward the 6 a minute.
+ */
+export function createRoute(app: FastifyInstance, site: Site): void {
+  app.post(GENERATIONS_PATH, async (request, reply) => {
+    const account = callerOf(request);
+    const idempotencyKey = idempotencyKeyOf(request);
+    requireJsonContentType(request);
+    const input = fingerprint(audioInputOf(request));
+    if (!site.limits.admitCreate(account.id)) throw rateLimited();
+    const { task, replayed } = site.books.createOrReplay(account, idempotencyKey, input);
+    if (!replayed) site.generator.start(task);
+    return reply.code(202).send(taskView(task, site.baseUrl()));
+  });
+}

@@ -1,0 +1,29 @@
+/** GET /api/v1/audio/generations/{id}, and finding a caller's own task (docs/contract.md, Query). */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { GENERATIONS_PATH } from "../../contract/wire.ts";
+import { notFound, rateLimited } from "../service-error.ts";
+import { type TaskRecord, taskView } from "../tasks/task.ts";
+import { callerOf } from "./authentication.ts";
+import type { Site } from "./site.ts";
+
+const idParameter = z.object({ id: z.string() });
+
+/**
+ * The task that a query or download is about, counted toward the 60 a minute they share.
+ *
+ * @throws ServiceError rate_limit; not_found also for another account's task, which looks the same (docs/contract.md, Query)
+ */
+export function requestedTask(site: Site, request: FastifyRequest): TaskRecord {
+  const account = callerOf(request);
+  if (!site.limits.admitRead(account.id)) throw rateLimited();
+  const task = site.books.tasks.find(idParameter.parse(request.params).id);
+  if (task === undefined || task.account_id !== account.id) throw notFound();
+  return task;
+}
+
+export function queryRoute(app: FastifyInstance, site: Site): void {
+  app.get(`${GENERATIONS_PATH}/:id`, async (request, reply) =>
+    reply.send(taskView(requestedTask(site, request), site.baseUrl())),
+  );
+}

@@ -1,0 +1,75 @@
+/** Owns the tests of where a task's credits come from and return to, through the running service. */
+import { describe, expect, it } from "vitest";
+import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
+import { accountWith, startBox, temporaryFolder } from "../box.ts";
+import { HeldClock } from "../held-clock.ts";
+
+const once = { patient: false };
+
+describe("credits", () => {
+  it("return to the very grants they came from: an expired one keeps what returns to it", async () => {
+    const clock = new HeldClock("2026-06-01T00:00:00Z");
+    const { client, sandbox } = await startBox({
+      clock,
+      processingSeconds: 600,
+      accounts: accountWith(
+        { kind: "pack", credits: 200 },
+        { kind: "gift", credits: 100, expires_at: "2026-06-01T00:01:00Z" },
+      ),
+    });
+    const { id } = await client.created({ prompt: "[8s]" });
+    expect(sandbox.balances()[0]).toMatchObject({ available: 150, reserved: 150 });
+    // 100 came from the gift, 50 from the pack. The gift expires while the task runs.
+    await clock.advance(600_000);
+    const task = await client.finished(id);
+    expect(task.billing.charged_credits).toBe(10);
+    // The charge of 10 was the gift's; its other 90 are back in it and gone with it, the pack has its 50 again.
+    expect(sandbox.balances()[0]).toMatchObject({ available: 200, reserved: 0, charged: 10 });
+  });
+
+  it("of gifts are spent by an account that a paid pack unlocks, however empty the pack", async () => {
+    const { client } = await startBox({
+      accounts: accountWith({ kind: "pack", credits: 0 }, { kind: "gift", credits: 150 }),
+    });
+    await client.created(SHORT_INPUT);
+  });
+
+  it("that are reserved cannot be reserved again", async () => {
+    const { client } = await startBox({
+      processingSeconds: 3600,
+      accounts: accountWith({ kind: "pack", credits: 299 }),
+    });
+    await client.created({ prompt: "one" });
+    expectError(await client.create({ prompt: "two" }, once), 402, "insufficient_credits");
+  });
+
+  it("of a period that ended unlock nothing until the next is paid", async () => {
+    const stateDir = await temporaryFolder();
+    const period = { kind: "subscription", credits: 1000 } as const;
+    const ended = { ...period, expires_at: "2026-05-31T00:00:00Z" };
+    const accounts = accountWith(ended, { kind: "gift", credits: 1000 });
+    const clock = new HeldClock("2026-06-01T00:00:00Z");
+    const before = await startBox({ clock, stateDir, accounts });
+    expectError(await before.client.create(SHORT_INPUT, once), 403, "purchase_required");
+    await before.sandbox.stop();
+    const renewed = accountWith(ended, { kind: "gift", credits: 1000 }, period);
+    const after = await startBox({ clock, stateDir, accounts: renewed });
+    await after.client.created(SHORT_INPUT);
+  });
+
+  it("of one account are no other's", async () => {
+    const { client, sandbox } = await startBox({
+      accounts: {
+        accounts: [
+          { id: "a", keys: [{ key: "sk-a" }], grants: [{ kind: "pack", credits: 1000 }] },
+          { id: "b", keys: [{ key: "sk-b" }], grants: [{ kind: "pack", credits: 1000 }] },
+        ],
+      },
+    });
+    await client.finished((await client.created({ prompt: "[60s]" })).id);
+    expect(sandbox.balances()).toEqual([
+      { accountId: "a", granted: 1000, available: 925, reserved: 0, charged: 75 },
+      { accountId: "b", granted: 1000, available: 1000, reserved: 0, charged: 0 },
+    ]);
+  });
+});

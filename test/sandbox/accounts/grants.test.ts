@@ -1,0 +1,112 @@
+/** Owns the tests of the credit rules, without storage. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  availableCredits,
+  type Grant,
+  planDraws,
+  settleDraws,
+  unlocks,
+} from "../../../src/sandbox/accounts/grants.ts";
+
+const NOW = Date.parse("2026-06-01T00:00:00Z");
+const PAST = "2026-05-31T23:59:59Z";
+const SOON = "2026-06-02T00:00:00Z";
+const LATER = "2026-12-01T00:00:00Z";
+
+const grant = (fields: Partial<Grant>): Grant => ({
+  kind: "pack",
+  credits: 1000,
+  state: "paid",
+  position: 0,
+  reserved: 0,
+  charged: 0,
+  ...fields,
+});
+
+describe("grants", () => {
+  it.each([
+    ["a paid pack", true, [grant({})]],
+    ["a paid subscription period", true, [grant({ kind: "subscription", expires_at: SOON })]],
+    ["a paid pack whose credits are used up", true, [grant({ credits: 10, charged: 10 })]],
+    ["gifts alone", false, [grant({ kind: "gift" })]],
+    ["nothing", false, []],
+    ["a refunded pack", false, [grant({ state: "refunded" })]],
+    ["a disputed subscription period", false, [grant({ kind: "subscription", state: "disputed" })]],
+    ["an expired pack", false, [grant({ expires_at: PAST })]],
+    [
+      "a refunded pack beside a paid subscription",
+      true,
+      [grant({ state: "refunded" }), grant({ kind: "subscription" })],
+    ],
+  ] as const)("%s, unlocked: %s", (_, expected, grants) => {
+    expect(unlocks(grants, NOW)).toBe(expected);
+  });
+
+  it("counts gifts as credits, and refunded, disputed and expired grants as none", () => {
+    const grants = [
+      grant({ credits: 100, reserved: 30, charged: 20 }),
+      grant({ kind: "gift", credits: 5 }),
+      grant({ state: "refunded" }),
+      grant({ state: "disputed" }),
+      grant({ expires_at: PAST }),
+    ];
+    expect(availableCredits(grants, NOW)).toBe(55);
+  });
+
+  it("draws the earliest expiry first, and what never expires last", () => {
+    const grants = [
+      grant({ position: 0, credits: 100 }),
+      grant({ position: 1, credits: 60, expires_at: LATER }),
+      grant({ position: 2, credits: 50, expires_at: SOON }),
+      grant({ position: 3, credits: 500, expires_at: PAST }),
+      grant({ position: 4, credits: 100 }),
+    ];
+    expect(planDraws(grants, 150, NOW)).toEqual([
+      { position: 2, credits: 50 },
+      { position: 1, credits: 60 },
+      { position: 0, credits: 40 },
+    ]);
+  });
+
+  it("draws nothing when one credit is missing", () => {
+    expect(planDraws([grant({ credits: 149 })], 150, NOW)).toBeUndefined();
+    expect(planDraws([grant({ credits: 150 })], 150, NOW)).toHaveLength(1);
+  });
+
+  it("compares expiry as instants, whatever their offsets", () => {
+    const grants = [
+      grant({ position: 0, credits: 150, expires_at: "2026-06-02T01:00:00+00:00" }),
+      grant({ position: 1, credits: 150, expires_at: "2026-06-02T02:00:00+02:00" }),
+    ];
+    expect(planDraws(grants, 150, NOW)).toEqual([{ position: 1, credits: 150 }]);
+  });
+
+  it("conserves every credit of any draw and any charge", () => {
+    const anyGrants = fc
+      .array(
+        fc.record({
+          credits: fc.nat(400),
+          kind: fc.constantFrom("pack", "subscription", "gift"),
+          state: fc.constantFrom("paid", "paid", "refunded", "disputed"),
+          expires_at: fc.constantFrom(PAST, SOON, LATER),
+        }),
+        { maxLength: 6 },
+      )
+      .map((list) => list.map((fields, position) => grant({ ...fields, position })));
+    fc.assert(
+      fc.property(anyGrants, fc.nat(150), (grants, charge) => {
+        const available = availableCredits(grants, NOW);
+        const draws = planDraws(grants, 150, NOW);
+        expect(draws === undefined).toBe(available < 150);
+        if (draws === undefined) return;
+        expect(draws.reduce((sum, draw) => sum + draw.credits, 0)).toBe(150);
+        for (const draw of draws)
+          expect(draw.credits).toBeLessThanOrEqual(grants[draw.position]?.credits ?? 0);
+        const settled = settleDraws(draws, charge);
+        expect(settled.reduce((sum, draw) => sum + draw.charged, 0)).toBe(charge);
+        for (const draw of settled) expect(draw.charged).toBeLessThanOrEqual(draw.credits);
+      }),
+    );
+  });
+});

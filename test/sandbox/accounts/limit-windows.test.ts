@@ -1,0 +1,50 @@
+/** Owns the tests of the limit windows, on a held clock. */
+import { describe, expect, it } from "vitest";
+import { AccountLimits } from "../../../src/sandbox/accounts/limit-windows.ts";
+import { HeldClock } from "../held-clock.ts";
+
+const limitsAt = (clock: HeldClock, timeScale = 1): AccountLimits =>
+  new AccountLimits({ clock, timeScale, enforced: true });
+
+describe("limit windows", () => {
+  it("admit six creates and sixty reads in a minute, each account its own", () => {
+    const limits = limitsAt(new HeldClock());
+    const creates = Array.from({ length: 7 }, () => limits.admitCreate("a"));
+    const reads = Array.from({ length: 61 }, () => limits.admitRead("a"));
+    expect(creates).toEqual([...Array<boolean>(6).fill(true), false]);
+    expect(reads.filter(Boolean)).toHaveLength(60);
+    expect(limits.admitCreate("b")).toBe(true);
+  });
+
+  it("slide: each place comes back sixty seconds after it was taken", async () => {
+    const clock = new HeldClock();
+    const limits = limitsAt(clock);
+    for (let count = 0; count < 3; count += 1) limits.admitCreate("a");
+    await clock.advance(30_000);
+    for (let count = 0; count < 3; count += 1) limits.admitCreate("a");
+    await clock.advance(29_999);
+    expect(limits.admitCreate("a")).toBe(false);
+    await clock.advance(1);
+    expect([1, 2, 3, 4].map(() => limits.admitCreate("a"))).toEqual([true, true, true, false]);
+  });
+
+  it("are not pushed on by refusals", async () => {
+    const clock = new HeldClock();
+    const limits = limitsAt(clock);
+    for (let count = 0; count < 6; count += 1) limits.admitCreate("a");
+    await clock.advance(59_000);
+    for (let count = 0; count < 100; count += 1) expect(limits.admitCreate("a")).toBe(false);
+    await clock.advance(1000);
+    expect(limits.admitCreate("a")).toBe(true);
+  });
+
+  it("shrink with the time scale", async () => {
+    const clock = new HeldClock();
+    const limits = limitsAt(clock, 0.001);
+    for (let count = 0; count < 6; count += 1) limits.admitCreate("a");
+    await clock.advance(59);
+    expect(limits.admitCreate("a")).toBe(false);
+    await clock.advance(1);
+    expect(limits.admitCreate("a")).toBe(true);
+  });
+});
