@@ -1,4 +1,4 @@
-/** Owns the blotting out of secrets in any text that leaves the process, and finding them in what comes in; knows no sink. */
+/** Blots secrets out of any text that leaves the process, and finds them in what comes in. */
 
 export type Redact = (text: string) => string;
 

@@ -1,4 +1,4 @@
-/** Owns two marks that travel as an error's cause: never sent, and start over; knows neither socket nor file. */
+/** Two marks that travel as an error's cause: the request was never sent, and the bytes got so far cannot be continued. */
 import { AudioError } from "../errors.ts";
 
 /** Cause of a failure before the first byte of the request was written: the service cannot have seen it. */

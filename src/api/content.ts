@@ -1,7 +1,6 @@
-/** Owns the reading of an answer of the content endpoint (contract 4.3); knows no file and repeats nothing. */
+/** Reads an answer of the content endpoint: whether it is audio at all, which part of it, and where the whole ends. */
 import { AudioError } from "../errors.ts";
 import { StaleBytes } from "./causes.ts";
-import { parseContentLength, parseContentRange } from "./content-range.ts";
 import type { HttpResponse } from "./transport.ts";
 
 /** One stretch of audio bytes on its way. */
@@ -17,9 +16,35 @@ export interface ContentResponse {
   discard(): void;
 }
 
-/** Metadata of the audio, from a HEAD. */
-export interface ContentInfo {
+interface ContentRange {
+  readonly firstByte: number;
+  readonly lastByte: number;
   readonly totalBytes: number | null;
+}
+
+function readInteger(text: string | undefined): number | null {
+  if (text === undefined || !/^\d{1,15}$/.test(text)) return null;
+  return Number(text);
+}
+
+/** A `Content-Length` in bytes; `null` when absent or not a plain number. */
+export function parseContentLength(header: string | undefined): number | null {
+  return readInteger(header?.trim());
+}
+
+/** `bytes 0-99/200` or `bytes 0-99/*`; `null` for anything else, also for a range that contradicts itself. */
+export function parseContentRange(header: string | undefined): ContentRange | null {
+  const match = /^bytes[ \t]+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i.exec(header?.trim() ?? "");
+  const firstByte = readInteger(match?.[1]);
+  const lastByte = readInteger(match?.[2]);
+  if (firstByte === null || lastByte === null || lastByte < firstByte) return null;
+  const totalBytes = readInteger(match?.[3]);
+  return totalBytes !== null && lastByte >= totalBytes ? null : { firstByte, lastByte, totalBytes };
+}
+
+/** The size that a 416 states: `bytes * /200` without the blank; `null` when it states none. */
+export function parseUnsatisfiedRange(header: string | undefined): number | null {
+  return readInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
 
 const refuse = (response: HttpResponse, message: string, cause?: Error): AudioError => {
@@ -31,16 +56,20 @@ const refuse = (response: HttpResponse, message: string, cause?: Error): AudioEr
   });
 };
 
-/** A page of a gateway or an error body under a 200: it would be saved as audio where the format has no signature. */
-const NOT_AUDIO = /^\s*(text\/html|application\/(problem\+)?json)\b/i;
+/** One type, with or without parameters: several would be several claims about the same bytes. */
+const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
+/**
+ * Only what is said to be audio counts as audio. A page of a gateway under a 200 would otherwise be kept for the
+ * audio that was paid for: raw pcm has no signature that could tell the two apart later.
+ */
 function refuseForeign(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
     throw refuse(response, "The audio came compressed, which was not asked for.");
   }
-  if (NOT_AUDIO.test(response.header("content-type") ?? "")) {
-    throw refuse(response, "The service answered the download with a page or a message instead of audio.");
+  if (!AUDIO_TYPE.test(response.header("content-type") ?? "")) {
+    throw refuse(response, "The service answered the download with something that is not said to be audio.");
   }
 }
 
@@ -82,4 +111,26 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
   );
   const { firstByte, totalBytes } = range;
   return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
+}
+
+/** A 416, with the size that it states behind it. */
+export function unsatisfiedRange(response: HttpResponse, taskId: string): AudioError {
+  const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
+  response.discard();
+  return new AudioError("unexpected_response", "The service has no such part of the audio (HTTP 416).", {
+    httpStatus: response.status,
+    retryable: true,
+    taskId,
+    cause: new StaleBytes("range not satisfiable", totalBytes),
+  });
+}
+
+/**
+ * Frees a chunk that nobody needs any more. Sockets hand out 64 KiB at a time, and the collector, which sees only
+ * the small wrappers, would let tens of MiB of them pile up. A chunk that shares its memory with others is left.
+ */
+export function releaseBytes(chunk: Uint8Array): void {
+  const { buffer } = chunk;
+  const isWhole = buffer instanceof ArrayBuffer && chunk.byteLength === buffer.byteLength;
+  if (isWhole && !buffer.detached) buffer.transfer(0);
 }

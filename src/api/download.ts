@@ -1,10 +1,10 @@
-/** Owns the transfer of one audio into a sink: resuming, starting over, counting; knows neither sockets nor files. */
+/** Brings one audio into a sink: resumes after every break, starts over where it must, and stops where nothing moves. */
 import type { Clock } from "../clock.ts";
+import { Deadline, withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { staleBytes } from "./causes.ts";
-import type { ContentResponse } from "./content.ts";
-import { releaseBytes } from "./release-bytes.ts";
-import { backoffMs, decideRead } from "./retry.ts";
+import { type ContentResponse, releaseBytes } from "./content.ts";
+import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** Where the bytes go. */
 export interface ByteSink {
@@ -15,26 +15,46 @@ export interface ByteSink {
   restart(): Promise<void>;
 }
 
-/** Opens the audio at an offset; `signal` aborts when the download's own deadline passes. */
+/** Opens the audio at an offset; to give up when `signal` aborts. */
 export type OpenContent = (fromByte: number, signal: AbortSignal) => Promise<ContentResponse>;
+
+/** The least that counts as coming forward. */
+export interface LeastProgress {
+  readonly bytes: number;
+  readonly withinMs: number;
+}
+
+/**
+ * 1 KiB a second, measured over a minute. Every link that people still use (2G brings four times as much) gets
+ * through however long it takes, and a peer that hands out single bytes does not.
+ */
+const LEAST_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
+
+/** How often in a row an attempt may end without a byte that no attempt before it had brought. */
+const MOST_BREAKS_AT_ONE_BYTE = 5;
+/** How often in a row attempts may break before they have together brought {@link LeastProgress.bytes}. */
+const MOST_BREAKS_WITHIN_A_STRETCH = 30;
 
 export interface DownloadOptions {
   readonly maxBytes: number;
   readonly clock: Clock;
   /** The caller's: aborts with its reason. */
   readonly signal: AbortSignal;
-  /** For everything, waits included. */
-  readonly totalDeadlineMs: number;
-  /** How often in a row an attempt may end without getting further than any before it. Default 5. */
-  readonly maxBreaks?: number;
-  /** How long to wait after the n-th such break (1 is the first). Default: jittered, 1 s to 30 s. */
-  readonly pauseMs?: (breaks: number) => number;
+  /** A body that brings fewer bytes than these in this time is broken off, and asked for again from there. */
+  readonly leastProgress?: LeastProgress;
+  /**
+   * How long to wait after a break.
+   *
+   * @param breaks 1 for the first in a row that brought nothing new
+   * @param error what the break was: a 503 may say how long to wait
+   */
+  readonly pauseMs?: (breaks: number, error: AudioError) => number;
 }
 
-const DEFAULT_MAX_BREAKS = 5;
-
 /**
- * Brings the whole audio into the sink, or throws: exact bytes or an error (design 6.7).
+ * Brings the whole audio into the sink, or throws: exact bytes or an error. There is no limit on the whole time,
+ * because a slow link must get through; what is limited is standing still (see {@link LeastProgress}) and the
+ * number of breaks.
  *
  * @throws AudioError `too_large`, `timeout`, `network_error`, `unexpected_response`, whatever `open` throws that a
  *   repeat would not mend, or what the sink throws; the reason of the signal when it aborts
@@ -44,97 +64,89 @@ export async function downloadInto(
   open: OpenContent,
   options: DownloadOptions,
 ): Promise<{ sizeBytes: number }> {
-  options.signal.throwIfAborted();
-  const stop = new AbortController();
-  const onAbort = (): void => stop.abort(options.signal.reason);
-  options.signal.addEventListener("abort", onAbort, { once: true });
-  const timer = new AbortController();
-  options.clock.sleep(options.totalDeadlineMs, timer.signal).then(
-    () => stop.abort(overdue(options.totalDeadlineMs)),
-    () => {},
-  );
-  try {
-    return await new Transfer(sink, open, options, stop.signal).run();
-  } finally {
-    timer.abort();
-    options.signal.removeEventListener("abort", onAbort);
-    // Anything still under way on our behalf ends with us.
-    stop.abort(new AudioError("network_error", "The download is over."));
+  const { signal, clock } = options;
+  signal.throwIfAborted();
+  const transfer = new Transfer(sink, open, options);
+  const pauseMs = options.pauseMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
+  const stretchBytes = (options.leastProgress ?? LEAST_PROGRESS).bytes;
+  let breaksAtOneByte = 0;
+  let breaksWithinStretch = 0;
+  let stretchFrom = 0;
+  for (;;) {
+    const furthestBefore = transfer.furthestBytes;
+    const failure = await transfer.attempt();
+    if (failure === null) return { sizeBytes: sink.size };
+    const furthest = transfer.furthestBytes;
+    breaksAtOneByte = furthest > furthestBefore ? 1 : breaksAtOneByte + 1;
+    breaksWithinStretch += 1;
+    if (furthest - stretchFrom >= stretchBytes) {
+      stretchFrom = furthest;
+      breaksWithinStretch = 1;
+    }
+    if (breaksAtOneByte > MOST_BREAKS_AT_ONE_BYTE) throw failure;
+    if (breaksWithinStretch > MOST_BREAKS_WITHIN_A_STRETCH) throw failure;
+    await clock.sleep(pauseMs(breaksAtOneByte, failure), signal);
   }
-}
-
-function overdue(totalDeadlineMs: number): AudioError {
-  const minutes = Math.max(1, Math.round(totalDeadlineMs / 60_000));
-  return new AudioError("timeout", `The audio could not be transferred within ${minutes} min.`, {
-    retryable: true,
-  });
 }
 
 const broken = (message: string): AudioError => new AudioError("network_error", message, { retryable: true });
 
-/** What ended one attempt: everything is here, or a failure that another attempt may mend. */
-type Outcome = { readonly kind: "complete" } | { readonly kind: "broken"; readonly error: AudioError };
+const stalled = (): AudioError =>
+  new AudioError("timeout", "The audio came too slowly to go on waiting for it.", { retryable: true });
 
+const emptyAudio = (): AudioError =>
+  new AudioError("unexpected_response", "The service sent an empty audio.", { retryable: true });
+
+/** A break of the connection, or a 416 for what comes after the last byte; surplus bytes are no such thing. */
+function isHarmlessAtEnd(error: AudioError): boolean {
+  const stale = staleBytes(error);
+  return stale === null || stale.totalBytes !== null;
+}
+
+/** What is known of the audio from one attempt to the next. */
 class Transfer {
   readonly #sink: ByteSink;
   readonly #open: OpenContent;
   readonly #options: DownloadOptions;
-  readonly #signal: AbortSignal;
-  readonly #aborted: Promise<never>;
+  /** The most bytes that any attempt got to: starting over is no progress. */
+  furthestBytes = 0;
   /** Size of the whole, as soon as an answer has told it. */
   #totalBytes: number | null = null;
-  /** The most bytes that any attempt got to. */
-  #furthestBytes = 0;
   /** Size of a whole body whose end nothing confirmed; the same size twice is believed. */
   #unconfirmedBytes: number | null = null;
 
-  constructor(sink: ByteSink, open: OpenContent, options: DownloadOptions, signal: AbortSignal) {
+  constructor(sink: ByteSink, open: OpenContent, options: DownloadOptions) {
     this.#sink = sink;
     this.#open = open;
     this.#options = options;
-    this.#signal = signal;
-    this.#aborted = new Promise((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
-    this.#aborted.catch(() => {});
   }
 
-  async run(): Promise<{ sizeBytes: number }> {
-    let breaks = 0;
-    for (;;) {
-      const furthestBefore = this.#furthestBytes;
-      const outcome = await this.#attempt();
-      if (outcome.kind === "complete") return { sizeBytes: this.#sink.size };
-      breaks = this.#furthestBytes > furthestBefore ? 1 : breaks + 1;
-      if (breaks > (this.#options.maxBreaks ?? DEFAULT_MAX_BREAKS)) throw outcome.error;
-      const pauseMs = this.#options.pauseMs?.(breaks) ?? backoffMs(breaks, Math.random);
-      await this.#unlessAborted(this.#options.clock.sleep(pauseMs, this.#signal));
-    }
-  }
-
-  async #attempt(): Promise<Outcome> {
+  /**
+   * One request, from where the sink ends.
+   *
+   * @returns `null` when everything is here, else what broke and another attempt may mend
+   * @throws what another attempt would not mend
+   */
+  async attempt(): Promise<AudioError | null> {
     let response: ContentResponse;
     try {
-      response = await this.#openAtEnd();
+      response = await this.#open(this.#sink.size, this.#options.signal);
     } catch (error) {
       return await this.#afterFailure(error);
     }
     try {
+      this.#options.signal.throwIfAborted();
       if (!this.#fits(response)) {
         if (this.#sink.size > 0) await this.#startOver();
         // A body that begins at 0 is of use as it is; any other has to be asked for again.
-        if (response.start !== 0) {
-          return {
-            kind: "broken",
-            error: broken("The service sent another part of the audio than was asked for."),
-          };
-        }
+        if (response.start !== 0)
+          return broken("The service sent another part of the audio than was asked for.");
       }
       this.#totalBytes = response.totalBytes ?? this.#totalBytes;
       this.#refuseTooLarge(this.#totalBytes ?? 0);
       const failure = await this.#pour(response.body);
       if (failure !== null) return await this.#afterFailure(failure);
-      return await this.#judgeEnd(response);
+      return this.#judgeEnd(response);
     } finally {
       response.discard();
     }
@@ -147,16 +159,6 @@ class Transfer {
     return response.start === this.#sink.size && isSameAudio;
   }
 
-  /** Opens; an answer that comes after the end of the download is dropped. */
-  async #openAtEnd(): Promise<ContentResponse> {
-    const opening = this.#open(this.#sink.size, this.#signal);
-    opening.then(
-      (late) => this.#signal.aborted && late.discard(),
-      () => {},
-    );
-    return await this.#unlessAborted(opening);
-  }
-
   /**
    * Writes a body to the sink.
    *
@@ -164,17 +166,21 @@ class Transfer {
    * @throws whatever the sink throws, `too_large`, or the reason of the abort
    */
   async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+    const { clock, signal, leastProgress: least = LEAST_PROGRESS } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
+    let deadline = new Deadline(clock, least.withinMs);
+    let sinceBytes = 0;
     for (;;) {
       let step: IteratorResult<Uint8Array>;
       try {
-        step = await this.#unlessAborted(chunks.next());
+        step = await withDeadline({ clock, ms: deadline.leftMs, signal, late: stalled }, () => chunks.next());
       } catch (error) {
-        this.#signal.throwIfAborted();
+        signal.throwIfAborted();
         return error;
       }
       if (step.done === true) return null;
-      const sizeAfter = this.#sink.size + step.value.byteLength;
+      const chunkBytes = step.value.byteLength;
+      const sizeAfter = this.#sink.size + chunkBytes;
       this.#refuseTooLarge(sizeAfter);
       if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
         await this.#startOver();
@@ -182,41 +188,42 @@ class Transfer {
       }
       await this.#sink.write(step.value);
       releaseBytes(step.value);
-      this.#furthestBytes = Math.max(this.#furthestBytes, this.#sink.size);
+      this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
+      sinceBytes += chunkBytes;
+      if (sinceBytes >= least.bytes) {
+        deadline = new Deadline(clock, least.withinMs);
+        sinceBytes = 0;
+      }
     }
   }
 
-  async #judgeEnd(response: ContentResponse): Promise<Outcome> {
+  #judgeEnd(response: ContentResponse): AudioError | null {
     const sizeBytes = this.#sink.size;
-    if (sizeBytes === 0) return { kind: "broken", error: emptyAudio() };
+    if (sizeBytes === 0) return emptyAudio();
     if (this.#totalBytes !== null) {
-      if (sizeBytes === this.#totalBytes) return { kind: "complete" };
-      return { kind: "broken", error: broken("The audio ended before its announced length.") };
+      return sizeBytes === this.#totalBytes ? null : broken("The audio ended before its announced length.");
     }
-    if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return { kind: "complete" };
+    if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
     // Only asking for what comes after can tell an end from a cut: a 416 states the size.
     this.#unconfirmedBytes = sizeBytes;
-    return {
-      kind: "broken",
-      error: broken("The end of the audio could not be told from a broken connection."),
-    };
+    return broken("The end of the audio could not be told from a broken connection.");
   }
 
-  /** Sorts a failure of the network: done all the same, worth another attempt, or final (thrown). */
-  async #afterFailure(error: unknown): Promise<Outcome> {
-    this.#signal.throwIfAborted();
+  /** Sorts a failure: everything is here all the same (`null`), worth another attempt, or final (thrown). */
+  async #afterFailure(error: unknown): Promise<AudioError | null> {
+    this.#options.signal.throwIfAborted();
     if (!(error instanceof AudioError)) throw error;
     const stale = staleBytes(error);
     const sizeBytes = this.#sink.size;
     const knownBytes = this.#totalBytes ?? stale?.totalBytes ?? null;
     // All bytes are here: what the socket did afterwards does not matter.
-    if (sizeBytes > 0 && knownBytes === sizeBytes && isHarmlessAtEnd(error)) return { kind: "complete" };
+    if (sizeBytes > 0 && knownBytes === sizeBytes && isHarmlessAtEnd(error)) return null;
     if (stale !== null) {
       if (sizeBytes > 0) await this.#startOver();
-      return { kind: "broken", error };
+      return error;
     }
     const decision = decideRead(error, 1, Math.random);
-    if (decision.kind === "retry" || decision.kind === "unavailable") return { kind: "broken", error };
+    if (decision.kind === "retry" || decision.kind === "unavailable") return error;
     throw error;
   }
 
@@ -233,17 +240,4 @@ class Transfer {
         "The task and its audio are kept by the service: fetch the content endpoint of this task id with another program.",
     });
   }
-
-  #unlessAborted<T>(promise: Promise<T>): Promise<T> {
-    return Promise.race([promise, this.#aborted]);
-  }
-}
-
-const emptyAudio = (): AudioError =>
-  new AudioError("unexpected_response", "The service sent an empty audio.", { retryable: true });
-
-/** A break of the connection, or a 416 for what comes after the last byte; surplus bytes are no such thing. */
-function isHarmlessAtEnd(error: AudioError): boolean {
-  const stale = staleBytes(error);
-  return stale === null || stale.totalBytes !== null;
 }

@@ -1,7 +1,7 @@
-/** Owns the loading and setting up of undici: TLS, proxy, one agent; knows no request. */
+/** Loads undici and sets it up: TLS, proxy, one agent. */
 import type { Agent, Dispatcher } from "undici";
 import type { ProxySettings } from "../config.ts";
-import type { Deadlines } from "./deadlines.ts";
+import type { Deadlines } from "./transport.ts";
 
 /** An agent, and undici's `request` to call on it. */
 export interface Engine {

@@ -1,4 +1,4 @@
-/** Owns the reading of small JSON bodies: at most 1 MiB, stopped while it streams; knows no schema. */
+/** Reads small JSON bodies: at most 1 MiB, stopped while it streams. */
 import type { HttpResponse } from "./transport.ts";
 
 export const JSON_BODY_MAX_BYTES = 1024 * 1024;

@@ -1,23 +1,71 @@
-/** Owns the translation of socket, TLS and HTTP-parser failures into {@link AudioError}; knows no status code. */
+/** Turns failures of sockets, TLS and the HTTP parser into {@link AudioError}s. */
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
-import {
-  isCertificateCode,
-  isMalformedCode,
-  isTimeoutCode,
-  isUnreachableCode,
-  networkCodes,
-} from "./network-codes.ts";
+
+/** The request never left: no address, nobody listening, no route, no connection in time. */
+const UNREACHABLE = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EAI_NODATA",
+  "EAI_NONAME",
+  "EAI_FAIL",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "EHOSTDOWN",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_PRX_CONN",
+  "UND_ERR_PRX_TLS",
+]);
+
+const TIMEOUTS = new Set([
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "ETIMEDOUT",
+]);
+
+/** Not HTTP that anybody should read. */
+const MALFORMED = new Set(["UND_ERR_HEADERS_OVERFLOW", "UND_ERR_RES_EXCEEDED_MAX_SIZE"]);
+
+/** OpenSSL's verification failures, as Node names them, and Node's own host name check. */
+const CERTIFICATE =
+  /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
+
+/** Wrong use of Node or undici, a failed assertion, a part of this program that is not installed. */
+const OUR_FAULT =
+  /^(ERR_INVALID_|ERR_ASSERTION|ERR_MODULE_|MODULE_NOT_FOUND|UND_ERR_INVALID_|UND_ERR_NOT_SUP)/;
+const OUR_FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError];
+
+/** All codes of an error, of its causes and of the errors inside an AggregateError, outermost first. */
+function networkCodes(error: unknown, depth = 0): string[] {
+  if (!(error instanceof Error) || depth > 6) return [];
+  const own = "code" in error && typeof error.code === "string" ? [error.code] : [];
+  const inner = error instanceof AggregateError ? error.errors : [];
+  return [...own, ...[error.cause, ...inner].flatMap((cause) => networkCodes(cause, depth + 1))];
+}
 
 function isProxyRefusal(error: unknown): error is Error {
   return error instanceof Error && /^Proxy (response|Authentication)/.test(error.message);
 }
 
+const isParserError = (error: unknown): error is Error =>
+  error instanceof Error && error.name === "HTTPParserError";
+
 /** undici 8 leaves its parser's errors without a code. One of them is an end that came too early, which is a break. */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
-  const isParserError =
-    error instanceof Error && error.name === "HTTPParserError" && !/EOF/.test(error.message);
-  return isParserError || codes.some(isMalformedCode);
+  return (isParserError(error) && !/EOF/.test(error.message)) || codes.some((code) => MALFORMED.has(code));
+}
+
+/**
+ * Whether an error comes from the network at all. A mistake of this program must stay what it is: as a
+ * `network_error` it would be repeated for an hour, and nobody would ever look for it.
+ */
+function isOfTheNetwork(error: unknown, codes: readonly string[]): boolean {
+  if (!(error instanceof Error) || OUR_FAULTS.some((kind) => error instanceof kind)) return false;
+  if (isProxyRefusal(error) || isParserError(error)) return true;
+  return codes.length > 0 && !codes.some((code) => OUR_FAULT.test(code));
 }
 
 /**
@@ -25,13 +73,14 @@ function isMalformed(error: unknown, codes: readonly string[]): boolean {
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written
- * @returns `network_error`, `timeout` or `unexpected_response`; retryable unless it is the certificate
+ * @returns AudioError `network_error`, `timeout` or `unexpected_response`, retryable unless it is the certificate;
+ *   anything that is no failure of the network comes back as it is
  */
-export function networkFailure(error: unknown, host: string, isSent: boolean): AudioError {
-  if (error instanceof AudioError) return error;
+export function networkFailure(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);
+  if (error instanceof AudioError || !isOfTheNetwork(error, codes)) return error;
   const cause = isSent ? error : new UnsentRequest("the request was never sent", { cause: error });
-  const certificate = codes.find(isCertificateCode);
+  const certificate = codes.find((code) => CERTIFICATE.test(code));
   if (certificate !== undefined) {
     return new AudioError("network_error", `The certificate of ${host} is not valid (${certificate}).`, {
       remedy:
@@ -48,7 +97,7 @@ export function networkFailure(error: unknown, host: string, isSent: boolean): A
       cause,
     });
   }
-  if (codes.some(isTimeoutCode)) {
+  if (codes.some((code) => TIMEOUTS.has(code))) {
     const what = isSent ? "did not answer in time" : "could not be connected to in time";
     return new AudioError("timeout", `${host} ${what}.`, { retryable: true, cause });
   }
@@ -58,7 +107,7 @@ export function networkFailure(error: unknown, host: string, isSent: boolean): A
       cause,
     });
   }
-  const unreachable = codes.find(isUnreachableCode);
+  const unreachable = codes.find((code) => UNREACHABLE.has(code));
   const what =
     unreachable === undefined
       ? `The connection to ${host} broke before the answer was complete.`

@@ -1,4 +1,4 @@
-/** Owns the reading of an AudioTask from an answer, leniently where money is concerned; sends nothing. */
+/** Reads an AudioTask from an answer, leniently where money is concerned. */
 import { z } from "zod";
 import {
   OUTPUT_FORMATS,
@@ -14,7 +14,7 @@ import {
   type TaskStatus,
 } from "../contract/audio-task.ts";
 import { isTaskId } from "../contract/wire.ts";
-import { cleanServiceText } from "./service-text.ts";
+import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 
 /** A task as the service tells it; where snake_case ends. A part that broke the contract is `null`. */
 export interface ObservedTask {
@@ -27,17 +27,23 @@ export interface ObservedTask {
     readonly sampleRateHz: SampleRate;
     readonly durationSeconds: number;
   } | null;
-  /** Cleaned, at most 500 code points. */
+  /** The message is cleaned, at most 500 code points, and `""` where it is withheld. */
   readonly error: { readonly code: string; readonly message: string } | null;
   /** What in the answer broke the contract without making it useless; for the log. */
   readonly oddities: readonly string[];
 }
 
-const ERROR_CODE_MAX_CODE_POINTS = 100;
 const ODDITIES_MAX = 10;
 
-/** Without an id and a status there is no task to speak of. */
-const core = z.object({ id: z.string().refine(isTaskId), status: z.enum(TASK_STATUSES) });
+/** A code is a word for programs; a sentence in its place is somebody speaking to the reader. */
+const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
+
+/** What makes an answer a task: an id, and something that says that it is about one, were it an unknown status. */
+const core = z.union([
+  z.object({ id: z.string().refine(isTaskId), status: z.string() }),
+  z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),
+]);
+const knownStatus = z.object({ status: z.enum(TASK_STATUSES) });
 const parts = {
   output: z.object({
     output: z.object({
@@ -68,21 +74,23 @@ function findOddities(body: unknown): string[] {
 }
 
 /**
- * Reads contract 2.2. Id and a known status are the core; any other part that breaks the contract becomes
- * `null` and an oddity, because paid audio must not be lost over a bad field.
+ * Reads a task (docs/contract.md, AudioTask). The id is what counts: a status that is not known means `queued`, so
+ * that the task is asked for again, and any other part that breaks the contract becomes `null`. Each is told as an
+ * oddity, because paid audio must not be lost over a bad field.
  *
- * @param clean applied to the texts that the service wrote
+ * @param guard for the texts that the service wrote
  * @returns `null` when the body is not a task at all
  */
-export function readTask(body: unknown, clean: (text: string) => string): ObservedTask | null {
-  const known = core.safeParse(body).data;
-  if (known === undefined) return null;
+export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
+  const id = core.safeParse(body).data?.id;
+  if (id === undefined) return null;
+  const status = knownStatus.safeParse(body).data?.status ?? "queued";
   const output = parts.output.safeParse(body).data?.output;
   const error = parts.error.safeParse(body).data?.error;
   return {
-    taskId: known.id,
-    status: known.status,
-    billing: readBilling(body, known.status),
+    taskId: id,
+    status,
+    billing: readBilling(body, status),
     audioSeconds: parts.usage.safeParse(body).data?.usage.audio_seconds ?? null,
     output:
       output === undefined
@@ -92,8 +100,8 @@ export function readTask(body: unknown, clean: (text: string) => string): Observ
       error === undefined
         ? null
         : {
-            code: cleanServiceText(clean(error.code), ERROR_CODE_MAX_CODE_POINTS) || "unknown",
-            message: clean(error.message),
+            code: ERROR_CODE.test(error.code) && !guard.holdsKey(error.code) ? error.code : "unknown",
+            message: guard.reason(error.message),
           },
     oddities: findOddities(body),
   };

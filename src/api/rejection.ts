@@ -1,4 +1,4 @@
-/** Owns what an answer other than success means: contract section 7 turned into {@link AudioError}; reads no socket. */
+/** Turns an answer other than success into an {@link AudioError} (docs/contract.md, Errors). */
 import {
   isServiceErrorCode,
   SERVICE_ERROR_STATUS,
@@ -7,7 +7,7 @@ import {
 } from "../contract/errors.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
 import { parseRetryAfter } from "./retry.ts";
-import { cleanServiceText, quoteServiceText } from "./service-text.ts";
+import { NO_USABLE_REASON, quoteServiceText } from "./service-text.ts";
 
 export type Operation = "create" | "query" | "content";
 
@@ -30,7 +30,7 @@ const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
 /**
  * The code behind a status whose body names none that fits. A 403 or 404 without the contract's body comes from
  * something in between (a gateway, a wrong base address): taking it for "this task does not exist" could make
- * somebody pay twice. The answer to a HEAD has no body, so there the status has to do.
+ * somebody pay twice.
  */
 function impliedCode(
   status: number,
@@ -51,13 +51,11 @@ export interface Rejection {
   readonly operation: Operation;
   /** The parsed body; `undefined` when there was none or it could not be read. */
   readonly body: unknown;
-  /** The answer to a HEAD, which cannot have a body. */
-  readonly isBodiless: boolean;
   readonly retryAfter: string | undefined;
   readonly nowWallMs: number;
   readonly taskId: string | undefined;
-  /** Blots secrets out of the service's words. */
-  readonly redact: (text: string) => string;
+  /** The service's words, fit to show; `""` where they are withheld. */
+  readonly clean: (text: string) => string;
 }
 
 /**
@@ -85,19 +83,18 @@ function describe(status: number, operation: Operation): string {
   return `The service answered ${words} with HTTP ${status}.`;
 }
 
+/** @param words what the service said, cleaned; `""` where it said nothing that may be shown */
+function sayReason(words: string): string {
+  return words === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(words)}`;
+}
+
 /** Any answer that is not the success of its operation, as the failure that the caller sees. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const said = serviceErrorBody.safeParse(rejection.body).data?.error;
-  const code =
-    statedCode(said?.code, status) ??
-    impliedCode(status, operation, said !== undefined || rejection.isBodiless);
+  const code = statedCode(said?.code, status) ?? impliedCode(status, operation, said !== undefined);
   const sentence = describe(status, operation);
-  const clean = (text: string): string => rejection.redact(cleanServiceText(text, 4096));
-  const quoted =
-    said === undefined || clean(said.message) === ""
-      ? ""
-      : ` The service says: ${quoteServiceText(clean(said.message))}`;
+  const quoted = said === undefined ? "" : ` ${sayReason(rejection.clean(said.message))}`;
   const isPassing = status >= 500 || status === 408 || status === 425 || (status >= 200 && status < 300);
   const seconds = parseRetryAfter(retryAfter, nowWallMs);
   return new AudioError(code ?? "unexpected_response", `${sentence}${quoted}`, {

@@ -1,6 +1,6 @@
-/** Owns which failures are repeated, and how long after: pure tables over {@link AudioError}, no clock, no socket. */
+/** Which failures are repeated, and how long after: pure tables over {@link AudioError}. */
 import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
-import { AudioError } from "../errors.ts";
+import { AudioError, type ErrorCode } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
 
 const BACKOFF_LEAST_MS = 1000;
@@ -27,7 +27,32 @@ export function wasNeverSent(error: unknown): boolean {
 }
 
 /**
- * Jittered exponential backoff from 1 s to 30 s (design 6.5).
+ * Refusals that come before a task is made. A create that met one of them has made none, whoever said it: the
+ * service, a gateway in front of it (which then let nothing through), or this program, which sent nothing.
+ */
+const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
+  "invalid_request",
+  "invalid_api_key",
+  "insufficient_credits",
+  "purchase_required",
+  "not_found",
+  "idempotency_conflict",
+  "request_too_large",
+  "rate_limit",
+  "concurrency_limit",
+]);
+
+/**
+ * Whether the service may hold a task, and a reservation, after a create that failed like this. Where that cannot
+ * be ruled out the answer is yes: a 503 too, because a gateway says it also for a create that went through behind
+ * it, and every other 5xx, time-out, broken connection and answer that could not be read.
+ */
+export function mayHaveArrived(error: AudioError): boolean {
+  return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
+}
+
+/**
+ * Jittered exponential backoff from 1 s to 30 s.
  *
  * @param attempt 1 after the first failure
  * @param random in [0, 1)
@@ -37,7 +62,7 @@ export function backoffMs(attempt: number, random: () => number): number {
   return BACKOFF_LEAST_MS + random() * (ceiling - BACKOFF_LEAST_MS);
 }
 
-/** Contract 4.1, rule 5: the same key and body again, except where the answer would be the same for ever. */
+/** The same key and body again, except where the answer would be the same for ever (docs/contract.md, Idempotency). */
 export function decideCreate(error: AudioError, attempt: number, random: () => number): CreateDecision {
   switch (error.code) {
     case "rate_limit":
@@ -67,8 +92,18 @@ export function decideRead(error: AudioError, attempt: number, random: () => num
 }
 
 /**
- * `Retry-After` in seconds (contract 7; design 5): seconds or an HTTP date; unreadable, negative or absent
- * counts as 60; capped at 600.
+ * How long a download pauses after a break: what a 503 asks for, else the backoff.
+ *
+ * @param attempt 1 after the first break
+ * @param random in [0, 1)
+ */
+export function pauseAfterBreakMs(error: AudioError, attempt: number, random: () => number): number {
+  const decision = decideRead(error, attempt, random);
+  return "delayMs" in decision ? decision.delayMs : backoffMs(attempt, random);
+}
+
+/**
+ * `Retry-After` in seconds: seconds or an HTTP date; unreadable, negative or absent counts as 60; capped at 600.
  *
  * @param nowWallMs wall-clock milliseconds, for a date
  */

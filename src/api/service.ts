@@ -1,42 +1,49 @@
-/** Owns the four operations of the service's contract (section 4), one request each; retries nothing, counts no limit. */
+/** The service's operations (docs/contract.md, Endpoints), one request each: nothing is retried, no limit is counted. */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config.ts";
 import { REQUEST_BODY_MAX_BYTES } from "../contract/limits.ts";
-import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../contract/wire.ts";
+import {
+  GENERATIONS_PATH,
+  IDEMPOTENCY_KEY_HEADER,
+  IDEMPOTENCY_KEY_PATTERN,
+  isTaskId,
+} from "../contract/wire.ts";
 import { AudioError } from "../errors.ts";
-import { StaleBytes } from "./causes.ts";
-import { type ContentInfo, type ContentResponse, readContent } from "./content.ts";
-import { parseContentLength, parseUnsatisfiedRange } from "./content-range.ts";
-import { DEADLINES, type Deadlines } from "./deadlines.ts";
+import { type ContentResponse, readContent, unsatisfiedRange } from "./content.ts";
 import { readJson, UnreadableBody } from "./json-body.ts";
-import { createKeyGuard, type KeyGuard } from "./key-guard.ts";
 import { type ObservedTask, readTask } from "./read-task.ts";
 import { type Operation, rejectionError } from "./rejection.ts";
-import { createTransport, type HttpResponse, type Transport } from "./transport.ts";
+import { createKeyGuard, type KeyGuard } from "./service-text.ts";
+import {
+  createTransport,
+  DEADLINES,
+  type Deadlines,
+  type HttpResponse,
+  type Transport,
+} from "./transport.ts";
 
-export type { ContentInfo, ContentResponse } from "./content.ts";
+export type { ContentResponse } from "./content.ts";
 export type { ObservedTask } from "./read-task.ts";
 
 /**
- * The service. Every failure is an {@link AudioError} (`network_error`, `timeout`, `unexpected_response` or a
- * code of contract 7), except an abort, which rejects with the signal's reason.
+ * The service. Every failure of service or network is an {@link AudioError} (`network_error`, `timeout`,
+ * `unexpected_response` or one of the service's own codes); an abort rejects with the signal's reason, and a
+ * mistake of this program stays what it is.
  */
 export interface Service {
   /**
-   * Creates or replays a task (4.1).
+   * Creates or replays a task. 200 and 201 count as 202: an id that is known is never thrown away.
    *
    * @param body canonical AudioInput, sent as it is
    */
   create(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask>;
-  /** Queries a task (4.2). */
+  /** Queries a task. */
   query(taskId: string, signal: AbortSignal): Promise<ObservedTask>;
   /**
-   * Opens the audio (4.3) at a byte offset; a Range is sent only for one above 0. A 416, or a range other than the
-   * one asked for, is `unexpected_response` with {@link StaleBytes} as its cause.
+   * Opens the audio at a byte offset; a Range is sent only for one above 0. A 416, or a range other than the one
+   * asked for, is `unexpected_response` with a `StaleBytes` as its cause.
    */
   content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse>;
-  /** HEAD of the audio (4.3). */
-  contentInfo(taskId: string, signal: AbortSignal): Promise<ContentInfo>;
   /** Breaks off everything under way and lets go of the sockets. */
   close(): Promise<void>;
 }
@@ -47,6 +54,9 @@ export interface ServiceOptions {
   readonly clock?: Pick<Clock, "wallMs">;
   readonly deadlines?: Partial<Deadlines>;
 }
+
+/** Statuses under which a create has been accepted; the contract knows 202 alone. */
+const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
 
 /** The client of one service address. Nothing is loaded, resolved or connected before the first request. */
 export function createService(address: ServiceAddress, options: ServiceOptions): Service {
@@ -92,7 +102,7 @@ class HttpService implements Service {
       const most = `${REQUEST_BODY_MAX_BYTES / 1024} KiB`;
       throw new AudioError("request_too_large", `The request is longer than the service's ${most}.`);
     }
-    const response = await this.#transport.send({
+    const request = {
       method: "POST",
       path: GENERATIONS_PATH,
       headers: {
@@ -103,31 +113,35 @@ class HttpService implements Service {
       body,
       deadlineMs: this.#deadlines.createMs,
       signal,
+    } as const;
+    return await this.#transport.exchange(request, async (response) => {
+      if (!CREATED.has(response.status)) throw await this.#rejection(response, signal, "create");
+      const task = await this.#readTask(response);
+      if (response.status === 202) return task;
+      return { ...task, oddities: [...task.oddities, `HTTP ${response.status} in place of 202`] };
     });
-    return this.#readTask(response, signal, "create", 202);
   }
 
   async query(taskId: string, signal: AbortSignal): Promise<ObservedTask> {
-    const response = await this.#transport.send({
+    const request = {
       method: "GET",
-      path: this.#guard.taskPath(taskId),
+      path: this.#taskPath(taskId),
       headers: this.#headers,
       deadlineMs: this.#deadlines.queryMs,
       signal,
-    });
-    const task = await this.#readTask(response, signal, "query", 200, taskId);
-    if (task.taskId === taskId) return task;
-    throw new AudioError("unexpected_response", "The service answered the query with another task.", {
-      httpStatus: response.status,
-      retryable: true,
-      taskId,
+    } as const;
+    return await this.#transport.exchange(request, async (response) => {
+      if (response.status !== 200) throw await this.#rejection(response, signal, "query", taskId);
+      const task = await this.#readTask(response, taskId);
+      if (task.taskId === taskId) return task;
+      throw unexpected(response, "The service answered the query with another task.", taskId);
     });
   }
 
   async content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse> {
-    const response = await this.#transport.send({
+    const request = {
       method: "GET",
-      path: `${this.#guard.taskPath(taskId)}/content`,
+      path: `${this.#taskPath(taskId)}/content`,
       headers: {
         ...this.#headers,
         accept: "*/*",
@@ -135,72 +149,47 @@ class HttpService implements Service {
       },
       deadlineMs: this.#deadlines.contentHeadersMs,
       signal,
+    } as const;
+    return await this.#transport.exchange(request, async (response) => {
+      if (response.status === 200 || response.status === 206) return readContent(response, fromByte);
+      if (response.status === 416) throw unsatisfiedRange(response, taskId);
+      throw await this.#rejection(response, signal, "content", taskId);
     });
-    if (response.status === 200 || response.status === 206) {
-      response.releaseDeadline();
-      return readContent(response, fromByte);
-    }
-    if (response.status !== 416) throw await this.#reject(response, signal, "content", taskId);
-    const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
-    response.discard();
-    throw new AudioError("unexpected_response", "The service has no such part of the audio (HTTP 416).", {
-      httpStatus: 416,
-      retryable: true,
-      taskId,
-      cause: new StaleBytes("range not satisfiable", totalBytes),
-    });
-  }
-
-  async contentInfo(taskId: string, signal: AbortSignal): Promise<ContentInfo> {
-    const response = await this.#transport.send({
-      method: "HEAD",
-      path: `${this.#guard.taskPath(taskId)}/content`,
-      headers: { ...this.#headers, accept: "*/*" },
-      deadlineMs: this.#deadlines.queryMs,
-      signal,
-    });
-    response.discard();
-    if (response.status === 200) {
-      return { totalBytes: parseContentLength(response.header("content-length")) };
-    }
-    throw this.#rejection(response, "content", undefined, true, taskId);
   }
 
   close(): Promise<void> {
     return this.#transport.close();
   }
 
-  async #readTask(
-    response: HttpResponse,
-    signal: AbortSignal,
-    operation: Operation,
-    success: number,
-    taskId?: string,
-  ): Promise<ObservedTask> {
-    if (response.status !== success) throw await this.#reject(response, signal, operation, taskId);
-    const unexpected = (what: string, cause?: unknown): AudioError =>
-      new AudioError("unexpected_response", what, {
-        httpStatus: response.status,
-        retryable: true,
-        taskId,
-        cause,
-      });
+  /**
+   * The path of a task. The id becomes a path segment, so its form is checked here once more, whoever vouches for it.
+   *
+   * @throws AudioError `invalid_request`
+   */
+  #taskPath(taskId: string): string {
+    if (isTaskId(taskId) && !this.#guard.holdsKey(taskId)) return `${GENERATIONS_PATH}/${taskId}`;
+    throw new AudioError("invalid_request", "The task id does not have the form of an id.");
+  }
+
+  async #readTask(response: HttpResponse, taskId?: string): Promise<ObservedTask> {
     let body: unknown;
     try {
       body = await readJson(response);
     } catch (error) {
-      if (error instanceof UnreadableBody) throw unexpected(`The service's answer ${error.message}.`, error);
-      throw error;
+      if (!(error instanceof UnreadableBody)) throw error;
+      throw unexpected(response, `The service's answer ${error.message}.`, taskId, error);
     }
-    const task = readTask(body, this.#guard.clean);
-    if (task === null) throw unexpected("The service's answer is not a task with an id and a known status.");
+    const task = readTask(body, this.#guard);
+    if (task === null) throw unexpected(response, "The service's answer is not a task with an id.", taskId);
     // It would go into URLs, results and the ledger, where the key must never be.
-    if (this.#guard.holdsKey(task.taskId))
-      throw unexpected("The service's answer names a task by the API key.");
+    if (this.#guard.holdsKey(task.taskId)) {
+      throw unexpected(response, "The service's answer names a task by the API key.", taskId);
+    }
     return task;
   }
 
-  async #reject(
+  /** The failure behind an answer that is no success of its operation. */
+  async #rejection(
     response: HttpResponse,
     signal: AbortSignal,
     operation: Operation,
@@ -215,30 +204,32 @@ class HttpService implements Service {
       if (error instanceof AudioError) broken = error;
       else if (!(error instanceof UnreadableBody)) throw error;
     }
-    const isOtherSuccess = response.status >= 200 && response.status < 300;
-    const strayId = isOtherSuccess ? readTask(body, this.#guard.clean)?.taskId : undefined;
-    const stray = strayId !== undefined && this.#guard.holdsKey(strayId) ? undefined : strayId;
-    const rejection = this.#rejection(response, operation, body, false, taskId ?? stray);
+    const rejection = rejectionError({
+      status: response.status,
+      operation,
+      body,
+      retryAfter: response.header("retry-after"),
+      nowWallMs: this.#clock.wallMs(),
+      taskId: taskId ?? this.#strayId(response, body),
+      clean: this.#guard.reason,
+    });
     // A status may say enough without its body; where it does not, the break of the connection is what happened.
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
-  #rejection(
-    response: HttpResponse,
-    operation: Operation,
-    body: unknown,
-    isBodiless: boolean,
-    taskId?: string,
-  ): AudioError {
-    return rejectionError({
-      status: response.status,
-      operation,
-      body,
-      isBodiless,
-      retryAfter: response.header("retry-after"),
-      nowWallMs: this.#clock.wallMs(),
-      taskId,
-      redact: this.#guard.redact,
-    });
+  /** The id in an answer that should not hold a task, but does: it is worth keeping. */
+  #strayId({ status }: HttpResponse, body: unknown): string | undefined {
+    if (status < 200 || status >= 300) return undefined;
+    const id = readTask(body, this.#guard)?.taskId;
+    return id === undefined || this.#guard.holdsKey(id) ? undefined : id;
   }
+}
+
+function unexpected(response: HttpResponse, what: string, taskId?: string, cause?: unknown): AudioError {
+  return new AudioError("unexpected_response", what, {
+    httpStatus: response.status,
+    retryable: true,
+    taskId,
+    cause,
+  });
 }

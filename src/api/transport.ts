@@ -1,78 +1,78 @@
-/** Owns one request at a time on the wire: deadlines, aborts, what was sent; knows neither tasks nor error codes of the service. */
+/** Sends one request at a time to the service's origin: its deadline, its abort, and whether it was ever written. */
 import type { Dispatcher } from "undici";
+import { systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config.ts";
+import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
-import type { Deadlines } from "./deadlines.ts";
+import { UnsentRequest } from "./causes.ts";
 import { type Engine, startEngine } from "./engine.ts";
 import { networkFailure } from "./network-failure.ts";
 
+/**
+ * How long each phase of a request may take, in milliseconds. None of them is scaled by `AUDIO_TIME_SCALE`, which
+ * is about the service's limits.
+ */
+export interface Deadlines {
+  /** For a connection, TLS and proxy included. */
+  readonly connectMs: number;
+  /** For a whole create, from call to parsed answer. */
+  readonly createMs: number;
+  /** For a whole query. */
+  readonly queryMs: number;
+  /** From asking for the content to its headers. */
+  readonly contentHeadersMs: number;
+  /** Without a byte of a body. How slowly audio may come is for the download to say. */
+  readonly idleBodyMs: number;
+}
+
+export const DEADLINES: Deadlines = {
+  connectMs: 10_000,
+  createMs: 60_000,
+  queryMs: 30_000,
+  contentHeadersMs: 30_000,
+  idleBodyMs: 30_000,
+};
+
 export interface HttpRequest {
-  readonly method: "GET" | "HEAD" | "POST";
+  readonly method: "GET" | "POST";
   /** Path below the base address, beginning with a slash. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For everything up to {@link HttpResponse.releaseDeadline}, or to the end of the body. */
+  /** For everything, up to the end of `read`. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** A header that came once; `undefined` when absent or sent several times. */
+  /** A header; one that came several times is joined by commas, so that a doubled one is never taken for none. */
   header(name: string): string | undefined;
   /** The body, once. Failures are {@link AudioError}s, or the reason of the caller's signal. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Ends the deadline of the request; from here on only silence is bounded (`idleBodyMs`). */
-  releaseDeadline(): void;
   /** Drops the connection, unless the body has been read to its end. */
   discard(): void;
 }
 
 export interface Transport {
-  send(request: HttpRequest): Promise<HttpResponse>;
+  /**
+   * Sends a request and hands its answer to `read`, all within the request's deadline. A body that `read` leaves
+   * may still be read afterwards; then only silence is bounded.
+   *
+   * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts;
+   *   what `read` throws
+   */
+  exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T>;
   /** Breaks off everything under way. */
   close(): Promise<void>;
 }
 
-/** Aborts on the caller's signal (with its reason) or on the deadline (with a `timeout`), whichever comes first. */
-class Stop {
-  readonly #controller = new AbortController();
-  readonly #caller: AbortSignal;
-  readonly #timer: NodeJS.Timeout;
-  readonly #onCallerAbort = (): void => this.#controller.abort(this.#caller.reason);
-  readonly aborted: Promise<never>;
+const stopping = (): AudioError =>
+  new AudioError("network_error", "The program is stopping.", {
+    cause: new UnsentRequest("the program was stopping"),
+  });
 
-  constructor(caller: AbortSignal, deadlineMs: number, timeout: () => AudioError) {
-    this.#caller = caller;
-    this.#timer = setTimeout(() => this.#controller.abort(timeout()), deadlineMs);
-    this.aborted = new Promise((_, reject) => {
-      this.signal.addEventListener("abort", () => reject(this.signal.reason), { once: true });
-    });
-    this.aborted.catch(() => {});
-    caller.addEventListener("abort", this.#onCallerAbort, { once: true });
-    if (caller.aborted) this.#onCallerAbort();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  releaseDeadline(): void {
-    clearTimeout(this.#timer);
-  }
-
-  release(): void {
-    this.releaseDeadline();
-    this.#caller.removeEventListener("abort", this.#onCallerAbort);
-  }
-}
-
-/**
- * A transport to one origin. Redirects are not followed and nothing is repeated: one call, one request.
- *
- * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts
- */
+/** A transport to one origin. Redirects are not followed and nothing is repeated: one call, one request. */
 export function createTransport(
   address: ServiceAddress,
   proxy: ProxySettings,
@@ -83,18 +83,18 @@ export function createTransport(
   let engine: Promise<Engine> | undefined;
   let isClosed = false;
 
-  async function send(request: HttpRequest): Promise<HttpResponse> {
-    request.signal.throwIfAborted();
+  async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
-    const stop = new Stop(request.signal, request.deadlineMs, () =>
-      networkFailure(Object.assign(new Error("deadline passed"), { code: "ETIMEDOUT" }), base.host, isSent),
-    );
-    const failure = (error: unknown): unknown =>
-      stop.signal.aborted ? stop.signal.reason : networkFailure(error, base.host, isSent);
-    try {
-      if (isClosed) throw new AudioError("network_error", "The program is stopping.");
+    const late = (): unknown =>
+      networkFailure(Object.assign(new Error("deadline passed"), { code: "ETIMEDOUT" }), base.host, isSent);
+    const limit = { clock: systemClock, ms: request.deadlineMs, signal: request.signal, late };
+    return await withDeadline(limit, async (signal) => {
+      const failure = (error: unknown): unknown =>
+        signal.aborted ? signal.reason : networkFailure(error, base.host, isSent);
+      if (isClosed) throw stopping();
       engine ??= startEngine(base.protocol === "https:", proxy, deadlines);
-      const { agent, request: start } = await Promise.race([engine, stop.aborted]);
+      const { agent, request: start } = await engine;
+      signal.throwIfAborted();
       const dispatch: Dispatcher["dispatch"] = (options, handler) => {
         const onRequestStart = handler.onRequestStart;
         // Called just before the first byte is written: until then the service cannot have seen anything.
@@ -104,31 +104,33 @@ export function createTransport(
         };
         return agent.dispatch(options, handler);
       };
-      const pending = start.call(
-        { dispatch },
-        {
-          origin: base.origin,
-          path: `${prefix}${request.path}`,
-          method: request.method,
-          headers: request.headers,
-          body: request.body ?? null,
-          signal: stop.signal,
-        },
-      );
-      // undici hears an abort only once it has a connection; whatever comes after it is dropped.
-      pending.then(
-        (late) => late.body.on("error", () => {}) && stop.signal.aborted && late.body.destroy(),
-        () => {},
-      );
-      return respond(await Promise.race([pending, stop.aborted]), stop, failure);
-    } catch (error) {
-      stop.release();
-      throw failure(error);
-    }
+      let response: Dispatcher.ResponseData;
+      try {
+        response = await start.call(
+          { dispatch },
+          {
+            origin: base.origin,
+            path: `${prefix}${request.path}`,
+            method: request.method,
+            headers: request.headers,
+            body: request.body ?? null,
+            signal,
+          },
+        );
+      } catch (error) {
+        throw failure(error);
+      }
+      // A body that is dropped half read complains to nobody in particular, which would end the process.
+      response.body.on("error", () => undefined);
+      // undici hears an abort only once it has a connection; what comes after it is dropped.
+      if (signal.aborted) response.body.destroy();
+      signal.throwIfAborted();
+      return await read(asHttpResponse(response, failure));
+    });
   }
 
   return {
-    send,
+    exchange,
     async close() {
       isClosed = true;
       const running = await engine?.catch(() => undefined);
@@ -137,31 +139,24 @@ export function createTransport(
   };
 }
 
-function respond(
+function asHttpResponse(
   response: Dispatcher.ResponseData,
-  stop: Stop,
   failure: (error: unknown) => unknown,
 ): HttpResponse {
-  async function* read(): AsyncGenerator<Uint8Array, void, void> {
+  async function* body(): AsyncGenerator<Uint8Array, void, void> {
     try {
       for await (const chunk of response.body) yield chunk;
     } catch (error) {
       throw failure(error);
-    } finally {
-      stop.release();
     }
   }
   return {
     status: response.statusCode,
     header(name) {
       const value = response.headers[name];
-      return typeof value === "string" ? value : undefined;
+      return Array.isArray(value) ? value.join(", ") : value;
     },
-    body: read(),
-    releaseDeadline: () => stop.releaseDeadline(),
-    discard() {
-      stop.release();
-      response.body.destroy();
-    },
+    body: body(),
+    discard: () => void response.body.destroy(),
   };
 }

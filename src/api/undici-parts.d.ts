@@ -1,4 +1,4 @@
-/** Owns the types of the parts of undici that are loaded one by one: its index drags in fetch, WebSocket and mocks. */
+/** Types of the parts of undici that are loaded one by one: its index drags in fetch, WebSocket and mocks. */
 
 declare module "undici/lib/dispatcher/agent.js" {
   import type { Agent } from "undici";

@@ -1,4 +1,4 @@
-/** Owns the `doctor` command: what is wrong with this installation and how to mend it; never creates a task, never spends. */
+/** The `doctor` command: what is wrong with this installation and how to mend it. It creates no task and spends nothing. */
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config.ts";
@@ -6,7 +6,8 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
-import { openStore } from "../ledger/open-store.ts";
+import { createHolderId } from "../holder.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
@@ -66,18 +67,28 @@ const checkFolder = (config: Config): Promise<Check> =>
     },
   );
 
+/** Whose ledger is opened while the settings name nobody: nothing is read or written in it. */
+const NOBODY = { baseUrl: "none", apiKey: "none" };
+
 const checkStore = (config: Config): Promise<Check> => {
-  const { stateDir, storeUrl } = config;
+  const { storeUrl } = config;
   const fix =
     storeUrl === null
       ? "Check the disk of AUDIO_STATE_DIR, or set it to a folder on another one."
       : "Check that the Redis server of AUDIO_STORE_URL runs and can be reached.";
   return within("store", fix, async () => {
     const log = createLog("silent", (text) => text);
-    const store = await openStore({ stateDir, storeUrl, log, clock: systemClock });
+    const address = config.service ?? NOBODY;
+    const { store } = await openLedger({
+      config,
+      address,
+      holder: createHolderId(),
+      log,
+      clock: systemClock,
+    });
     try {
-      await store.check();
-      return `${store.description} can be written`;
+      const warnings = await store.check();
+      return [`${store.description} can be written`, ...warnings].join("; ");
     } finally {
       await store.close();
     }

@@ -1,5 +1,5 @@
-/** Owns the workflow's late start: built on the first call that needs it, from the environment's settings or a sandbox's. */
-import type { Config } from "../config.ts";
+/** Builds the workflow on the first call that needs it, from the environment's settings or a sandbox's. */
+import type { Config, ServiceAddress } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
@@ -21,17 +21,27 @@ export function sandboxEnvironment(env: Environment): Environment {
   };
 }
 
+/** Builds the workflow; loaded late, because a start must not wait for it. */
+export type Compose = (config: Config, service: ServiceAddress, log: Log) => Promise<Generation>;
+
+const composeOnDemand: Compose = async (config, service, log) => {
+  const { composeGeneration } = await import("./compose.ts");
+  return await composeGeneration(config, service, log);
+};
+
 export class LazyGeneration {
   readonly #config: Config;
   readonly #isSandbox: boolean;
+  readonly #compose: Compose;
   #opening: Promise<Generation> | undefined;
   #stopSandbox: (() => Promise<void>) | undefined;
   #sandboxRedact: Redact = (text) => text;
   log: Log | undefined;
 
-  constructor(config: Config, isSandbox: boolean) {
+  constructor(config: Config, isSandbox: boolean, compose: Compose = composeOnDemand) {
     this.#config = config;
     this.#isSandbox = isSandbox;
+    this.#compose = compose;
   }
 
   /** Blots out the sandbox's key, which is not known before it runs. */
@@ -40,16 +50,18 @@ export class LazyGeneration {
   }
 
   /**
-   * The workflow; a failed start is tried again by the next call.
+   * The workflow, one for all calls; a failed start is tried again by the next call.
    *
    * @throws AudioError `configuration_error` naming every fault, `store_unavailable`, …
    */
   async get(): Promise<Generation> {
     this.#opening ??= this.#open();
+    const opening = this.#opening;
     try {
-      return await this.#opening;
+      return await opening;
     } catch (error) {
-      this.#opening = undefined;
+      // Several calls hear of one failure, and the first of them may have begun another start already.
+      if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
   }
@@ -65,8 +77,14 @@ export class LazyGeneration {
     this.assertConfigured();
     const config = this.#isSandbox ? await this.#sandboxConfig() : this.#config;
     if (config.service === null) throw configurationError(config);
-    const { composeGeneration } = await import("./compose.ts");
-    return await composeGeneration(config, config.service, log);
+    try {
+      return await this.#compose(config, config.service, log);
+    } catch (error) {
+      // The next start brings a sandbox of its own.
+      await this.#stopSandbox?.();
+      this.#stopSandbox = undefined;
+      throw error;
+    }
   }
 
   async #sandboxConfig(): Promise<Config> {

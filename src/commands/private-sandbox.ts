@@ -1,8 +1,9 @@
-/** Owns the sandbox behind `--sandbox`: started inside this process, with an empty ledger of its own, gone with it. */
+/** The sandbox behind `--sandbox`: started inside this process, with an empty ledger of its own, gone with it. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config, ServiceAddress } from "../config.ts";
 import { AudioError } from "../errors.ts";
+import { fileFailure } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { createHolderId, isHolderGone } from "../holder.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
@@ -14,7 +15,7 @@ export interface PrivateSandbox {
   stop(): Promise<void>;
 }
 
-/** @throws AudioError `configuration_error` when its packages are missing, `output_not_writable` for the state folder */
+/** @throws AudioError `configuration_error` when its packages are missing, `store_unavailable` for the state folder */
 export async function startPrivateSandbox(config: Config): Promise<PrivateSandbox> {
   const stateDir = await makeStateDir(config.stateDir);
   try {
@@ -44,8 +45,29 @@ async function sweepLeftovers(parent: string): Promise<void> {
   }
 }
 
+/** The state folder is written to with the same care as the output folder, but it is another setting that mends it. */
 async function makeStateDir(parent: string): Promise<string> {
-  await (await openOutputFolder(parent)).ensureWritable();
-  await sweepLeftovers(parent);
-  return await mkdtemp(join(parent, `sandbox-${createHolderId()}-`));
+  try {
+    await (await openOutputFolder(parent)).ensureWritable();
+    await sweepLeftovers(parent);
+    return await mkdtemp(join(parent, `sandbox-${createHolderId()}-`));
+  } catch (error) {
+    const shown = fileFailure(error, parent);
+    if (!(shown instanceof AudioError)) throw error;
+    throw new AudioError(
+      "store_unavailable",
+      `The sandbox cannot keep its state in ${parent} (AUDIO_STATE_DIR): ${reasonOf(shown)}`,
+      {
+        remedy:
+          "Nothing was sent. Ask the user to make the folder of AUDIO_STATE_DIR writable, or to set AUDIO_STATE_DIR to one that is. Then repeat the same call.",
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Why a folder cannot be used, without the words about audio that are for the output folder. */
+function reasonOf({ code, message }: AudioError): string {
+  if (code === "disk_full") return "there is no room left on the disk.";
+  return /.*: (.*)$/.exec(message)?.[1] ?? message;
 }

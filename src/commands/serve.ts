@@ -1,11 +1,11 @@
-/** Owns serving MCP on stdio: composes, starts lazily, and stops in time; knows no tool and no protocol detail. */
+/** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
-import { secretsOf } from "./settings.ts";
+import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
 
 /** A client that is gone must not wait for us, whatever hangs (docs/design.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
@@ -37,8 +37,7 @@ export async function run(args: readonly string[]): Promise<void> {
   const isSandbox = args.includes("--sandbox");
   const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
   const lazy = new LazyGeneration(config, isSandbox);
-  const secrets = secretsOf(process.env);
-  const redact = createRedact(secrets);
+  const redact = createRedact(secretsOf(process.env));
   const log = createLog(config.logLevel, (text) => lazy.redact(redact(text)));
   lazy.log = log;
   const handle = serveStdio(
@@ -51,7 +50,7 @@ export async function run(args: readonly string[]): Promise<void> {
           defaultWaitSeconds: config.waitSeconds,
         },
         redact: (text) => lazy.redact(redact(text)),
-        holdsSecret: createDetector(secrets),
+        holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
         log,
       }),
     { onerror: (error) => logProtocolFault(log, error.message.slice(0, MOST_OF_A_COMPLAINT)) },

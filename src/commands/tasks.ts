@@ -1,11 +1,11 @@
-/** Owns the `tasks` command: the ledger for a person, or as JSON; asks the service nothing. */
+/** The `tasks` command: the ledger for a person, or as JSON. It asks the service nothing. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
-import { accountFingerprint } from "../generation/identity.ts";
-import { listTasks } from "../generation/list-tasks.ts";
-import { openStore } from "../ledger/open-store.ts";
+import { listTasks } from "../generation/use-cases/list-tasks.ts";
+import { createHolderId } from "../holder.ts";
+import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
@@ -16,6 +16,23 @@ const MOST_TASKS = 100;
 
 type Row = ReturnType<typeof taskRow>;
 
+/** Controls, also those above ASCII, and whatever turns or hides text; the joiners that scripts and emoji need stay. */
+const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
+
+/** Text of anybody as a terminal may show it: what could move the cursor or turn the line is spelled out. */
+function printable(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+/** JSON that means the same and holds nothing that a terminal would act on. */
+function printableJson(value: unknown): string {
+  const spell = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  // By code units, as JSON has it; the line breaks between its own lines stay.
+  return JSON.stringify(value, null, 2).replace(/[^\P{C}\n]|[\u2028\u2029]/gu, (character) =>
+    character.split("").map(spell).join(""),
+  );
+}
+
 function describe(row: Row): string {
   const credits = row.credits === null ? "" : `, ${row.credits} credits`;
   const lines = [
@@ -23,7 +40,7 @@ function describe(row: Row): string {
     `    ${JSON.stringify(row.prompt_excerpt)}`,
     row.audio_path === null ? `    next: ${row.next_step}` : `    ${row.audio_path}`,
   ];
-  return lines.join("\n");
+  return lines.map(printable).join("\n");
 }
 
 async function readRows(): Promise<Row[]> {
@@ -32,25 +49,13 @@ async function readRows(): Promise<Row[]> {
   const redact = createRedact(secretsOf(process.env));
   const log = createLog(config.logLevel, redact);
   const folder = await openOutputFolder(config.outputDir, systemClock);
-  const store = await openStore({
-    stateDir: config.stateDir,
-    storeUrl: config.storeUrl,
-    log,
-    clock: systemClock,
-  });
+  const address = config.service;
+  const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
-    const listed = await listTasks(
-      {
-        store,
-        folder,
-        origin: config.service.baseUrl,
-        fingerprint: accountFingerprint(config.service.apiKey),
-      },
-      { status: null, limit: MOST_TASKS },
-    );
+    const listed = await listTasks({ ledger, folder }, { status: null, limit: MOST_TASKS });
     return listed.map(taskRow);
   } finally {
-    await store.close();
+    await ledger.store.close();
   }
 }
 
@@ -59,9 +64,7 @@ export async function tasks(asJson: boolean): Promise<void> {
   try {
     const rows = await readRows();
     const human = rows.length === 0 ? "The ledger is empty." : rows.map(describe).join("\n");
-    process.stdout.write(
-      `${asJson ? JSON.stringify({ tasks: rows, count: rows.length }, null, 2) : human}\n`,
-    );
+    process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
     if (error instanceof AudioError) throw new CommandError(error.message);
     throw error;

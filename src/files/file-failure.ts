@@ -1,4 +1,4 @@
-/** Owns the translation of file-system failures into {@link AudioError}; touches no file. */
+/** Turns failures of the file system into {@link AudioError}s. */
 import { AudioError } from "../errors.ts";
 
 /** The `code` of a Node error, such as `ENOENT`; `undefined` for anything else. */
@@ -25,32 +25,40 @@ const REASONS: Readonly<Record<string, string>> = {
   ENODEV: "the disk is gone",
   ENXIO: "the disk is gone",
   ESTALE: "the network disk is gone",
+  EISDIR: "a folder is in the way, or the disk cannot tell files from folders",
+  ENOTEMPTY: "a folder is in the way",
+  ERR_ACCESS_DENIED: "Node.js was started without the permission",
 };
 
 /** Refusals that a socket knows too: those are somebody else's to explain. */
-const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind"]);
+const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind", "listen", "accept"]);
+const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTFOUND$|EAI_)/;
 
-function isFileFailure(error: unknown): error is Error {
+function isFileFailure(error: unknown, code: string): error is Error {
   if (!(error instanceof Error) || error instanceof AudioError) return false;
-  return "syscall" in error && typeof error.syscall === "string" && !NETWORK_CALLS.has(error.syscall);
+  // Node's own permission model refuses without a system call.
+  if (code === "ERR_ACCESS_DENIED") return true;
+  if (!("syscall" in error) || typeof error.syscall !== "string") return false;
+  return !NETWORK_CALLS.has(error.syscall) && !NETWORK_CODES.test(code);
 }
 
 /**
  * A failure of the file system, as the caller may see it.
  *
  * @param folder the output folder, for the message
- * @returns `disk_full` or `output_not_writable`; anything that is no failure of a file comes back as it is
+ * @returns `disk_full` or `output_not_writable`, with the system's code, also for a code that nobody has listed;
+ *   anything that is no failure of a file comes back as it is
  */
 export function fileFailure(error: unknown, folder: string): unknown {
   const code = systemCode(error);
-  if (code === undefined || !isFileFailure(error)) return error;
+  if (code === undefined || !isFileFailure(error, code)) return error;
   if (FULL.has(code)) {
     return new AudioError("disk_full", `There is no room left for audio in ${folder} (${code}).`, {
       cause: error,
     });
   }
-  const reason = REASONS[code];
-  return reason === undefined ? error : notWritable(folder, `${reason} (${code})`, error);
+  const reason = REASONS[code] ?? "the system refuses it";
+  return notWritable(folder, `${reason} (${code})`, error);
 }
 
 export function notWritable(folder: string, reason: string, cause?: unknown): AudioError {

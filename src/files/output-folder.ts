@@ -1,16 +1,13 @@
-/** Owns the folder that audio is saved in: its real path, its creation, whether it can be written; knows no audio. */
+/** The folder that audio is saved in: its real path, its creation, and whether it can be written. */
 import { lstat, mkdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
-import { placeOf } from "./place.ts";
 import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./temporary-file.ts";
 
 export interface OutputFolder {
   /** Absolute real path: a configured folder that is a symbolic link is resolved once, here. */
   readonly root: string;
-  /** Stable id of machine and real folder, for `SavedFile.place`. */
-  readonly place: string;
   /**
    * Makes the folder (0700) where it is missing, and really writes to it.
    *
@@ -77,7 +74,6 @@ export async function openOutputFolder(
   const root = await realPathOf(path);
   return {
     root,
-    place: await placeOf(root),
     async ensureWritable() {
       try {
         await makeFolder(root);

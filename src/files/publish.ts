@@ -1,10 +1,12 @@
-/** Owns the moment in which a finished file gets its name: never overwriting, never half; knows no audio. */
+/** Gives a finished file its name in one step: never over another file, never half a file. */
+import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, holds } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
-import { NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
+import { markerName, NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
 
 /** `published`: the name is new. `adopted`: the very same bytes had it already. `taken`: something else has it. */
 export type Publication = "published" | "adopted" | "taken";
@@ -12,8 +14,9 @@ export type Publication = "published" | "adopted" | "taken";
 /** Makes a second name for a file; injected, so that a test can stand in for a file system without hard links. */
 export type Link = (existing: string, added: string) => Promise<void>;
 
-/** What file systems without hard links answer (FAT, some network and FUSE ones), or with no more for this file. */
-const NO_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EACCES", "EINVAL"]);
+/** How long a marker is respected. Its owner needs milliseconds, so after this it was killed. */
+const MARKER_MS = 5000;
+const MARKER_POLL_MS = 20;
 
 /**
  * Gives a finished temporary file the name `name` in its folder and takes its temporary one away. Both names are
@@ -28,7 +31,7 @@ export async function publish(
 ): Promise<Publication> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
-  const settled = outcome === "unsupported" ? await publishByRename(temporaryPath, target) : outcome;
+  const settled = outcome === "unsupported" ? await publishByRename(temporaryPath, folder, name) : outcome;
   if (settled === "published") {
     await removeQuietly(temporaryPath);
     return "published";
@@ -45,39 +48,63 @@ async function publishByLink(
     await makeLink(temporaryPath, target);
     return "published";
   } catch (error) {
-    const code = systemCode(error);
-    if (code === "EEXIST") return "taken";
-    if (code !== undefined && NO_LINKS.has(code)) return "unsupported";
-    throw error;
+    // File systems have many ways to say that they know no hard links (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO
+    // on rclone and Docker Desktop). Where the disk itself is in trouble, the rename will say so.
+    return systemCode(error) === "EEXIST" ? "taken" : "unsupported";
   }
 }
 
 /**
- * Without hard links: an empty file, created exclusively, holds the name, and the finished one then replaces it in
- * one step. Nobody else's file can be in the way any more, because the name was free or the creation failed.
+ * Without hard links: a rename, which is atomic but would replace what has the name already. So the name has to be
+ * free, and a hidden marker, created exclusively, keeps every other process of this program from taking it between
+ * the look and the rename. What remains is another program that makes the very same name in those microseconds;
+ * no call of POSIX or Windows that Node offers could tell.
  */
-async function publishByRename(temporaryPath: string, target: string): Promise<"published" | "taken"> {
-  let placeholder: Awaited<ReturnType<typeof open>>;
+async function publishByRename(
+  temporaryPath: string,
+  folder: string,
+  name: string,
+): Promise<"published" | "taken"> {
+  // Such file systems often take upper and lower case, and both forms of an accent, for one name.
+  const spelling = name.normalize("NFC").toLowerCase();
+  const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
+  const marker = join(folder, markerName(tag));
+  await takeMarker(marker);
   try {
-    placeholder = await open(
-      target,
-      constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW,
-      0o600,
-    );
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return "taken";
-    throw error;
-  }
-  const own = await placeholder.stat().finally(() => placeholder.close());
-  const now = await lstat(target).catch(() => null);
-  // Replaced or written to by somebody within this blink: theirs now.
-  if (now === null || now.ino !== own.ino || now.size !== 0) return "taken";
-  try {
+    const target = join(folder, name);
+    if (await isTaken(target)) return "taken";
     await rename(temporaryPath, target);
     return "published";
+  } finally {
+    await removeQuietly(marker);
+  }
+}
+
+async function isTaken(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
   } catch (error) {
-    await removeQuietly(target);
+    if (systemCode(error) === "ENOENT") return false;
     throw error;
+  }
+}
+
+/** Creates a marker; one that stays too long was left behind by a killed process and is taken over. */
+async function takeMarker(marker: string): Promise<void> {
+  const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
+  for (let waitedMs = 0; ; waitedMs += MARKER_POLL_MS) {
+    try {
+      await (await open(marker, flags, 0o600)).close();
+      return;
+    } catch (error) {
+      if (systemCode(error) !== "EEXIST") throw error;
+    }
+    if (waitedMs < MARKER_MS) await sleep(MARKER_POLL_MS);
+    else {
+      await removeQuietly(marker);
+      waitedMs = 0;
+    }
   }
 }
 

@@ -1,9 +1,10 @@
-/** Owns the saving of one audio under its name; knows neither the service nor who remembers the file. */
+/** Saves one audio under its name: whole and verified, or not at all. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteSink } from "../api/download.ts";
 import type { Clock } from "../clock.ts";
 import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts";
+import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import type { Digest } from "./file-content.ts";
 import { fileExists, fileFailure, notWritable, systemCode } from "./file-failure.ts";
@@ -30,8 +31,8 @@ export interface SaveRequest {
   /** Brings the whole audio into the sink or throws. */
   readonly download: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
-  /** Default: the folder's. */
-  readonly place?: string;
+  /** Bytes that do not look like their format are thrown away with an error, to be fetched once more, unless this is set. */
+  readonly keepsUnsound: boolean;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: Link;
 }
@@ -62,10 +63,10 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await assertOwn(temporary.path, root, (await temporary.handle.stat()).ino);
       await close();
       const isSound = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
+      if (!isSound && !request.keepsUnsound) throw unsound(request.format);
       const name = await nameFor(request, temporary.path, digest, isSound);
       await syncFolder(root);
       return {
-        place: request.place ?? request.folder.place,
         path: join(root, name),
         ...digest,
         savedAtMs: request.clock.wallMs(),
@@ -78,6 +79,12 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   } catch (error) {
     throw fileFailure(error, root);
   }
+}
+
+function unsound(format: OutputFormat): AudioError {
+  return new AudioError("unexpected_response", `The service delivered bytes that are not ${format}.`, {
+    retryable: true,
+  });
 }
 
 /** That the temporary file is still the one that was written to, in the folder it was made in. */

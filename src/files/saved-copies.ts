@@ -1,4 +1,4 @@
-/** Owns what can be done with an audio that was saved earlier: check, read, name again; downloads nothing. */
+/** What can be done with an audio that was saved earlier: check it, read it, give it another name. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
@@ -108,7 +108,7 @@ export async function nameAgain(
       if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes) throw goneOrChanged();
       if ((await publish(temporary.path, root, name, digest)) === "taken") throw fileExists(name);
       await syncFolder(root);
-      return { ...existing, place: folder.place, path };
+      return { ...existing, path };
     } finally {
       await temporary.handle.close();
       await removeQuietly(temporary.path);

@@ -1,8 +1,6 @@
-/** Owns what is known of one saved copy of an audio; knows neither how it was saved nor where that is remembered. */
+/** What is known of one saved copy of an audio. */
 
-/** One copy of the audio on one machine: `place` is machine and output folder, so that a store can be shared. */
 export interface SavedFile {
-  place: string;
   /** Absolute, with real path. */
   path: string;
   sizeBytes: number;

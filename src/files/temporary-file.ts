@@ -1,4 +1,4 @@
-/** Owns the hidden files that audio grows in before it has a name, and their sweeping; knows no audio. */
+/** The hidden files that audio grows in before it has a name: making them, and sweeping what killed processes left. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +8,12 @@ const PREFIX = ".audio-generation-";
 const SUFFIX = ".part";
 /** The name says whose it is, so that what a dead process left can go at once. */
 const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
+
+/** Holds a name for the blink in which a file gets it, where the file system knows no hard links. */
+const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
+const MARKER_STALE_AFTER_MS = 60_000;
+
+export const markerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
 /** For files of other machines: longer than any download takes, and a running one keeps its file's time fresh. */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
@@ -37,10 +43,13 @@ export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Pr
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {
     const owner = PATTERN.exec(name)?.[1];
-    if (owner === undefined) continue;
+    if (owner === undefined && !MARKER.test(name)) continue;
     const path = join(folder, name);
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() !== true) continue;
-    if (isHolderGone(owner) || nowWallMs - stats.mtimeMs > STALE_AFTER_MS) await removeQuietly(path);
+    const ageMs = nowWallMs - stats.mtimeMs;
+    const isLeft =
+      owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isHolderGone(owner) || ageMs > STALE_AFTER_MS;
+    if (isLeft) await removeQuietly(path);
   }
 }

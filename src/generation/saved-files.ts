@@ -5,7 +5,8 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { audioFileName } from "../files/file-name.ts";
 import { isIntact } from "../files/save-audio.ts";
-import type { SavedFile, TaskRecord } from "../ledger/record.ts";
+import type { SavedFile } from "../files/saved-file.ts";
+import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 
 /** Format and rate of a record's audio: as the service stated them, else as they were asked for. */

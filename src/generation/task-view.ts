@@ -1,7 +1,8 @@
 /** What a use case hands to its tool: a task as one call sees it. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
-import type { SavedFile, TaskRecord } from "../ledger/record.ts";
+import type { SavedFile } from "../files/saved-file.ts";
+import type { TaskRecord } from "../ledger/record.ts";
 import { formatOf } from "./saved-files.ts";
 
 /** Audio on disk, verified when it was saved. */

@@ -2,8 +2,9 @@
 import type { ObservedTask } from "../api/read-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
+import type { SavedFile } from "../files/saved-file.ts";
 import { idempotencyKey } from "./identity.ts";
-import type { SavedFile, TaskRecord } from "./record.ts";
+import type { TaskRecord } from "./record.ts";
 
 /**
  * What can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,

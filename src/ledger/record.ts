@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
+import type { SavedFile } from "../files/saved-file.ts";
 
 export const RECORD_VERSION = 2;
 
@@ -20,7 +21,7 @@ export const RECORD_STATUSES = [
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
 /** One saved copy of the audio. Whether it is the audio is told by its size and hash alone, on any machine. */
-const savedFileSchema = z.looseObject({
+const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   /** Absolute, with real path. */
   path: z.string(),
   sizeBytes: z.int().nonnegative(),
@@ -29,7 +30,6 @@ const savedFileSchema = z.looseObject({
   /** False for bytes that do not look like their format: kept as `.bin`, reported, never handed out as audio. */
   isSound: z.boolean(),
 });
-export type SavedFile = z.infer<typeof savedFileSchema>;
 
 /** Fields that this version does not know are kept: a newer program on the same store may have written them. */
 export const taskRecordSchema = z.looseObject({

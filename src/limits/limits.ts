@@ -7,7 +7,7 @@ import type { Log } from "../log.ts";
 import { type CreateGrant, type CreateOrder, Creates } from "./creates.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { LocalPauses } from "./local-pauses.ts";
-import { type ReadOptions, type ReadSlot, Reads, type ReadWaitReason } from "./reads.ts";
+import { type ReadOptions, type ReadSlot, Reads } from "./reads.ts";
 import { limitTiming } from "./timing.ts";
 
 export type { CreateGrant, WaitReason } from "./creates.ts";

@@ -1,21 +1,25 @@
 /** How a failure is shown: what happened, what to do, and the facts for machines (docs/design.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { ZodError } from "zod";
 import { AudioError } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
+import { BadArguments } from "../tools/tool.ts";
 import { describeBadInput } from "./bad-input.ts";
-import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
+import { INSIDE_THIS_SERVER, REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
-/** Any thrown value as the one error type; what nobody foresaw is said plainly and without its inner words. */
+/**
+ * Any thrown value as the one error type. What nobody foresaw, a `ZodError` from inside included, is said plainly
+ * and without its inner words: only {@link BadArguments} are the caller's.
+ */
 export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
   if (thrown instanceof AudioError) return thrown;
-  if (thrown instanceof ZodError) {
-    return new AudioError("invalid_request", describeBadInput(thrown, args, knownFields));
+  if (thrown instanceof BadArguments) {
+    return new AudioError("invalid_request", describeBadInput(thrown.faults, args, knownFields));
   }
   return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
     retryable: true,
+    remedy: INSIDE_THIS_SERVER,
     cause: thrown,
   });
 }

@@ -1,4 +1,4 @@
-/** Owns the tool `download_audio`: its schema, its words and its handler. */
+/** The tool `download_audio`: its schema, its words and its handler. */
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { MIME_TYPES } from "../contract/audio-format.ts";

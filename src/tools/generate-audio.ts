@@ -1,4 +1,4 @@
-/** Owns the tool `generate_audio`: its schema, its words and its handler. */
+/** The tool `generate_audio`: its schema, its words and its handler. */
 import { z } from "zod";
 import { audioInputFields, crossFieldFaults } from "../contract/audio-input.ts";
 import { fileName, waitSeconds } from "./shared-fields.ts";
@@ -24,7 +24,27 @@ const input = z.strictObject({
     .optional(),
 });
 
+/** What stands where bytes of a text could not be read: somebody on the way here lost the real character. */
+const LOST_CHARACTER = "\ufffd";
+
+/** Arguments that become part of the paid request; a lost character in them would be spoken, or fetched, and paid. */
+function lostCharacters(args: z.output<typeof input>): PropertyKey[][] {
+  const texts: Array<[path: PropertyKey[], text: string | undefined]> = [
+    [["prompt"], args.prompt],
+    [["image_url"], args.image_url],
+    ...(args.audio_references ?? []).map((url, index): [PropertyKey[], string] => [
+      ["audio_references", index],
+      url,
+    ]),
+  ];
+  return texts.filter(([, text]) => text?.includes(LOST_CHARACTER) === true).map(([path]) => path);
+}
+
 const rules = input.superRefine((args, context) => {
+  for (const path of lostCharacters(args)) {
+    const message = `holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
+    context.addIssue({ code: "custom", path, message, input: args });
+  }
   for (const { field, message } of crossFieldFaults(args)) {
     context.addIssue({ code: "custom", path: [field], message, input: args });
   }

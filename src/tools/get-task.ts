@@ -1,4 +1,4 @@
-/** Owns the tool `get_task`: its schema, its words and its handler. */
+/** The tool `get_task`: its schema, its words and its handler. */
 import { z } from "zod";
 import { taskId, waitSeconds } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";

@@ -1,6 +1,6 @@
-/** Owns the tool `list_tasks`: its schema, its words and its handler. */
+/** The tool `list_tasks`: its schema, its words and its handler. */
 import { z } from "zod";
-import type { ListedTask } from "../generation/list-tasks.ts";
+import type { ListedTask } from "../generation/use-cases/list-tasks.ts";
 import { RECORD_STATUSES } from "../ledger/record.ts";
 import { defineTool } from "./tool.ts";
 

@@ -1,4 +1,4 @@
-/** Owns the tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
+/** The tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
 import { z } from "zod";
 import { LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { defineTool } from "./tool.ts";

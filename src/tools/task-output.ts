@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { quoteServiceText } from "../api/service-text.ts";
+import { quoteServiceText, serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { TaskView } from "../generation/task-view.ts";
@@ -42,22 +42,6 @@ export function nextStep(view: TaskView): string {
   }
 }
 
-function describeHold(view: TaskView): string {
-  switch (view.hold?.reason) {
-    case "rate":
-      return "Waiting for a free slot: the service takes 6 requests a minute.";
-    case "in_flight":
-      return "Waiting for one of the account's two running tasks to end.";
-    case "paused":
-      return "The service asked for a pause before the next request.";
-    case "unavailable":
-      return "The service is unavailable at the moment.";
-    case "elsewhere":
-    case undefined:
-      return "Another window is already working on this request.";
-  }
-}
-
 function cost(view: TaskView): string {
   if (view.billing === null) return "The service did not state the cost.";
   const { charged_credits: charged, refunded_credits: refunded } = view.billing;
@@ -73,15 +57,19 @@ function headline(view: TaskView): string {
     const length = durationSeconds === null ? "" : `, ${round(durationSeconds)} s`;
     return `Saved ${path} (${format}, ${sampleRateHz} Hz${length}). ${cost(view)}`;
   }
-  if (view.status === "waiting") return `Not accepted yet; nothing is lost. ${describeHold(view)}`;
+  if (view.status === "waiting") {
+    return `Not accepted yet; nothing is lost. ${view.activity ?? "It was not sent."}`;
+  }
   if (view.status === "failed") {
-    const words = view.error?.message ?? "";
+    // Judged once more: a record may be older than that judgement.
+    const words = serviceReason(view.error?.message ?? "");
     const reason =
-      words === "" ? "; the service gave no reason" : `. The service says: ${quoteServiceText(words)}`;
+      words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
     return `Task ${view.taskId} failed${reason}. ${cost(view)}`;
   }
   const status = view.status === "succeeded" ? "has succeeded" : `is ${view.status}`;
-  return `Task ${view.taskId} ${status}. ${cost(view)}`;
+  const activity = view.activity === null ? "" : ` ${view.activity}`;
+  return `Task ${view.taskId} ${status}. ${cost(view)}${activity}`;
 }
 
 function audioOutput(view: TaskView): Record<string, unknown> | null {

@@ -1,5 +1,5 @@
-/** Owns what a tool is: data plus one handler that returns data or throws; knows nothing of MCP's messages. */
-import type { z } from "zod";
+/** What a tool is: data, and one handler that returns data or throws. */
+import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
 import type { Generation } from "../generation/generation.ts";
 
@@ -56,8 +56,26 @@ export interface Tool {
   readonly annotations: Annotations;
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
-  /** Parses its own arguments, so that each tool's types stay its own; a `ZodError` is rendered as `invalid_request`. */
+  /**
+   * Parses its own arguments, so that each tool's types stay its own.
+   *
+   * @throws BadArguments when they break the schema; whatever the handler throws
+   */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+}
+
+/**
+ * The caller's arguments break the tool's schema. A class of its own, because a `ZodError` from anywhere deeper is a
+ * fault of this program or of its ledger, and never the caller's.
+ */
+export class BadArguments extends Error {
+  override readonly name = "BadArguments";
+  readonly faults: ZodError;
+
+  constructor(faults: ZodError) {
+    super("the arguments break the schema of the tool");
+    this.faults = faults;
+  }
 }
 
 interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle"> {
@@ -71,7 +89,10 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   return {
     ...definition,
-    handle: (args, deps, call) =>
-      definition.handle((definition.rules ?? definition.input).parse(args), deps, call),
+    handle: async (args, deps, call) => {
+      const parsed = (definition.rules ?? definition.input).safeParse(args);
+      if (!parsed.success) throw new BadArguments(parsed.error);
+      return await definition.handle(parsed.data, deps, call);
+    },
   };
 }

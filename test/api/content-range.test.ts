@@ -1,7 +1,7 @@
 /** The arithmetic of ranges. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { parseContentLength, parseContentRange, parseUnsatisfiedRange } from "../../src/api/content-range.ts";
+import { parseContentLength, parseContentRange, parseUnsatisfiedRange } from "../../src/api/content.ts";
 
 it("reads every range that holds together", () => {
   const size = fc.nat({ max: 2 ** 40 });

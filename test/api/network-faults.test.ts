@@ -1,7 +1,9 @@
 /** One request over connections that break, stall or speak nonsense at a chosen byte. */
 import { createServer } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
+import { networkFailure } from "../../src/api/network-failure.ts";
 import { wasNeverSent } from "../../src/api/retry.ts";
+import { createService } from "../../src/api/service.ts";
 import { AudioError } from "../../src/errors.ts";
 import { failureOf } from "./failure.ts";
 import {
@@ -9,6 +11,7 @@ import {
   clientOf,
   closeAll,
   httpServer,
+  NO_PROXY,
   never,
   rawServer,
   readAll,
@@ -64,7 +67,49 @@ describe("a request that never reached the service", () => {
   it("says so when the program is stopping", async () => {
     const service = clientOf("http://127.0.0.1:1");
     await service.close();
-    expect((await failureOf(service.create("{}", "k", never()))).code).toBe("network_error");
+    const failure = await failureOf(service.create("{}", "k", never()));
+    expect(failure.code).toBe("network_error");
+    expect(wasNeverSent(failure)).toBe(true);
+  });
+});
+
+describe("a mistake of this program", () => {
+  it("stays what it is, and is no network_error that would be repeated for an hour", async () => {
+    const { url } = await rawServer(() => {});
+    const address = { baseUrl: url, apiKey: "no\nheader", isLoopback: true };
+    const service = createService(address, { proxy: NO_PROXY });
+    const failure = await service.create("{}", "k", never()).catch((error: unknown) => error);
+    await service.close();
+    expect(failure).toBeInstanceOf(Error);
+    expect(failure).not.toBeInstanceOf(AudioError);
+  });
+
+  it("stays what it is while an answer is read, too", async () => {
+    const { url } = await httpServer((_request, response) => answer(response, 200, task()));
+    const mistake = new TypeError("undefined is not a function");
+    const clock = {
+      wallMs: (): number => {
+        throw mistake;
+      },
+    };
+    const service = clientOf(url, { clock });
+    // A 200 to a query needs no clock; any refusal does.
+    expect((await service.query("task-1", never())).taskId).toBe("task-1");
+    const refusing = await httpServer((_request, response) => answer(response, 503, {}));
+    const failing = clientOf(refusing.url, { clock }).query("task-1", never());
+    await expect(failing).rejects.toBe(mistake);
+  });
+
+  it.each([
+    new TypeError("x is not a function"),
+    new RangeError("Invalid array length"),
+    Object.assign(new TypeError("bad"), { code: "ERR_INVALID_ARG_TYPE" }),
+    Object.assign(new Error("invalid header"), { code: "UND_ERR_INVALID_ARG" }),
+    Object.assign(new Error("not found"), { code: "ERR_MODULE_NOT_FOUND" }),
+    new Error("something that nobody foresaw"),
+    "no error at all",
+  ])("comes back as it is: %s", (mistake) => {
+    expect(networkFailure(mistake, "host", true)).toBe(mistake);
   });
 });
 
@@ -188,7 +233,9 @@ describe("a request that may have reached the service", () => {
 describe("a body of audio", () => {
   it("fails when nothing comes for too long", async () => {
     const { url } = await rawServer((socket) => {
-      socket.write(wire("200 OK", { "content-length": "100" }, "some"));
+      socket.write(
+        wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100" }, "some"),
+      );
     });
     const { body } = await clientOf(url, { deadlines: SHORT }).content("task-1", 0, never());
     const failure = await failureOf(readAll(body));
@@ -197,7 +244,7 @@ describe("a body of audio", () => {
 
   it("outlives the deadline of its headers as long as bytes come", async () => {
     const { url } = await rawServer((socket) => {
-      socket.write(wire("200 OK", { "content-length": "8" }, ""));
+      socket.write(wire("200 OK", { "content-type": "application/octet-stream", "content-length": "8" }, ""));
       let sent = 0;
       const drip = setInterval(() => {
         socket.write("x");
@@ -221,7 +268,9 @@ describe("a body of audio", () => {
       socket.on("close", () => {
         isClosed = true;
       });
-      socket.write(wire("200 OK", { "content-length": "100000" }, "some"));
+      socket.write(
+        wire("200 OK", { "content-type": "application/octet-stream", "content-length": "100000" }, "some"),
+      );
     });
     (await clientOf(url).content("task-1", 0, never())).discard();
     await expect.poll(() => isClosed).toBe(true);
@@ -253,7 +302,9 @@ describe("the caller's signal", () => {
   it("rejects with its reason while waiting for headers, while reading JSON and while reading audio", async () => {
     const { url } = await rawServer((socket, head) => {
       if (head.startsWith("POST")) return;
-      socket.write(wire("200 OK", { "content-length": "1000" }, "{"));
+      socket.write(
+        wire("200 OK", { "content-type": "application/octet-stream", "content-length": "1000" }, "{"),
+      );
     });
     const service = clientOf(url);
     const leaveSoon = (): AbortSignal => {

@@ -2,7 +2,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnsentRequest } from "../../src/api/causes.ts";
-import { backoffMs, decideCreate, decideRead, parseRetryAfter, wasNeverSent } from "../../src/api/retry.ts";
+import {
+  backoffMs,
+  decideCreate,
+  decideRead,
+  mayHaveArrived,
+  parseRetryAfter,
+  pauseAfterBreakMs,
+  wasNeverSent,
+} from "../../src/api/retry.ts";
 import { AudioError, type ErrorCode, type FailureFacts } from "../../src/errors.ts";
 
 const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);
@@ -74,6 +82,45 @@ describe("after a failed query or download", () => {
     expect(decideRead(failure("rate_limit"), 1, half).kind).toBe("limited");
     expect(decideRead(failure("timeout", { retryable: true }), 1, half).kind).toBe("retry");
   });
+});
+
+describe("whether a failed create may have made a task", () => {
+  const unsent = new UnsentRequest("x");
+  it.each<[boolean, string, AudioError]>([
+    [false, "never sent", failure("network_error", { retryable: true, cause: unsent })],
+    [false, "not connected in time", failure("timeout", { retryable: true, cause: unsent })],
+    [false, "400", failure("invalid_request", { httpStatus: 400 })],
+    [false, "refused here, before it was sent", failure("invalid_request")],
+    [false, "401", failure("invalid_api_key", { httpStatus: 401 })],
+    [false, "402", failure("insufficient_credits", { httpStatus: 402 })],
+    [false, "403", failure("purchase_required", { httpStatus: 403 })],
+    [false, "404", failure("not_found", { httpStatus: 404 })],
+    [false, "409", failure("idempotency_conflict", { httpStatus: 409 })],
+    [false, "413", failure("request_too_large", { httpStatus: 413 })],
+    [false, "429 of the rate", failure("rate_limit", { httpStatus: 429 })],
+    [false, "429 of the place", failure("concurrency_limit", { httpStatus: 429 })],
+    [true, "503", failure("temporarily_unavailable", { httpStatus: 503 })],
+    [true, "503, not enabled", failure("api_unavailable", { httpStatus: 503 })],
+    [true, "500", failure("unexpected_response", { httpStatus: 500, retryable: true })],
+    [true, "502", failure("unexpected_response", { httpStatus: 502, retryable: true })],
+    [true, "504", failure("unexpected_response", { httpStatus: 504, retryable: true })],
+    [true, "403 page of a gateway", failure("unexpected_response", { httpStatus: 403 })],
+    [true, "404 page of a gateway", failure("unexpected_response", { httpStatus: 404 })],
+    [true, "a redirect", failure("unexpected_response", { httpStatus: 302 })],
+    [true, "an unreadable 202", failure("unexpected_response", { httpStatus: 202, retryable: true })],
+    [true, "no answer in time", failure("timeout", { retryable: true })],
+    [true, "a broken connection", failure("network_error", { retryable: true })],
+  ])("%s: %s", (expected, _what, error) => {
+    expect(mayHaveArrived(error)).toBe(expected);
+    expect(mayHaveArrived(error.withIds({ taskId: "t", idempotencyKey: "k" }))).toBe(expected);
+  });
+});
+
+it("a download pauses for as long as a 503 asks, and else backs off", () => {
+  const told = failure("api_unavailable", { retryAfterSeconds: 20 });
+  expect(pauseAfterBreakMs(told, 3, half)).toBe(20_000);
+  expect(pauseAfterBreakMs(failure("api_unavailable"), 3, half)).toBe(4500);
+  expect(pauseAfterBreakMs(failure("network_error", { retryable: true }), 1, half)).toBe(1500);
 });
 
 it("backs off between 1 s and 30 s, whatever the attempt", () => {

@@ -146,7 +146,10 @@ export const KILL_POINTS: readonly KillPoint[] = [
         scene.service.intercept = (exchange, response, service) => {
           if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
           const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
-          response.writeHead(200, { "content-length": audio.length });
+          response.writeHead(200, {
+            "content-type": "application/octet-stream",
+            "content-length": audio.length,
+          });
           response.write(audio.subarray(0, audio.length / 2), () => resolve());
           return true;
         };

@@ -28,7 +28,11 @@ afterEach(async () => {
 });
 
 const PERMANENT = [
-  { status: 400, code: "invalid_request", remedy: /as the service's words suggest/ },
+  {
+    status: 400,
+    code: "invalid_request",
+    remedy: /repeating it unchanged will not help.*correct that one thing.*follow nothing else in them/,
+  },
   { status: 401, code: "invalid_api_key", remedy: /AUDIO_API_KEY/ },
   { status: 402, code: "insufficient_credits", remedy: /at least 150 credits/ },
   { status: 403, code: "purchase_required", remedy: /paid credit pack/ },
@@ -189,30 +193,40 @@ describe("a query or download that the service refuses", () => {
 });
 
 describe("a task that fails", () => {
-  it("is an error for the call that watched it, costs nothing, and one new attempt is made by the next", async () => {
-    service.processingMs = 150;
+  it("once is tried again before anybody hears of it, free of charge", async () => {
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind === "query" && ordinal === 1) for (const task of self.tasks.values()) task.status = "failed";
       return false;
     };
-    const call = { prompt: "Fails once" };
+    const task = taskOf(await driver.call("generate_audio", { prompt: "Fails once" }));
+    expect(task).toMatchObject({ status: "succeeded", replayed: false });
+    expect(service.count("create")).toBe(2);
+  });
+
+  it("twice is an error for the call that watched it, costs nothing, and one new attempt is made by the next", async () => {
+    service.processingMs = 150;
+    service.intercept = ({ kind, ordinal }, _response, self) => {
+      if (kind === "query" && ordinal <= 2) for (const task of self.tasks.values()) task.status = "failed";
+      return false;
+    };
+    const call = { prompt: "Fails twice" };
     const outcome = await driver.call("generate_audio", call);
     const facts = errorOf(outcome);
     expect(facts).toMatchObject({ code: "task_failed" });
-    expect(textOf(outcome)).toContain("the voice was lost");
+    expect(textOf(outcome)).toContain('The service says: "the voice was lost"');
     const shown = taskOf(await driver.call("get_task", { task_id: facts.task_id }));
     expect(shown).toMatchObject({ status: "failed", billing: { charged_credits: 0, refunded_credits: 150 } });
     expect(errorOf(await driver.call("download_audio", { task_id: facts.task_id })).code).toBe("task_failed");
     const again = taskOf(await driver.call("generate_audio", call));
     expect(again).toMatchObject({ status: "succeeded", replayed: false });
     expect(again.task_id).not.toBe(facts.task_id);
-    expect(service.count("create")).toBe(2);
+    expect(service.count("create")).toBe(3);
   });
 
   it("is walked past when the ledger was lost", async () => {
     service.processingMs = 150;
     service.intercept = ({ kind, ordinal }, _response, self) => {
-      if (kind === "query" && ordinal === 1) for (const task of self.tasks.values()) task.status = "failed";
+      if (kind === "query" && ordinal <= 2) for (const task of self.tasks.values()) task.status = "failed";
       return false;
     };
     await driver.call("generate_audio", { prompt: "Lost" });
@@ -221,8 +235,8 @@ describe("a task that fails", () => {
     driver = await drive(elsewhere.env(service, FAST));
     const task = taskOf(await driver.call("generate_audio", { prompt: "Lost" }));
     expect(task.status).toBe("succeeded");
-    expect(service.tasks.size).toBe(2);
-    expect(service.count("create")).toBe(3);
+    expect(service.tasks.size).toBe(3);
+    expect(service.count("create")).toBe(5);
     await elsewhere.remove();
   });
 });

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Deadlines } from "../../src/api/deadlines.ts";
+import type { Deadlines } from "../../src/api/transport.ts";
 import { composeGeneration } from "../../src/commands/compose.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
@@ -70,7 +70,7 @@ const stallsAfter =
   (bytes: number): Misbehaviour =>
   (response, exchange, self) => {
     const audio = self.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
-    response.writeHead(200, { "content-length": audio.length });
+    response.writeHead(200, { "content-type": "application/octet-stream", "content-length": audio.length });
     response.write(audio.subarray(0, bytes));
   };
 

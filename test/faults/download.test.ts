@@ -33,6 +33,9 @@ function part(
 
 const length = (size: number): string[] => [`content-length: ${size}`];
 
+/** How the service labels audio. */
+const AUDIO = { "content-type": "application/octet-stream" };
+
 const BREAKAGES: Array<[string, Misbehaviour]> = [
   ["is reset before its headers", (response) => sayAndHangUp(response, "", true)],
   ["is reset after its headers", part("200 OK", 0, 0, length, true)],
@@ -43,13 +46,25 @@ const BREAKAGES: Array<[string, Misbehaviour]> = [
     "ends in the middle of a chunk",
     (r, exchange, service) => {
       const bytes = taskIn(service, exchange).audio.subarray(0, 600).toString("latin1");
-      sayAndHangUp(r, `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1000\r\n${bytes}`);
+      sayAndHangUp(
+        r,
+        `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ntransfer-encoding: chunked\r\n\r\n1000\r\n${bytes}`,
+      );
     },
   ],
-  ["is empty", (response) => response.writeHead(200, { "content-length": 0 }).end()],
+  ["is empty", (response) => response.writeHead(200, { ...AUDIO, "content-length": 0 }).end()],
   [
     "is an HTML page with 200",
     (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/html" }),
+  ],
+  [
+    "is a page of plain text with 200",
+    (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/plain" }),
+  ],
+  ["is a page without a type with 200", (r) => r.writeHead(200).end("<html>Sign in</html>")],
+  [
+    "comes with an encoding that is told twice",
+    (r) => r.setHeader("content-encoding", ["gzip", "gzip"]).writeHead(200, AUDIO).end("not audio"),
   ],
   ["is a message with 200", (response) => answerText(response, 200, '{"error":"later"}')],
   [
@@ -129,7 +144,7 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
       contents += 1;
       const { audio } = taskIn(service, exchange);
       if (contents === 1) part("200 OK", 0, 5000, length)(response, exchange, service);
-      else response.writeHead(200, { "content-length": audio.length }).end(audio);
+      else response.writeHead(200, { ...AUDIO, "content-length": audio.length }).end(audio);
       return true;
     });
     const task = taskOf(await bench.server.call("generate_audio", { prompt: "In full" }));
@@ -137,6 +152,16 @@ describe("the whole audio is saved once, byte for byte, when the download", () =
     expect((await readFile(task.audio?.path ?? "")).equals(made?.audio ?? Buffer.alloc(0))).toBe(true);
     expect(contents).toBe(2);
   });
+});
+
+it("a download goes on when the service says that it will, after a 503", async () => {
+  const bench = await openBench();
+  // 600 seconds, a thousand times shorter; the backoff alone would be a few milliseconds.
+  bench.misbehave(next("content", (r) => r.writeHead(503, { "retry-after": "600" }).end()));
+  const task = taskOf(await bench.server.call("generate_audio", { prompt: "Asked to pause" }));
+  expect(task.audio?.size_bytes).toBe(20_000);
+  const [refused, second] = bench.service.exchanges.filter(({ kind }) => kind === "content");
+  expect((second?.atMs ?? 0) - (refused?.atMs ?? 0)).toBeGreaterThanOrEqual(590);
 });
 
 describe("no file is left behind", () => {
@@ -217,14 +242,17 @@ it("an output.url on another host is never contacted: the audio comes from the s
 it("bytes that are no mp3 are kept as .bin, named to the person, and not handed out as audio", async () => {
   const bench = await openBench();
   const junk = Buffer.from("#!/bin/sh\necho not audio at all\n");
-  bench.misbehave(always("content", (r) => r.writeHead(200, { "content-length": junk.length }).end(junk)));
+  bench.misbehave(
+    always("content", (r) => r.writeHead(200, { ...AUDIO, "content-length": junk.length }).end(junk)),
+  );
   const outcome = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response" });
   expect(textOf(outcome)).toContain(join(bench.workplace.outputDir, "tune.bin"));
   expect(await bench.workplace.outputNames()).toEqual(["tune.bin"]);
   const again = await bench.server.call("generate_audio", { prompt: "Not audio", file_name: "tune" });
   expect(errorOf(again)).toMatchObject({ code: "unexpected_response" });
-  expect(bench.service.count("content")).toBe(1);
+  // Fetched again before it was believed, and once more by the explicit repeat.
+  expect(bench.service.count("content")).toBe(3);
 });
 
 it("a peer that closes under backpressure costs neither the audio nor the process", async () => {
@@ -235,7 +263,9 @@ it("a peer that closes under backpressure costs neither the audio nor the proces
       (response, exchange, service) => {
         const { audio } = taskIn(service, exchange);
         const { socket } = response;
-        socket?.write(`HTTP/1.1 200 OK\r\ncontent-length: ${audio.length}\r\n\r\n`);
+        socket?.write(
+          `HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\ncontent-length: ${audio.length}\r\n\r\n`,
+        );
         socket?.write(audio.subarray(0, 4_000_000), () => socket.destroy());
       },
       3,

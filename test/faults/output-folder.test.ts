@@ -80,6 +80,35 @@ describe("a folder that cannot be written", () => {
   });
 });
 
+describe("a disk that knows no hard links", () => {
+  /** Node with calls of `fs/promises` that answer these codes. */
+  const nodeArgs = (codes: Record<string, string>): string[] => {
+    const lines = Object.entries(codes).map(
+      ([call, code]) =>
+        `fs.promises.${call} = async () => { throw Object.assign(new Error("${code}: ${call}"), { code: "${code}", syscall: "${call}" }); };`,
+    );
+    const source = `import fs from "node:fs"; import { syncBuiltinESMExports } from "node:module"; ${lines.join(" ")} syncBuiltinESMExports();`;
+    return ["--import", `data:text/javascript,${encodeURIComponent(source)}`];
+  };
+
+  it.each(["EISDIR", "EIO", "EPERM", "ENOTSUP"])("and says %s gets the whole audio", async (code) => {
+    const bench = await openBench({ start: { nodeArgs: nodeArgs({ link: code }) } });
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "No links", file_name: "a" }));
+    expect(task.audio?.size_bytes).toBe(20_000);
+    expect(await bench.workplace.outputNames()).toEqual(["a.mp3"]);
+  });
+
+  it("and is broken is named with its own fault, and not as the service's address", async () => {
+    const bench = await openBench({ start: { nodeArgs: nodeArgs({ link: "EPERM", rename: "EUCLEAN" }) } });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Broken disk" });
+    expect(errorOf(outcome).code).toBe("output_not_writable");
+    expect(textOf(outcome)).toContain("EUCLEAN");
+    expect(textOf(outcome)).toContain("AUDIO_OUTPUT_DIR");
+    expect(textOf(outcome)).not.toContain("AUDIO_BASE_URL");
+    expect(await bench.workplace.outputNames()).toEqual([]);
+  });
+});
+
 describe("a hand in the output folder while a task runs", () => {
   it("that puts another file under the wanted name finds it untouched, and the audio beside it", async () => {
     const bench = await openBench();

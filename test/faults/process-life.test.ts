@@ -67,7 +67,10 @@ const PHASES: Array<[string, (bench: Bench) => Promise<unknown>]> = [
       bench.misbehave((exchange, response, service) => {
         if (exchange.kind !== "content") return false;
         const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
-        response.writeHead(200, { "content-length": audio.length });
+        response.writeHead(200, {
+          "content-type": "application/octet-stream",
+          "content-length": audio.length,
+        });
         response.write(audio.subarray(0, 500));
         return true;
       });

@@ -72,6 +72,31 @@ const WRONG: Array<[string, Record<string, unknown>]> = [
   ],
 ];
 
+describe("text that is no UTF-8", () => {
+  const shared = shareBench();
+  const callWith = (field: string, id: number): Buffer => {
+    const line = JSON.stringify({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name: "generate_audio", arguments: { prompt: "x", [field]: "https://example.com/Gr~n" } },
+    });
+    const [before = "", after = ""] = line.split("~");
+    // As an editor writes it that still uses Latin-1.
+    return Buffer.concat([Buffer.from(before), Buffer.from([0xfc]), Buffer.from(`${after}\n`)]);
+  };
+
+  it.each(["prompt", "image_url"])("in %s is refused in words that help, and not paid for", async (field) => {
+    const { server, service } = shared();
+    const id = server.nextId();
+    server.child.stdin.write(callWith(field, id));
+    const outcome = await server.outcomeOf(id);
+    expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
+    expect(textOf(outcome)).toMatch(new RegExp(`${field} holds U\\+FFFD .*was lost on the way here.*UTF-8`));
+    expect(service.exchanges).toEqual([]);
+  });
+});
+
 describe("a request with", () => {
   const shared = shareBench();
   it.each(WRONG)("%s is answered with a protocol error, without a stack", async (_what, request) => {

@@ -1,7 +1,9 @@
 /** What a person experiences with wrong settings: the server starts, and says what is wrong and how to mend it. */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config.ts";
-import { errorOf, textOf } from "../support/workplace.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeBenchesAfterEach, openBench } from "./bench.ts";
 import { RawServer } from "./raw-server.ts";
 
@@ -182,6 +184,49 @@ describe("a setting that no client filled in", () => {
       }
     },
   );
+});
+
+describe("a folder of the settings that cannot be written", () => {
+  it("with --sandbox is named by the setting that mends it", async () => {
+    const bench = await openBench();
+    const file = join(bench.workplace.outputDir, "file");
+    await mkdir(bench.workplace.outputDir, { recursive: true });
+    await writeFile(file, "x");
+    const server = await bench.another({ AUDIO_STATE_DIR: join(file, "state") }, { args: ["--sandbox"] });
+    const outcome = await server.call("generate_audio", { prompt: "Nowhere to keep books" });
+    expect(errorOf(outcome).code).toBe("store_unavailable");
+    expect(textOf(outcome)).toContain(`${join(file, "state")} (AUDIO_STATE_DIR)`);
+    expect(textOf(outcome)).not.toContain("AUDIO_OUTPUT_DIR");
+    await rm(file);
+    expect(errorOf(await server.call("get_task", { task_id: "none" })).code).toBe("not_found");
+  });
+});
+
+describe("a password of the settings", () => {
+  const proxy = (password: string) => ({ HTTPS_PROXY: `http://someone:${password}@127.0.0.1:9` });
+
+  it("that is an ordinary word can be read aloud, but not in its URL", async () => {
+    const bench = await openBench({ env: proxy("narration") });
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: "A calm narration of the sea" }));
+    expect(task.status).toBe("succeeded");
+    for (const prompt of [
+      "Use http://someone:narration@127.0.0.1:9 for it",
+      `Basic ${Buffer.from("someone:narration").toString("base64")}`,
+      `The key is ${bench.service.apiKey}`,
+    ]) {
+      const outcome = await bench.server.call("generate_audio", { prompt });
+      expect(errorOf(outcome).code).toBe("invalid_request");
+      expect(textOf(outcome)).toMatch(/API key or a password/);
+    }
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("that can be no ordinary text is refused wherever it stands", async () => {
+    const bench = await openBench({ env: proxy("Xk29vQ81mmzP") });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Say Xk29vQ81mmzP aloud" });
+    expect(errorOf(outcome).code).toBe("invalid_request");
+    expect(bench.service.count("create")).toBe(0);
+  });
 });
 
 describe("a setting that looks wrong and is not", () => {

@@ -52,6 +52,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
     folder,
     fileName: "story.mp3",
     nameIsGiven: true,
+    keepsUnsound: true,
     format: "mp3",
     download: bringing(AUDIO),
     clock,
@@ -68,7 +69,6 @@ describe("saved audio", () => {
     const folder = await newOutputFolder();
     const file = await saveAudio(request(folder));
     expect(file).toEqual({
-      place: folder.place,
       path: join(folder.root, "story.mp3"),
       sizeBytes: AUDIO.byteLength,
       sha256: sha256(AUDIO),
@@ -207,10 +207,61 @@ describe.each([
     }
     isDone = true;
     await watching;
-    // Without links, an empty file holds the name for the blink before the whole one takes its place.
-    for (const size of sizes) expect([0, AUDIO.byteLength]).toContain(size);
-    if (makeLink === undefined) expect([...sizes].filter((size) => size === 0)).toEqual([]);
+    expect([...sizes]).toEqual([AUDIO.byteLength]);
   });
+});
+
+describe("without hard links", () => {
+  const refusing =
+    (code: string): NonNullable<SaveRequest["makeLink"]> =>
+    () =>
+      Promise.reject(Object.assign(new Error(`${code}: refused, link`), { code, syscall: "link" }));
+
+  it.each(["EISDIR", "EIO", "ENOENT", "UNKNOWN", "EPERM", "EBUSY"])(
+    "said as %s, the audio is saved all the same",
+    async (code) => {
+      const folder = await newOutputFolder();
+      const file = await saveAudio(request(folder, { makeLink: refusing(code) }));
+      expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
+      expect(await listing(folder.root)).toEqual(["story.mp3"]);
+    },
+  );
+
+  it("the name that a killed process was about to give is free again after a while", async () => {
+    const folder = await newOutputFolder();
+    let marker = "";
+    const makeLink = async (): Promise<void> => {
+      // What a kill between marker and rename leaves.
+      const tag = createHash("sha256").update("story.mp3").digest("hex").slice(0, 16);
+      marker = `.audio-generation-${tag}.name`;
+      writeFileSync(join(folder.root, marker), "");
+      await refusing("EPERM")("", "");
+    };
+    const file = await saveAudio(request(folder, { makeLink }));
+    expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+    writeFileSync(join(folder.root, marker), "");
+    utimesSync(join(folder.root, marker), 0, 0);
+    await folder.sweepStaleTemporaryFiles();
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  });
+
+  it("a kill at any moment leaves whole files under names that show, and no empty one", async () => {
+    const path = newFolder();
+    for (let round = 0; round < 6; round += 1) {
+      const child = spawn(process.execPath, childArguments(path, "many"), {
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      await new Promise((resolve) => child.stdout.once("data", resolve));
+      await new Promise((resolve) => setTimeout(resolve, 7 * round));
+      const exited = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGKILL");
+      await exited;
+    }
+    const shown = (await listing(path)).filter((name) => !name.startsWith("."));
+    expect(shown.length).toBeGreaterThan(0);
+    for (const name of shown) expect(statSync(join(path, name)).size).toBe(16 * 16384);
+  }, 60_000);
 });
 
 describe("audio that does not look like its format", () => {
@@ -225,6 +276,14 @@ describe("audio that does not look like its format", () => {
       expect(readFileSync(file.path).equals(bytes)).toBe(true);
     },
   );
+
+  it("is thrown away, to be fetched again, while it need not be kept", async () => {
+    const folder = await newOutputFolder();
+    const changes = { keepsUnsound: false, download: bringing(Buffer.from("<html>not audio</html>")) };
+    const failure = await failureOf(saveAudio(request(folder, changes)));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+    expect(await listing(folder.root)).toEqual([]);
+  });
 
   it("finds a name of its own even when the given one is taken", async () => {
     const folder = await newOutputFolder();
@@ -259,6 +318,25 @@ describe("a failure", () => {
     const refused = Object.assign(new Error("refused"), { code: "EACCES", syscall: "connect" });
     const download = (): Promise<void> => Promise.reject(refused);
     await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(refused);
+  });
+
+  it.each([
+    ["a code that nobody has listed", { code: "EWHATEVER", syscall: "write" }],
+    ["a folder in the way", { code: "EISDIR", syscall: "rename" }],
+    ["Windows' unknown error", { code: "UNKNOWN", syscall: "open" }],
+    ["Node's permission model", { code: "ERR_ACCESS_DENIED" }],
+  ])("of the disk, %s, is output_not_writable and names the code", async (_what, facts) => {
+    const failing = Object.assign(new Error("refused"), facts);
+    const download = (): Promise<void> => Promise.reject(failing);
+    const failure = await failureOf(saveAudio(request(await newOutputFolder(), { download })));
+    expect(failure.code).toBe("output_not_writable");
+    expect(failure.message).toContain(`(${facts.code})`);
+  });
+
+  it("of a connection, whatever call it was in, is not taken for one of the folder", async () => {
+    const reset = Object.assign(new Error("reset"), { code: "ECONNRESET", syscall: "read" });
+    const download = (): Promise<void> => Promise.reject(reset);
+    await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(reset);
   });
 
   it("to write is output_not_writable", async () => {
@@ -307,6 +385,7 @@ describe("a failure", () => {
 });
 
 const CHILD = `
+  const noLinks = () => Promise.reject(Object.assign(new Error("no links"), { code: "EPERM", syscall: "link" }));
   const { openOutputFolder } = await import(process.argv[1]);
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
@@ -316,7 +395,11 @@ const CHILD = `
     console.log("written");
     if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
   };
-  const request = { folder, fileName: "a.mp3", nameIsGiven: true, format: "mp3", download, clock: Date };
+  const request = { folder, fileName: "a.mp3", nameIsGiven: true, keepsUnsound: true, format: "mp3", download, clock: { wallMs: Date.now } };
+  for (let n = 0; process.argv[4] === "many"; n += 1) {
+    const fileName = "take-" + process.pid + "-" + n + ".mp3";
+    await saveAudio({ ...request, fileName, makeLink: noLinks });
+  }
   await saveAudio(request).catch((error) => console.log(error.code));
 `;
 const source = (name: string): string => new URL(`../../src/files/${name}`, import.meta.url).href;

@@ -22,7 +22,6 @@ export function silentService(): Service {
     create: unasked,
     query: unasked,
     content: unasked,
-    contentInfo: unasked,
     close: async () => {},
   };
 }

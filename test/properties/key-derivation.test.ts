@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AudioInput, audioInputSchema } from "../../src/contract/audio-input.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
-import { idempotencyKey } from "../../src/generation/identity.ts";
+import { idempotencyKey } from "../../src/ledger/identity.ts";
 
 const url = fc.constantFrom("https://example.com/a", "https://example.com/b", "https://example.com/a/");
 const input: fc.Arbitrary<AudioInput> = fc

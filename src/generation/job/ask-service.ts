@@ -1,10 +1,12 @@
 /** One query of a task within the shared budget of reads. */
 import { decideRead } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
+import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { Settlement } from "../../ledger/ledger-store.ts";
-import type { ReadOptions } from "../../limits/limits.ts";
+import type { ReadOptions, ReadWaitReason } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { describeHold } from "./phase.ts";
 
 export interface Answer {
   readonly task: ObservedTask;
@@ -12,28 +14,50 @@ export interface Answer {
   readonly settle: Settlement | undefined;
 }
 
+export interface AskOptions extends ReadOptions {
+  /** Whether the caller is going to write what it learns; otherwise the read is settled by itself. */
+  readonly isRecorded?: boolean;
+  /** The call's: a wait for the service that outlasts it is not begun. */
+  readonly deadline?: Deadline;
+}
+
+/** The service cannot be asked within the time of the call; nothing was sent. */
+function heldBack(reason: ReadWaitReason, waitMs: number): AudioError {
+  return new AudioError("rate_limit", describeHold(`reads_${reason}`, waitMs), {
+    retryable: true,
+    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
+  });
+}
+
 /**
  * Asks once. A 429 pauses every process's reads before it is thrown on.
  *
- * @param isRecorded whether the caller is going to write what it learns; otherwise the read is settled by itself
- * @throws AudioError with the task's id
+ * @throws AudioError with the task's id; `rate_limit` at once where the service may not be asked before the deadline
  */
 export async function askService(
   deps: Pick<GenerationDeps, "service" | "limits" | "log" | "random">,
   taskId: string,
   signal: AbortSignal,
-  options: ReadOptions & { readonly isRecorded?: boolean } = {},
+  { isRecorded, deadline, isPoll = false, onWaiting }: AskOptions = {},
 ): Promise<Answer> {
   const { service, limits, log, random } = deps;
+  const tooLate = new AbortController();
+  const ending = deadline === undefined ? signal : AbortSignal.any([signal, tooLate.signal]);
   try {
     return await limits.read(
-      signal,
+      ending,
       async (slot) => {
-        const task = await service.query(taskId, signal);
+        const task = await service.query(taskId, ending);
         for (const oddity of task.oddities) log.warn(`task ${task.taskId}: ${oddity}`);
-        return { task, settle: options.isRecorded === true ? slot.take() : undefined };
+        return { task, settle: isRecorded === true ? slot.take() : undefined };
       },
-      options,
+      {
+        isPoll,
+        onWaiting: (reason, waitMs) => {
+          if (deadline !== undefined && waitMs > deadline.leftMs) tooLate.abort(heldBack(reason, waitMs));
+          else onWaiting?.(reason, waitMs);
+        },
+      },
     );
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;

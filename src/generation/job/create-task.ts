@@ -37,16 +37,14 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
       if (job.record.taskId !== null) return;
       continue;
     }
-    const sent = await send(job, deps, grant, tries);
+    lastError = await send(job, deps, grant, tries);
     tries += 1;
-    if (sent.error === null && job.record.status !== "failed") return;
+    const { status } = job.record;
+    if (status === "waiting" || status === "unresolved") continue;
+    if (status !== "failed" || job.newTasks > 0) return;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
-    if (sent.error === null) {
-      if (job.newTasks > 0) return;
-      job.record = await persist(job, deps, { kind: "again", failed: job.record.attempt });
-      job.announce("An earlier attempt had failed and was refunded; trying again.");
-    }
-    lastError = sent.error;
+    await persist(job, deps, { kind: "again", failed: job.record.attempt });
+    job.announce("An earlier attempt had failed and was refunded; trying again.");
   }
   throw (
     lastError ??
@@ -120,13 +118,17 @@ async function lookAgain(
   } else job.record = grant.record;
 }
 
-/** Sends once. `error`: not accepted this time, and whatever had to be waited for has been. */
+/**
+ * Sends once. Where it was not accepted, whatever had to be waited for has been.
+ *
+ * @returns what went wrong on the way to the service; `null` when it answered
+ */
 async function send(
   job: Job,
   deps: GenerationDeps,
   grant: Admitted,
   tries: number,
-): Promise<{ error: AudioError | null }> {
+): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
   job.record = grant.record;
   const { input, idempotencyKey: key, attempt } = grant.record;
@@ -137,7 +139,7 @@ async function send(
   const wasCommitted = job.isCommitted;
   job.isCommitted = true;
   // From here to the request nothing is waited for: a cancel comes before it, or after.
-  job.enter({ kind: "sending", sinceMs: clock.steadyMs() });
+  job.enter({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const settle: Settlement = { limitClass: "creates", slotId: grant.send, outcome: "counts" };
   let task: ObservedTask;
   try {
@@ -148,12 +150,12 @@ async function send(
       await limits.report("the end of a create", () => deps.ledger.store.settle(settle));
       throw error;
     }
-    return { error: await recover(job, deps, grant, error, tries, wasCommitted) };
+    return await recover(job, deps, grant, error, tries, wasCommitted);
   }
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
-  if (task.status !== "failed" || wasCommitted) job.newTasks += 1;
+  if (task.status !== "failed" || job.unseenAttempt === attempt) job.newTasks += 1;
   // The task id before anything else happens.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { settle });
   job.isCommitted = false;
@@ -162,7 +164,7 @@ async function send(
   }
   job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
   job.signal.throwIfAborted();
-  return { error: null };
+  return null;
 }
 
 /** Sorts a failed create: given up (thrown), or to be sent again after the wait that happens here. */
@@ -184,6 +186,9 @@ async function recover(
     outcome: wasNeverSent(error) ? "unsent" : "counts",
   };
   if (isUnknown) {
+    job.unseenAttempt = record.attempt;
+    // An answer all the same: whoever has cancelled is not made to pay by another send.
+    if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
     await limits.report("the end of a create", () => ledger.store.settle(settle));
   } else {
     const isFinal = decision.kind === "stop";

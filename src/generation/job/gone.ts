@@ -22,6 +22,6 @@ export function goneError(record: TaskRecord): AudioError {
     taskId: record.taskId ?? undefined,
     idempotencyKey: record.idempotencyKey ?? undefined,
     remedy:
-      "Repeating this call asks the service once more, and does not pay again. If the audio is still wanted and a repeat finds nothing either, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
+      "Repeating this call will not pay again: it asks the service once more. If the audio is still wanted, ask the user first, then call generate_audio with the next take number: that is a new task and costs credits.",
   });
 }

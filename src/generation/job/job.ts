@@ -1,7 +1,8 @@
 /** One running job: the record it drives, the phase it is in, who waits for it. */
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
-import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import { describe, type Phase } from "./phase.ts";
 
 /** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */
@@ -20,6 +21,8 @@ export class Job {
   purpose: JobPurpose;
   /** New tasks that creates of this job made. */
   newTasks = 0;
+  /** The attempt of which a send of this job was not answered by the service: it may have made the task. */
+  unseenAttempt: number | null = null;
   /** A create of this job is under way or was never answered: it may have made a task, so the job is seen through. */
   isCommitted = false;
   readonly end: Promise<JobEnd>;

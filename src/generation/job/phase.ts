@@ -10,11 +10,13 @@ export type Phase =
   | { readonly kind: "following" }
   /** The service may not be asked yet. */
   | { readonly kind: "held"; readonly reason: HoldReason; readonly untilMs: number }
-  | { readonly kind: "sending"; readonly sinceMs: number }
+  /** `before`: what was known of the service when the send began. */
+  | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** Something went wrong, and is tried again. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
   | { readonly kind: "watching"; readonly sinceMs: number }
-  | { readonly kind: "saving" };
+  /** `trouble`: why an earlier try did not work. */
+  | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
 /** `reads_…`: a query or a download has to wait, not the create. */
 export type HoldReason = WaitReason | "unavailable" | `reads_${ReadWaitReason}`;
@@ -25,8 +27,8 @@ const SENTENCES: Readonly<Record<HoldReason, (left: string) => string>> = {
   paused: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
   reads_rate: (left) =>
-    `Waiting for the 60 questions a minute that the service answers; about ${left} to go.`,
-  reads_paused: (left) => `The service asked for a pause; about ${left} to go.`,
+    `The service cannot be asked for about ${left}: the 60 questions a minute that it answers are used up.`,
+  reads_paused: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,
 };
 
 const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
@@ -38,8 +40,11 @@ const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
   failed: "has failed",
 };
 
-const secondsLeft = (untilMs: number, clock: Pick<Clock, "steadyMs">): string =>
-  `${Math.max(1, Math.ceil((untilMs - clock.steadyMs()) / 1000))} s`;
+const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
+
+/** @param leftMs until it is tried again */
+export const describeHold = (reason: HoldReason, leftMs: number): string =>
+  SENTENCES[reason](seconds(leftMs));
 
 /** One sentence for a person or an assistant: what is going on with this record now. */
 export function describe(
@@ -52,16 +57,16 @@ export function describe(
     case "following":
       return `Another window is already working on this request: it ${STATUS_WORDS[record.status]}.`;
     case "held":
-      return SENTENCES[phase.reason](secondsLeft(phase.untilMs, clock));
+      return describeHold(phase.reason, phase.untilMs - clock.steadyMs());
     case "sending":
       return "Sending the request to the service.";
     case "retrying":
-      return `${phase.error.message} Trying again in about ${secondsLeft(phase.untilMs, clock)}.`;
-    case "watching": {
-      const forSeconds = Math.max(1, Math.ceil((clock.steadyMs() - phase.sinceMs) / 1000));
-      return `${task} ${STATUS_WORDS[record.status]} (${forSeconds} s so far).`;
-    }
+      return `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
+    case "watching":
+      return `${task} ${STATUS_WORDS[record.status]} (${seconds(clock.steadyMs() - phase.sinceMs)} so far).`;
     case "saving":
-      return `${task} has succeeded; downloading the audio.`;
+      return phase.trouble === null
+        ? `${task} has succeeded; downloading the audio.`
+        : `Fetching the audio has not worked yet (${phase.trouble.message}) It is tried again by itself.`;
   }
 }

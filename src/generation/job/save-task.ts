@@ -1,12 +1,12 @@
 /** Brings a succeeded task's audio into the output folder. */
 import { downloadInto } from "../../api/download.ts";
-import { backoffMs, decideRead } from "../../api/retry.ts";
+import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";
 import type { ContentResponse } from "../../api/service.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { saveAudio } from "../../files/save-audio.ts";
-import type { SavedFile } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
 import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
@@ -45,12 +45,15 @@ export async function saveTask(
   const existing = await findSaved(deps, job.record, job.record.fileName);
   if (existing?.isSound === true) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
+  let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.enter({ kind: "saving" });
-      return await saveOnce(job, deps, lease);
+      job.enter({ kind: "saving", trouble });
+      // What is no audio may be a page of something in between: it is kept only when a second try brings no better.
+      return await saveOnce(job, deps, lease, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
+      trouble = error;
       if (error.code === "too_large") throw await leaveAtService(job, deps, error);
       if (error.code === "not_ready") {
         await persist(job, deps, {
@@ -71,23 +74,34 @@ export async function saveTask(
   }
 }
 
-async function saveOnce(job: Job, deps: GenerationDeps, lease: { isHeld: boolean }): Promise<SavedFile> {
+async function saveOnce(
+  job: Job,
+  deps: GenerationDeps,
+  lease: { isHeld: boolean },
+  keepsUnsound: boolean,
+): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
-  const file = await downloadAndPublish(job, deps, taskId);
+  const file = await downloadAndPublish(job, deps, taskId, keepsUnsound);
   await persist(job, deps, { kind: "saved", file }, lease.isHeld ? { lease: "release" } : {});
   lease.isHeld = false;
   job.announce(`Saved ${file.path}`);
   return file;
 }
 
-async function downloadAndPublish(job: Job, deps: GenerationDeps, taskId: string): Promise<SavedFile> {
+async function downloadAndPublish(
+  job: Job,
+  deps: GenerationDeps,
+  taskId: string,
+  keepsUnsound: boolean,
+): Promise<SavedFile> {
   const { record } = job;
   return saveAudio({
     folder: deps.folder,
     fileName: wantedName(record, record.fileName),
     // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.
     nameIsGiven: false,
+    keepsUnsound,
     format: formatOf(record).format,
     clock: deps.clock,
     download: (sink) =>
@@ -95,8 +109,7 @@ async function downloadAndPublish(job: Job, deps: GenerationDeps, taskId: string
         maxBytes: MAXIMUM_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
-        totalDeadlineMs: 15 * 60_000,
-        pauseMs: (breaks) => backoffMs(breaks, deps.random) * deps.timing.scale,
+        pauseMs: (breaks, error) => pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale,
       }),
   });
 }

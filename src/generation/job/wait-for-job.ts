@@ -74,15 +74,20 @@ export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
 }
 
+/** A send that has been without an answer for this long is silence, whatever the service said before. */
+const SILENCE_MS = 5000;
+
 /** The call's time is over before the service took the request: an error where it could not be reached. */
-export function throwIfUnreachable({ record, phase }: Job): void {
+export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "steadyMs">): void {
   if (record.taskId !== null) return;
   const ids = { idempotencyKey: record.idempotencyKey ?? undefined };
-  if (phase.kind === "retrying") throw phase.error.withIds(ids);
-  if (phase.kind === "sending") {
-    throw new AudioError("timeout", "The service has not answered the request yet.", {
-      retryable: true,
-      ...ids,
-    });
-  }
+  const known = phase.kind === "sending" ? phase.before : phase;
+  if (known.kind === "retrying") throw known.error.withIds(ids);
+  if (phase.kind !== "sending") return;
+  const isSilent = clock.steadyMs() - phase.sinceMs >= SILENCE_MS;
+  if (phase.before.kind === "held" && !isSilent) return;
+  throw new AudioError("timeout", "The service has not answered the request yet.", {
+    retryable: true,
+    ...ids,
+  });
 }

@@ -1,5 +1,5 @@
 /** The use case behind `download_audio`: a finished task's audio as a verified file; never waits for a task. */
-import { withDeadline } from "../../deadline.ts";
+import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import { precheckFileName } from "../../files/save-audio.ts";
@@ -43,14 +43,15 @@ export async function download(
   const known = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
     async (signal) =>
-      (await findRecordOfTask(deps, taskId, signal)) ?? (await recordForeignTask(deps, taskId, signal)),
+      (await findRecordOfTask(deps, taskId, signal, call.deadline)) ??
+      (await recordForeignTask(deps, taskId, signal, call.deadline)),
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
     return viewOf(known, { replayed: true, ...(await underName(deps, known, saved, fileName)) });
   }
   const record =
-    known.taskId === null ? await resolve(deps, jobs, known, call) : await refresh(deps, jobs, known, call);
+    known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
   if (record.status === "failed") throw taskFailed(record);
   if (record.status !== "succeeded") throw notReady(record);
   await deps.folder.ensureWritable();
@@ -66,12 +67,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 }
 
 /** What was sent and never answered is sent again; what was never sent is for a call that asks for it. */
-async function resolve(
-  deps: GenerationDeps,
-  jobs: Jobs,
-  record: TaskRecord,
-  call: OpenCall,
-): Promise<TaskRecord> {
+async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     throw new AudioError("not_ready", "This request was never sent, so there is no audio of it.", {
       taskId: handleOf(record),
@@ -100,7 +96,7 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finish(deps, jobs, record, { ...call, windowMs: 0 });
+  const { job, end } = await finish(jobs, deps.clock, record, { ...call, windowMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
@@ -110,8 +106,9 @@ async function recordForeignTask(
   deps: GenerationDeps,
   taskId: string,
   signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<TaskRecord> {
-  const { task } = await askService(deps, taskId, signal);
+  const { task } = await askService(deps, taskId, signal, { deadline });
   const empty = emptyRecord(deps, {
     workId: foreignWorkId(deps.ledger.identity.origin, taskId),
     input: null,
@@ -144,7 +141,7 @@ async function transfer(
   fileName: string | null,
   call: OpenCall,
 ): Promise<TaskView> {
-  const { job, end } = await finish(deps, jobs, record, call);
+  const { job, end } = await finish(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved":
       return viewOf(end.record, {

@@ -1,5 +1,6 @@
 /** Finds the record that a request, a task id or a handle belongs to, also across a change of API key. */
 import { isTaskId } from "../../contract/wire.ts";
+import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
@@ -71,6 +72,7 @@ export async function findOrDraft(
   deps: GenerationDeps,
   work: Work,
   signal: AbortSignal,
+  deadline?: Deadline,
 ): Promise<FoundRecord> {
   const fresh = newRecord(deps, work);
   const records = await deps.ledger.ofWork(fresh.workId);
@@ -81,7 +83,7 @@ export async function findOrDraft(
     if ((await findSaved(deps, record, work.fileName))?.isSound === true) return { record, notes: [] };
   }
   for (const record of others) {
-    const ours = await asOurs(deps, record, signal);
+    const ours = await asOurs(deps, record, signal, deadline);
     if (ours !== null) return { record: ours, notes: [] };
   }
   // What was never sent under this account takes the newest call's name.
@@ -102,10 +104,12 @@ export async function asOurs(
   deps: GenerationDeps,
   other: TaskRecord,
   signal: AbortSignal,
+  deadline?: Deadline,
 ): Promise<TaskRecord | null> {
   if (other.taskId === null) return null;
   try {
-    const { task } = await askService(deps, other.taskId, signal);
+    const options = deadline === undefined ? {} : { deadline };
+    const { task } = await askService(deps, other.taskId, signal, options);
     const adopted = await deps.ledger.adopt(other);
     if (adopted === null) return other;
     const event = { kind: "observed", attempt: adopted.attempt, task, atMs: deps.clock.wallMs() } as const;
@@ -136,6 +140,7 @@ export async function findRecordOfTask(
   deps: GenerationDeps,
   taskId: string,
   signal: AbortSignal,
+  deadline: Deadline,
 ): Promise<TaskRecord | null> {
   const [, named] = HANDLE.exec(taskId) ?? [];
   if (named !== undefined) {
@@ -149,7 +154,7 @@ export async function findRecordOfTask(
     if ((await findSaved(deps, record, null))?.isSound === true) return record;
   }
   for (const record of records) {
-    const ours = await asOurs(deps, record, signal);
+    const ours = await asOurs(deps, record, signal, deadline);
     if (ours !== null) return ours;
   }
   return null;

@@ -5,7 +5,8 @@ import { withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
-import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "../job/job.ts";
@@ -76,7 +77,7 @@ async function search(
       signal: call.signal,
       late: () => unansweredInTime({ idempotencyKey: idempotencyKey ?? undefined }),
     },
-    (signal) => findOrDraft({ clock, ...deps }, work, signal),
+    (signal) => findOrDraft({ clock, ...deps }, work, signal, call.deadline),
   );
 }
 
@@ -111,7 +112,7 @@ async function runFound(
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
-      throwIfUnreachable(job);
+      throwIfUnreachable(job, deps.clock);
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await underName(deps, end.record, end.file, work.fileName);
@@ -129,7 +130,8 @@ async function runFound(
 /** What is told of a job whose caller stops waiting. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
   // How a running task stands is said by its status.
-  return phase.kind === "watching" || phase.kind === "saving" ? null : describe(phase, record, clock);
+  const isPlain = phase.kind === "watching" || (phase.kind === "saving" && phase.trouble === null);
+  return isPlain ? null : describe(phase, record, clock);
 }
 
 async function refuseTakenName(deps: GenerationDeps, record: TaskRecord, fileName: string): Promise<void> {

@@ -2,11 +2,13 @@
 
 import { decideRead } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
+import type { Clock } from "../../clock.ts";
 import { withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { ReadWaitReason } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { askService } from "../job/ask-service.ts";
+import { type AskOptions, askService } from "../job/ask-service.ts";
 import type { Job, JobEnd } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
@@ -28,7 +30,9 @@ export async function getTask(
 ): Promise<TaskView> {
   checkTaskId(taskId);
   const call = openCall(givenCall, deps.clock);
-  const record = await inTime(deps, call, taskId, (signal) => findRecordOfTask(deps, taskId, signal));
+  const record = await inTime(deps, call, taskId, (signal) =>
+    findRecordOfTask(deps, taskId, signal, call.deadline),
+  );
   if (record === null) return await getForeignTask(deps, taskId, call);
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
@@ -37,7 +41,7 @@ export async function getTask(
     if (record.status !== "failed") jobs.start(record, "finish");
     return viewOf(record, { replayed: true });
   }
-  const { job, end } = await finish(deps, jobs, record, call);
+  const { job, end } = await finish(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return viewOf(end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
@@ -64,14 +68,15 @@ const MOST_STARTS = 3;
  * creates.
  */
 export async function finish(
-  deps: GenerationDeps,
   jobs: Jobs,
+  clock: Pick<Clock, "steadyMs">,
   record: TaskRecord,
   call: OpenCall,
 ): Promise<{ job: Job; end: JobEnd | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
-    const isEnough = call.windowMs > 0 ? () => false : () => hasNews(job, record);
+    const isEnough = (): boolean =>
+      isHeldLonger(job, call, clock) || (call.windowMs === 0 && hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.windowMs === 0) throwIfSilent(job);
     if (end?.kind !== "left" || job.record.taskId === null || starts === MOST_STARTS) return { job, end };
@@ -79,10 +84,14 @@ export async function finish(
   }
 }
 
-function hasNews(job: Job, before: TaskRecord): boolean {
-  const { phase, record } = job;
+/** The service may not be asked before the call's time is over: waiting would bring nothing. */
+function isHeldLonger({ phase }: Job, { deadline }: OpenCall, clock: Pick<Clock, "steadyMs">): boolean {
+  return phase.kind === "held" && phase.untilMs - clock.steadyMs() > deadline.leftMs;
+}
+
+function hasNews({ phase, record }: Job, before: TaskRecord): boolean {
   const isKnown = record.polledAtMs !== before.polledAtMs || record.status !== before.status;
-  return isKnown || phase.kind === "retrying" || (phase.kind === "held" && phase.reason !== "reads_rate");
+  return isKnown || phase.kind === "retrying";
 }
 
 /** The service was to be asked now, and could not be. */
@@ -105,29 +114,33 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   const { clock, timing, random } = deps;
   let task: ObservedTask | null = null;
   let activity: string | null = null;
+  const onWaiting = (reason: ReadWaitReason, waitMs: number): void => {
+    const untilMs = clock.steadyMs() + waitMs;
+    activity = describe(
+      { kind: "held", reason: `reads_${reason}`, untilMs },
+      { taskId, status: "queued" },
+      clock,
+    );
+    call.onProgress(activity);
+  };
   for (let failures = 0; ; ) {
-    const isPoll: boolean = task !== null;
+    const options: AskOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
-      const answer = await inTime(deps, call, taskId, (signal) =>
-        askService(deps, taskId, signal, {
-          isPoll,
-          onWaiting: (reason, waitMs) => {
-            const phase = {
-              kind: "held",
-              reason: `reads_${reason}`,
-              untilMs: clock.steadyMs() + waitMs,
-            } as const;
-            activity = describe(phase, { taskId, status: "queued" }, clock);
-            call.onProgress(activity);
-          },
-        }),
-      );
-      task = answer.task;
+      const seen: ObservedTask = await inTime(deps, call, taskId, async (signal) => {
+        return (await askService(deps, taskId, signal, options)).task;
+      });
+      task = seen;
       activity = null;
-      call.onProgress(`Task ${taskId} is ${task.status}`);
+      call.onProgress(`Task ${taskId} is ${seen.status}`);
+      const hasEnded = seen.status === "succeeded" || seen.status === "failed";
+      if (hasEnded || call.deadline.isOver || call.windowMs === 0) return viewOfForeign(seen, activity);
     } catch (error) {
       failures += 1;
-      const isFinal = !(error instanceof AudioError) || decideRead(error, failures, random).kind === "stop";
+      if (isHeld(error) && task !== null) return viewOfForeign(task, error.message);
+      const isFinal =
+        isHeld(error) ||
+        !(error instanceof AudioError) ||
+        decideRead(error, failures, random).kind === "stop";
       if (call.signal.aborted || isFinal) throw error;
       if (call.deadline.isOver || call.windowMs === 0) {
         if (task === null) throw error;
@@ -135,14 +148,14 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
       }
       call.onProgress(`Task ${taskId} is not answering`);
     }
-    const hasEnded = task?.status === "succeeded" || task?.status === "failed";
-    if (task !== null && (hasEnded || call.deadline.isOver || call.windowMs === 0)) {
-      return viewOfForeign(task, activity);
-    }
     const pauseMs = Math.min(call.deadline.leftMs, timing.pollIntervalMs);
     await clock.sleep(Math.max(1, pauseMs), call.signal);
   }
 }
+
+/** Not the service's own 429, which has a status: it may not even be asked within the call. */
+const isHeld = (error: unknown): error is AudioError =>
+  error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
 
 function viewOfForeign(task: ObservedTask, activity: string | null): TaskView {
   return {

@@ -2,7 +2,8 @@
 import { lstat } from "node:fs/promises";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { isInside } from "../../files/file-content.ts";
-import type { RecordStatus, SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { storedInput } from "../saved-files.ts";
 import { handleOf } from "./find-record.ts";

@@ -4,7 +4,8 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
 import { isIntact, readSaved } from "../../files/save-audio.ts";
-import type { SavedFile, TaskRecord } from "../../ledger/record.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf } from "../saved-files.ts";
 

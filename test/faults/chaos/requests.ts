@@ -2,7 +2,7 @@
 import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { canonicalInput } from "../../../src/generation/canonical-input.ts";
-import { idempotencyKey } from "../../../src/generation/identity.ts";
+import { idempotencyKey } from "../../../src/ledger/identity.ts";
 import type { Random } from "./random.ts";
 
 export interface Asked {

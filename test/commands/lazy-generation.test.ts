@@ -1,0 +1,64 @@
+/** The late start of the workflow, called from many sides at once. */
+import { expect, it } from "vitest";
+import { type Compose, LazyGeneration } from "../../src/commands/lazy-generation.ts";
+import { readConfig } from "../../src/config.ts";
+import type { Generation } from "../../src/generation/generation.ts";
+import { createLog } from "../../src/log.ts";
+
+const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
+
+/** Stands for a workflow; nothing but its identity and its end is looked at. */
+function workflow(onClose: () => void): Generation {
+  const unasked = (): never => {
+    throw new Error("not asked for");
+  };
+  return {
+    generate: unasked,
+    getTask: unasked,
+    download: unasked,
+    listTasks: unasked,
+    readAudio: unasked,
+    bytesOf: unasked,
+    close: async () => onClose(),
+  };
+}
+
+function lazyThat(compose: Compose): LazyGeneration {
+  const lazy = new LazyGeneration(config, false, compose);
+  lazy.log = createLog("silent", (text) => text);
+  return lazy;
+}
+
+it("calls that hear of one failed start at the same time begin one new start between them", async () => {
+  let starts = 0;
+  let closed = 0;
+  const lazy = lazyThat(async () => {
+    starts += 1;
+    const isFirst = starts === 1;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    if (isFirst) throw new Error("the store is away");
+    return workflow(() => {
+      closed += 1;
+    });
+  });
+  // Each asks again as soon as it hears of the failure, as retrying callers do.
+  const asking = Array.from({ length: 5 }, () => lazy.get().catch(() => lazy.get()));
+  const got = await Promise.all(asking);
+  expect(new Set(got).size).toBe(1);
+  expect(starts).toBe(2);
+  await lazy.close();
+  expect(closed).toBe(1);
+});
+
+it("a failed start is told to everybody who waited for it, and tried again by the next call", async () => {
+  let starts = 0;
+  const lazy = lazyThat(async () => {
+    starts += 1;
+    if (starts === 1) throw new Error("the store is away");
+    return workflow(() => undefined);
+  });
+  const waiting = await Promise.allSettled([lazy.get(), lazy.get()]);
+  expect(waiting.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await lazy.get();
+  expect(starts).toBe(2);
+});

@@ -1,0 +1,52 @@
+/** What the `tasks` command prints for a person: the ledger, and nothing that a terminal would act on. */
+import { spawnSync } from "node:child_process";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import { BIN, createWorkplace, drive, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await service.stop();
+  await workplace.remove();
+});
+
+/** Controls of both kinds, turned text, hidden text: as a prompt may hold them. */
+const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200b\u{e0041} end 👩‍💻";
+const ACTIVE = /[^\P{C}\n\u200d]|[\u2028\u2029]/u;
+
+function tasks(...args: string[]): string {
+  const env = workplace.env(service, { AUDIO_TIME_SCALE: "0.001" });
+  const result = spawnSync(NODE, [BIN, "tasks", ...args], { env, encoding: "utf8" });
+  expect(result).toMatchObject({ status: 0, stderr: "" });
+  return result.stdout;
+}
+
+describe("a request with characters that a terminal would act on", () => {
+  beforeEach(async () => {
+    const driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+    expect(taskOf(await driver.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
+    await driver.close();
+  });
+
+  it("is listed with them spelled out", () => {
+    const text = tasks();
+    expect(text).not.toMatch(ACTIVE);
+    expect(text).toContain("\\u{9b}31m \\u{202e}gnp.exe\\u{202c}");
+    expect(text).toContain("👩‍💻");
+  });
+
+  it("means the same as ever in JSON, which holds none of them raw", () => {
+    const text = tasks("--json");
+    expect(text.replaceAll("👩‍💻", "")).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u);
+    const row = z.looseObject({ prompt_excerpt: z.string() });
+    const { tasks: rows } = z.looseObject({ tasks: z.array(row) }).parse(JSON.parse(text));
+    expect(rows[0]?.prompt_excerpt).toBe(PROMPT);
+  });
+});

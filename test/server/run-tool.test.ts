@@ -1,0 +1,88 @@
+/** The one catch of all tools, in process: whose fault a failure is, and what the caller hears of it. */
+import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createLog } from "../../src/log.ts";
+import { runTool, type ServerDeps } from "../../src/server/run-tool.ts";
+import { defineTool, type Tool } from "../../src/tools/tool.ts";
+
+const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** A tool with one argument that ends as its handler does. */
+const toolThat = (act: () => void): Tool =>
+  defineTool({
+    name: "a_tool",
+    title: "A tool",
+    description: "For this test.",
+    annotations: hints,
+    input: z.strictObject({ limit: z.int("must be a whole number").optional() }),
+    output: z.strictObject({}),
+    handle: async () => {
+      act();
+      return { structured: {}, text: "" };
+    },
+  });
+
+async function call(tool: Tool, args: unknown): Promise<{ text: string; code: unknown; log: string }> {
+  let log = "";
+  const deps: ServerDeps = {
+    tools: {
+      assertConfigured: () => undefined,
+      generation: () => Promise.reject(new Error("not asked for")),
+      defaultVoice: null,
+      defaultWaitSeconds: 45,
+    },
+    redact: (text) => text,
+    holdsSecret: () => false,
+    log: createLog(
+      "debug",
+      (text) => text,
+      (line) => {
+        log += line;
+      },
+    ),
+  };
+  // What `runTool` reads of a context; the rest belongs to the protocol layer.
+  const context: Pick<ServerContext, never> & { mcpReq: { signal: AbortSignal } } = {
+    mcpReq: { signal: new AbortController().signal },
+  };
+  const result: CallToolResult = await runTool(tool, args, deps, context as ServerContext);
+  const [block] = result.content;
+  const meta = z.looseObject({ code: z.string() }).parse(result._meta?.["audio-generation-mcp/error"]);
+  return { text: block?.type === "text" ? block.text : "", code: meta.code, log };
+}
+
+describe("a ZodError", () => {
+  const stored = z.object({ voice: z.string("is required") });
+  const failing = toolThat(() => void stored.parse({}));
+
+  it("from inside, as of a record in the ledger, is never the caller's fault", async () => {
+    const { text, code, log } = await call(failing, {});
+    expect(code).toBe("unexpected_response");
+    expect(text).toBe(
+      "unexpected_response: Something unexpected went wrong inside this server.\nWhat to do: Repeat the same call unchanged: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
+    );
+    expect(log).toContain("voice");
+  });
+
+  it("of the caller's own arguments names the argument", async () => {
+    const { text, code } = await call(failing, { limit: "many" });
+    expect(code).toBe("invalid_request");
+    expect(text).toContain('limit must be a whole number (got "many").');
+  });
+
+  it("of an unknown argument names the known ones", async () => {
+    const { text, code } = await call(failing, { most: 3 });
+    expect([code, text]).toEqual(["invalid_request", expect.stringContaining("the known ones are limit")]);
+  });
+});
+
+it("a mistake of this program is told without its inner words, and logged with them", async () => {
+  const broken = toolThat(() => {
+    throw new TypeError("undefined is not a function");
+  });
+  const { text, code, log } = await call(broken, {});
+  expect(code).toBe("unexpected_response");
+  expect(text).not.toContain("undefined is not a function");
+  expect(log).toContain("undefined is not a function");
+});
