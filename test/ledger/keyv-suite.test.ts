@@ -25,11 +25,7 @@ describe("Keyv over SQLite", () => {
     database.close();
     rmSync(stateDir, { recursive: true });
   });
-<<<<<<< HEAD
-  const newStore = (): KeyvSqlite => new KeyvSqlite(database, { clock: systemClock, holder: "h" });
-=======
   const newStore = (): KeyvSqlite => new KeyvSqlite(database, { clock: systemClock, holder: "holder" });
->>>>>>> origin/main
   keyvTestSuite(vitest, Keyv, newStore);
 });
 
