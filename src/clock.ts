@@ -1,4 +1,4 @@
-/** Owns time: the wall, the steady clock and sleeping, so that tests can put their own in its place. */
+/** The wall clock, the steady clock and sleeping behind one interface, so that tests can put their own in its place. */
 
 export interface Clock {
   /** Wall-clock milliseconds since 1970; may jump when somebody sets the clock. */

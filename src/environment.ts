@@ -1,4 +1,4 @@
-/** Owns how single values are read from the environment, and where the state folder is; judges no setting and needs nothing loaded. */
+/** Reads single values of the environment, and finds the state folder; loads nothing else, because every start needs it first. */
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 

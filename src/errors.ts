@@ -1,4 +1,4 @@
-/** Owns the one error type of this program and its codes; knows neither how it is rendered nor who throws it. */
+/** The one error type of this program, and its codes (docs/design.md, Errors). */
 import type { ServiceErrorCode } from "./contract/errors.ts";
 
 /** Codes of our own, beside the service's (docs/design.md, Errors). */

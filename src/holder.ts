@@ -1,4 +1,4 @@
-/** Owns the name of this process among all that share a store or a folder, and telling whether another one is dead. */
+/** The name of this process among all that share a store or a folder, and telling whether another one is dead. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";

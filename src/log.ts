@@ -1,4 +1,4 @@
-/** Owns what is written to stderr, redacted and by level; stdout belongs to the protocol and is never touched. */
+/** Writes the log to standard error, redacted and by level; standard output belongs to the protocol. */
 import type { Redact } from "./redaction.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;

@@ -1,4 +1,4 @@
-/** Owns the bin's first steps: checks Node, turns the compile cache on, picks the command; everything else is loaded after that, so that an old Node can say what it is. */
+/** The bin's first steps: checks Node, turns the compile cache on, picks the command. Everything else is loaded after that, so that an old Node can say what it is. */
 import { mkdirSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";

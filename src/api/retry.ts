@@ -62,7 +62,7 @@ export function backoffMs(attempt: number, random: () => number): number {
   return BACKOFF_LEAST_MS + random() * (ceiling - BACKOFF_LEAST_MS);
 }
 
-/** The same key and body again, except where the answer would be the same for ever (docs/contract.md, Idempotency rules). */
+/** The same key and body again, except where the answer would be the same for ever (docs/contract.md, Idempotency). */
 export function decideCreate(error: AudioError, attempt: number, random: () => number): CreateDecision {
   switch (error.code) {
     case "rate_limit":

@@ -1,4 +1,4 @@
-/** Owns the choice of a command from argv, and its exit code; each command is loaded only when it is chosen. */
+/** Chooses the command that argv names, and its exit code; each command is loaded only when it is chosen. */
 import { parseArgs } from "node:util";
 import { VERSION } from "../version.ts";
 import { CommandError, HELP, UsageError } from "./usage.ts";

@@ -1,4 +1,4 @@
-/** Owns the building of the workflow from a configuration; loaded on the first call that needs it, never at start. */
+/** Builds the workflow from a configuration; loaded on the first call that needs it, never at start. */
 
 import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";

@@ -1,4 +1,4 @@
-/** Owns single checks of `doctor`: what a check says when it fails, in words for a person, and within what time. */
+/** Single checks of `doctor`: what a check says when it fails, in words for a person, and within what time. */
 import { connect } from "node:net";
 import type { ProxySettings } from "../config.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";

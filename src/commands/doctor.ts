@@ -1,4 +1,4 @@
-/** Owns the `doctor` command: what is wrong with this installation and how to mend it; never creates a task, never spends. */
+/** The `doctor` command: what is wrong with this installation and how to mend it. It creates no task and spends nothing. */
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config.ts";

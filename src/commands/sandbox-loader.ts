@@ -1,4 +1,4 @@
-/** Owns loading the sandbox, whose packages are optional: a missing one is named with the command that installs it. */
+/** Loads the sandbox, whose packages are optional: a missing one is named with the command that installs it. */
 import manifest from "../../package.json" with { type: "json" };
 import { CommandError } from "./usage.ts";
 

@@ -1,4 +1,4 @@
-/** Owns the `sandbox` command: serves the sandbox alone until it is told to stop; knows nothing of MCP. */
+/** The `sandbox` command: serves the sandbox alone until it is told to stop. */
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
 

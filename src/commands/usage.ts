@@ -1,4 +1,4 @@
-/** Owns the command line's words: help, and how bad usage is said; runs nothing. */
+/** The command line's words: help, and how bad usage is said. */
 
 export const HELP = `audio-generation-mcp: an MCP server that turns text into saved narration.
 

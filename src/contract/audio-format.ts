@@ -1,4 +1,4 @@
-/** Owns what an output format is called, its rates, its MIME type, its ending and its first bytes; knows no codec. */
+/** The output formats: their names, rates, MIME types, file endings and first bytes. */
 
 export const OUTPUT_FORMATS = ["mp3", "wav", "pcm", "ogg_opus"] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];

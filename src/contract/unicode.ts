@@ -1,4 +1,4 @@
-/** Owns how the contract measures text: in Unicode code points; knows no field. */
+/** Measures text as the contract does: in Unicode code points. */
 
 /** Length in Unicode code points: an emoji outside the basic plane counts once, as the contract counts it. */
 export function codePointLength(text: string): number {

@@ -1,4 +1,4 @@
-/** Owns the growing temporary file: bytes in, size, hash and first bytes out; knows no name and no network. */
+/** The temporary file while it grows: takes bytes, knows their size, hash and first bytes. */
 import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../api/download.ts";
 import { MAGIC_BYTES } from "../contract/audio-format.ts";

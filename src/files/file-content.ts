@@ -1,4 +1,4 @@
-/** Owns the reading and checking of files that exist: regular, not through a link, inside the root; writes nothing. */
+/** Reads and checks files that exist: regular ones, not through a link, inside the output folder. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, realpath } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** Owns the folder that audio is saved in: its real path, its creation, whether it can be written; knows no audio. */
+/** The folder that audio is saved in: its real path, its creation, and whether it can be written. */
 import { lstat, mkdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";

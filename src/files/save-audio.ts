@@ -1,4 +1,4 @@
-/** Owns the saving of one audio under its name; knows neither the service nor who remembers the file. */
+/** Saves one audio under its name: whole and verified, or not at all. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ByteSink } from "../api/download.ts";

@@ -1,4 +1,4 @@
-/** Owns the sentence about wrong arguments: field, rule and the value's fault; checks nothing itself. */
+/** The sentence about wrong arguments: field, rule and the value's fault. */
 import type { ZodError, z } from "zod";
 import { firstCodePoints } from "../contract/unicode.ts";
 

@@ -1,4 +1,4 @@
-/** Owns finding the tool that a call names; loaded with the tools' schemas on the first call. */
+/** Finds the tool that a call names; loaded, with the tools' schemas, on the first call. */
 import {
   type CallToolResult,
   ProtocolError,

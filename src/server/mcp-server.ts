@@ -1,4 +1,4 @@
-/** Owns the registration of everything that MCP sees; loads tools and resources only when they are asked for, for the handshake must not wait for them. */
+/** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
 import { Server } from "@modelcontextprotocol/server";
 import { VERSION } from "../version.ts";
 import { INSTRUCTIONS } from "./instructions.ts";

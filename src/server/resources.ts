@@ -1,4 +1,4 @@
-/** Owns the resource side: one listed template, and reads of audio that the ledger knows. */
+/** The resource side: one listed template, and reads of audio that the ledger knows. */
 import {
   ProtocolError,
   ProtocolErrorCode,

@@ -1,4 +1,4 @@
-/** Owns the call of a tool from the protocol's side: progress, cancellation, and the only catch; knows no single tool. */
+/** Runs a tool for the protocol: progress, cancellation, and the only place that catches what tools throw. */
 import type { CallToolResult, ContentBlock, ServerContext } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import { describeCause, type Log } from "../log.ts";

@@ -1,4 +1,4 @@
-/** Owns what `tools/list` publishes: JSON Schema 2020-12 from the tools' own schemas; runs no tool. The build puts the computed list in this module's place, so that a start builds no schema. */
+/** What `tools/list` publishes: JSON Schema 2020-12 from the tools' own schemas. The build puts the computed list in this module's place, so that a start builds no schema. */
 import type { Tool as PublishedTool } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { TOOLS } from "../tools/catalog.ts";

@@ -1,4 +1,4 @@
-/** Owns the list of tools, in the order in which clients show them. */
+/** The list of tools, in the order in which clients show them. */
 import { downloadAudio } from "./download-audio.ts";
 import { generateAudio } from "./generate-audio.ts";
 import { getTask } from "./get-task.ts";

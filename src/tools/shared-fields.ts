@@ -1,4 +1,4 @@
-/** Owns the argument schemas that several tools share; knows no single tool. */
+/** Schemas of arguments that several tools share. */
 import { z } from "zod";
 
 export const WAIT_SECONDS_MAX = 3600;

@@ -43,7 +43,6 @@ describe("an output folder", () => {
     const folder = await openOutputFolder(link);
     expect(folder.root).toBe(real);
     await folder.ensureWritable();
-    expect(folder.place).toBe((await openOutputFolder(real)).place);
   });
 
   it("below a symbolic link is resolved before it exists", async () => {
@@ -54,16 +53,6 @@ describe("an output folder", () => {
     expect(folder.root).toBe(join(real, "new", "er"));
     await folder.ensureWritable();
     expect(await listing(join(real, "new"))).toEqual(["er"]);
-  });
-
-  it("has a place of its own that tells neither path nor host", async () => {
-    const [one, two] = [newFolder(), newFolder()];
-    const places = await Promise.all(
-      [one, one, two].map(async (path) => (await openOutputFolder(path)).place),
-    );
-    expect(places[0]).toBe(places[1]);
-    expect(places[0]).not.toBe(places[2]);
-    expect(places[0]).toMatch(/^[0-9a-f]{32}$/);
   });
 
   it("that was exchanged for a symbolic link later is not written to", async () => {

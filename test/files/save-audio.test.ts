@@ -52,6 +52,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
     folder,
     fileName: "story.mp3",
     nameIsGiven: true,
+    keepsUnsound: true,
     format: "mp3",
     download: bringing(AUDIO),
     clock,
@@ -68,7 +69,6 @@ describe("saved audio", () => {
     const folder = await newOutputFolder();
     const file = await saveAudio(request(folder));
     expect(file).toEqual({
-      place: folder.place,
       path: join(folder.root, "story.mp3"),
       sizeBytes: AUDIO.byteLength,
       sha256: sha256(AUDIO),
@@ -277,6 +277,14 @@ describe("audio that does not look like its format", () => {
     },
   );
 
+  it("is thrown away, to be fetched again, while it need not be kept", async () => {
+    const folder = await newOutputFolder();
+    const changes = { keepsUnsound: false, download: bringing(Buffer.from("<html>not audio</html>")) };
+    const failure = await failureOf(saveAudio(request(folder, changes)));
+    expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+    expect(await listing(folder.root)).toEqual([]);
+  });
+
   it("finds a name of its own even when the given one is taken", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.bin"), "else");
@@ -387,7 +395,7 @@ const CHILD = `
     console.log("written");
     if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
   };
-  const request = { folder, fileName: "a.mp3", nameIsGiven: true, format: "mp3", download, clock: { wallMs: Date.now } };
+  const request = { folder, fileName: "a.mp3", nameIsGiven: true, keepsUnsound: true, format: "mp3", download, clock: { wallMs: Date.now } };
   for (let n = 0; process.argv[4] === "many"; n += 1) {
     const fileName = "take-" + process.pid + "-" + n + ".mp3";
     await saveAudio({ ...request, fileName, makeLink: noLinks });

@@ -20,6 +20,7 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
     folder,
     fileName: "story.mp3",
     nameIsGiven: true,
+    keepsUnsound: true,
     format: "mp3",
     download: (sink) => sink.write(bytes),
     clock: { wallMs: () => 0 },

@@ -1,5 +1,4 @@
-/** Owns running Keyv's own test suite over both storage adapters. */
-
+/** Runs Keyv's own test suite over both storage adapters, and tests what ours add to it for records. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

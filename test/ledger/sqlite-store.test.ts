@@ -2,19 +2,27 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
+import { rowOf } from "../../src/ledger/record.ts";
 import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
 import { createLog } from "../../src/log.ts";
 import { HandClock } from "../support/hand-clock.ts";
+import { DAY_MS, Desk, HOUR_MS, reasonOf, type StoreBench, savedAt } from "./store-suite/desk.ts";
 import { storeSuite } from "./store-suite.ts";
 
 const log = createLog("silent", (text) => text);
 
-storeSuite("SQLite", async () => {
+interface SqliteBench extends StoreBench {
+  readonly clock: HandClock;
+}
+
+function openBench(): SqliteBench {
   const stateDir = mkdtempSync(join(tmpdir(), "agm-ledger-"));
   const clock = new HandClock();
   const stores: LedgerStore[] = [];
   return {
+    clock,
     seesAllAccounts: true,
     open: (identity) => {
       const store = openSqliteStore({ stateDir, log, clock, identity });
@@ -29,4 +37,56 @@ storeSuite("SQLite", async () => {
       rmSync(stateDir, { recursive: true });
     },
   };
+}
+
+storeSuite("SQLite", async () => openBench());
+
+describe("on one machine", () => {
+  let bench: SqliteBench;
+  beforeAll(() => {
+    bench = openBench();
+  });
+  afterAll(() => bench.close());
+
+  it("the wall clock may be set by a day without a window noticing, and a budget then counts more, not less", async () => {
+    const desk = new Desk(bench);
+    const limits = { maxCreates: 1, budget: { credits: 300, windowMs: DAY_MS } };
+    await desk.create("accepted", limits);
+    bench.clock.moveWall(20 * HOUR_MS);
+    expect(reasonOf(await desk.ask(limits))).toBe("rate");
+    bench.advance(60_001);
+    await desk.create("accepted", limits);
+    bench.clock.moveWall(-48 * HOUR_MS);
+    bench.advance(60_001);
+    expect((await desk.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
+  });
+
+  it("money of another task stays counted when its record makes room for this account's", async () => {
+    const desk = new Desk(bench);
+    const neighbour = desk.neighbour();
+    const theirs = await neighbour.create("accepted");
+    const ours = await desk.create("accepted");
+    const after = rowOf({ ...theirs, accountId: ours.accountId, recordId: ours.recordId });
+    await desk.store().adopt(theirs, after);
+    expect(await desk.stored(theirs)).toBeUndefined();
+    expect(await desk.stored(ours)).toEqual(ours);
+    expect(await desk.store().spentCredits(DAY_MS)).toBe(300);
+  });
+
+  it("a file is found whatever service spoke it", async () => {
+    const desk = new Desk(bench);
+    const path = `/audio/${desk.accountId}.mp3`;
+    await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
+    expect(await new Desk(bench).store().ofPath(path)).toHaveLength(1);
+  });
+
+  it("what a record has cost is not forgotten with the sums of two days ago", async () => {
+    const desk = new Desk(bench);
+    const record = await desk.create("accepted");
+    bench.advance(3 * DAY_MS);
+    await desk.create("accepted");
+    // Its sum is gone by now: nothing is taken from any other.
+    await desk.end(record, 10);
+    expect(await desk.store().spentCredits(DAY_MS)).toBe(160);
+  });
 });

@@ -13,7 +13,7 @@ import { takeOver } from "./take-over.ts";
 /** Grows with every change of keys or scripts that an older program would misread. */
 export const LAYOUT_VERSION = 2;
 /** How long a call waits while the store is taken over; it goes on all the same. */
-const PATIENCE_MS = 5_000;
+const PATIENCE_MS = 3_000;
 
 /** Not an answer to anybody: the guard takes the store over and asks again. */
 class OldLayout extends AudioError {}
@@ -32,7 +32,7 @@ export class LayoutGuard {
   readonly #options: GuardOptions;
   readonly #connection: RedisConnection;
   #takingOver: Promise<void> | undefined;
-  #closing = new AbortController();
+  readonly #closing = new AbortController();
 
   constructor(options: GuardOptions) {
     this.#options = options;

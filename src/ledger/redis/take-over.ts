@@ -31,6 +31,7 @@ const OLD_KEPT_SECONDS = String(30 * 24 * 60 * 60);
 const text = z.string().nullable();
 const scanAnswer = z.tuple([z.string(), z.array(z.string())]);
 const oldFlight = z.object({ attempted: z.coerce.number(), holder: z.string() });
+const named = z.looseObject({ recordId: z.string() });
 const oldSpend = z.object({ counted: z.number() });
 
 export interface TakeOverOptions {
@@ -57,7 +58,12 @@ export async function takeOver(options: TakeOverOptions): Promise<void> {
     if (await connection.use((link) => lock(link, token))) break;
     await pause(ASK_AGAIN_MS, undefined, { signal });
   }
-  await new TakeOver(options, token).run();
+  try {
+    await new TakeOver(options, token).run();
+  } finally {
+    // Nobody has to wait for a process that has given it up; where that fails too, the lock expires.
+    await connection.use((link) => unlock(link, token)).catch(() => undefined);
+  }
 }
 
 /** Whether this process has the lock now. */
@@ -69,10 +75,16 @@ async function lock(link: RedisLink, token: string): Promise<boolean> {
   return true;
 }
 
+async function unlock(link: RedisLink, token: string): Promise<void> {
+  const holder = await link.send(TAKE_OVER_LOCK_KEY, ["GET", TAKE_OVER_LOCK_KEY]);
+  if (holder === token) await link.send(TAKE_OVER_LOCK_KEY, ["UNLINK", TAKE_OVER_LOCK_KEY]);
+}
+
 class TakeOver {
   readonly #options: TakeOverOptions;
   readonly #token: string;
   #records = 0;
+  readonly #newer = new Set<string>();
 
   constructor(options: TakeOverOptions, token: string) {
     this.#options = options;
@@ -91,11 +103,13 @@ class TakeOver {
         keys.filter((key) => key !== VERSION_KEY),
       );
     });
-    await this.#walk(`${OLD_RECORDS}*`, (link, keys) => this.#expire(link, keys));
-    await connection.use(async (link) => {
-      await link.send(VERSION_KEY, ["SET", VERSION_KEY, DONE]);
-      await link.send(TAKE_OVER_LOCK_KEY, ["UNLINK", TAKE_OVER_LOCK_KEY]);
-    });
+    await this.#walk(`${OLD_RECORDS}*`, (link, keys) =>
+      this.#expire(
+        link,
+        keys.filter((key) => !this.#newer.has(key)),
+      ),
+    );
+    await connection.use((link) => link.send(VERSION_KEY, ["SET", VERSION_KEY, DONE]));
     log.info(`took over ${this.#records} records of version 0.1.0`);
   }
 
@@ -138,14 +152,17 @@ class TakeOver {
     if (oldId.startsWith("set-aside:")) return this.#keep(link, oldId, content);
     const read = readRecord(value);
     if (read.kind === "newer") {
+      this.#newer.add(`${OLD_RECORDS}${oldId}`);
       log.error(`the record ${oldId} has version ${read.version} and was left where it is`);
       return;
     }
-    if (read.kind === "damaged") {
+    const isNamesake = named.safeParse(value).data?.recordId === oldId;
+    if (read.kind === "damaged" || !isNamesake) {
       const aside = `set-aside:${oldId}:${wallMs()}`;
       const kept = value instanceof UnreadableText ? value.text : JSON.stringify(value);
+      const why = read.kind === "damaged" ? read.why : "it names another record";
       await this.#keep(link, aside, JSON.stringify({ value: kept }));
-      log.error(`the record ${oldId} of version 0.1.0 is damaged and was set aside as ${aside}: ${read.why}`);
+      log.error(`the record ${oldId} of version 0.1.0 is damaged and was set aside as ${aside}: ${why}`);
       return;
     }
     const { record } = read;

@@ -19,26 +19,31 @@ function newestFirst(a: Found, b: Found): number {
   return a.record_id < b.record_id ? 1 : -1;
 }
 
+/** Whose records one walk passes by: a condition of the index, or one on its rows. */
+interface Whose {
+  readonly sql: string;
+  readonly values: readonly string[];
+}
+
 /** One index has what a walk asks for in order; more than one walk is merged, and values are read at the end alone. */
 export function list(session: Session, identity: LedgerIdentity, query: ListQuery): StoredValue[] {
-  const { accounts, openOnly = false, limit } = query;
+  const { openOnly = false, limit } = query;
   // The index of open records is kept by status, so that a list of one status never walks through the others.
   const statuses = query.status !== undefined ? [query.status] : openOnly ? RECORD_STATUSES : [null];
-  const open = openOnly ? " AND is_open = 1" : "";
-  const walk = (account: string | null): Found[] =>
+  const found = whoseOf(session, identity, query).flatMap((whose) =>
     statuses.flatMap((status) => {
-      const where = `origin = ?${account === null ? "" : " AND account_id = ?"}${status === null ? "" : " AND status = ?"}`;
-      const values = [identity.origin, account, status].filter((value) => value !== null);
+      const open = openOnly ? " AND is_open = 1" : "";
+      const ofStatus = status === null ? "" : " AND status = ?";
+      const values = [identity.origin, ...whose.values, ...(status === null ? [] : [status]), limit];
       return foundRow.array().parse(
         session.all(
-          `SELECT id, created_at_ms, record_id FROM records WHERE ${where}${open}
+          `SELECT id, created_at_ms, record_id FROM records WHERE origin = ?${whose.sql}${ofStatus}${open}
              ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
           ...values,
-          limit,
         ),
       );
-    });
-  const found = walksOf(session, identity, accounts, open).flatMap(walk);
+    }),
+  );
   return found
     .sort(newestFirst)
     .slice(0, limit)
@@ -47,21 +52,25 @@ export function list(session: Session, identity: LedgerIdentity, query: ListQuer
     );
 }
 
-/** The accounts to walk; `null` walks all of them at once. */
-function walksOf(
+function whoseOf(
   session: Session,
   { origin, accountId }: LedgerIdentity,
-  accounts: ListQuery["accounts"],
-  open: string,
-): Array<string | null> {
-  if (accounts === "all") return [null];
-  if (accounts === "own") return [accountId];
-  // From one account to the next along the index, however many records each of them has.
+  { accounts, openOnly }: ListQuery,
+): Whose[] {
+  const of = (account: string): Whose => ({ sql: " AND account_id = ?", values: [account] });
+  if (accounts === "all") return [{ sql: "", values: [] }];
+  if (accounts === "own") return [of(accountId)];
+  // Open records are few, so one walk passes by this account's. All records may be many and all this account's.
+  if (openOnly === true) return [{ sql: " AND account_id <> ?", values: [accountId] }];
+  return otherAccounts(session, origin, accountId).map(of);
+}
+
+/** From one account to the next along the index, however many records each of them has. */
+function otherAccounts(session: Session, origin: string, accountId: string): string[] {
   const others: string[] = [];
-  let after = "";
-  for (;;) {
+  for (let after = ""; ; ) {
     const row = session.get(
-      `SELECT account_id FROM records WHERE origin = ? AND account_id > ?${open} ORDER BY account_id LIMIT 1`,
+      "SELECT account_id FROM records WHERE origin = ? AND account_id > ? ORDER BY account_id LIMIT 1",
       origin,
       after,
     );

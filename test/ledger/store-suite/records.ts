@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { recordKey, type StoredValue } from "../../../src/ledger/ledger-store.ts";
 import { rowOf } from "../../../src/ledger/record.ts";
-import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
+import { DAY_MS, type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
 
 const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
 
@@ -59,6 +59,28 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
         recordKey(desk.accountId, first.recordId),
       ];
       expect(await desk.store().keyv.getMany(keys)).toEqual([second, undefined, first]);
+    });
+  });
+
+  describe("Keyv", () => {
+    it("keeps a record's columns in step, and refuses one that is older than what is stored", async () => {
+      const desk = newDesk();
+      const { keyv } = desk.store();
+      const record = desk.record({
+        revision: 5,
+        status: "queued",
+        taskId: "t",
+        spend: { credits: 7, atMs: bench().wallMs() },
+      });
+      const key = recordKey(desk.accountId, record.recordId);
+      await keyv.set(key, record);
+      expect(idsOf(await desk.store().ofTask("t"))).toEqual([record.recordId]);
+      expect(await desk.store().spentCredits(DAY_MS)).toBe(7);
+      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("in_flight");
+      await expect(keyv.set(key, { ...record, revision: 4, taskId: "old" })).rejects.toThrow("newer");
+      expect(await desk.stored(record)).toEqual(record);
+      expect((await desk.write(record, { status: "failed", spend: null })).written).toBe(true);
+      expect(await desk.store().spentCredits(DAY_MS)).toBe(0);
     });
   });
 
