@@ -116,12 +116,8 @@ export class Ledger {
    * @returns what is stored, and whether the lease is ours
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
-<<<<<<< HEAD
     const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
-    const claim = { row, leaseTtlMs: LEASE_TTL_MS };
-=======
-    const claim = { row: rowOf(draft), leaseTtlMs: this.leaseTtlMs };
->>>>>>> helper-chaos
+    const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
     const answer = isHolderGone(first.holder)
       ? await this.store.claim({ ...claim, replacing: first.holder })
