@@ -1,6 +1,5 @@
 /** The workflow's front door: one object with every use case. */
 import { readSaved } from "../files/save-audio.ts";
-import type { RecordStatus } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
@@ -9,7 +8,7 @@ import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, download } from "./use-cases/download.ts";
 import { type GenerateRequest, generate } from "./use-cases/generate.ts";
 import { getTask } from "./use-cases/get-task.ts";
-import { type ListedTask, listTasks } from "./use-cases/list-tasks.ts";
+import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
 import { type AudioBytes, readAudio } from "./use-cases/read-audio.ts";
 
 /** Every method throws {@link AudioError}; the first four also take up what was left behind. */
@@ -17,7 +16,7 @@ export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
-  listTasks(query: { status: RecordStatus | null; limit: number }): Promise<ListedTask[]>;
+  listTasks(query: ListRequest): Promise<ListedTask[]>;
   readAudio(uri: string): Promise<AudioBytes>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;

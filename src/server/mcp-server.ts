@@ -1,7 +1,6 @@
 /** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
 import { Server } from "@modelcontextprotocol/server";
 import { VERSION } from "../version.ts";
-import { INSTRUCTIONS } from "./instructions.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { toolList } from "./tool-list.ts";
 
@@ -12,12 +11,12 @@ import { toolList } from "./tool-list.ts";
 export function createMcpServer(deps: ServerDeps): Server {
   const server = new Server(
     { name: "audio-generation-mcp", title: "Audio generation", version: VERSION },
-    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {}, resources: {} }, instructions: deps.instructions },
   );
   server.setRequestHandler("tools/list", () => ({ tools: toolList() }));
   server.setRequestHandler("tools/call", async (request, context) => {
     const { callTool } = await import("./call-tool.ts");
-    return await callTool(request.params, deps, context);
+    return await callTool(request.params, deps, context, server.getClientVersion()?.name);
   });
   server.setRequestHandler("resources/list", () => ({ resources: [] }));
   server.setRequestHandler("resources/templates/list", async () => {

@@ -70,7 +70,11 @@ describe("nothing is created without a call that asks for it", () => {
     expect(listed.structuredContent).toMatchObject({
       count: 1,
       tasks: [
-        { task_id: null, status: "unresolved", next_step: expect.stringContaining("does not pay twice") },
+        {
+          task_id: expect.stringMatching(/^req-/),
+          status: "unresolved",
+          next_step: expect.stringContaining("never pays twice"),
+        },
       ],
     });
     const facts = errorOf(await heir.call("get_task", { task_id: "task-of-nobody" }));
@@ -88,7 +92,7 @@ describe("nothing is created without a call that asks for it", () => {
       await doomed.call("generate_audio", { prompt, wait_seconds: 0 });
     }
     const held = taskOf(await doomed.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
-    expect(held).toMatchObject({ status: "waiting", task_id: null });
+    expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/) });
     await scene.killAt(doomed, Promise.resolve());
     expect(scene.service.count("create")).toBe(2);
 

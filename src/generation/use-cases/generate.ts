@@ -20,6 +20,7 @@ import {
   throwIfUnreachable,
   waitForJob,
 } from "../job/wait-for-job.ts";
+import { explainCredits } from "../no-credits.ts";
 import { findSaved, wantedName } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
@@ -54,7 +55,7 @@ export async function generate(
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const found = await search(deps, work, call, idempotencyKey);
-    const view = await runFound(deps, jobs, work, found, call);
+    const view = await runFound(deps, jobs, request, work, found, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -93,6 +94,7 @@ export function unansweredInTime(ids: { taskId?: string; idempotencyKey?: string
 async function runFound(
   deps: GenerationDeps,
   jobs: Jobs,
+  request: GenerateRequest,
   work: Work,
   { record, notes }: FoundRecord,
   call: OpenCall,
@@ -121,7 +123,7 @@ async function runFound(
     case "failed":
       throw taskFailed(end.record);
     case "error":
-      throw end.error;
+      throw explainCredits(end.error, request.input);
     case "left":
       return null;
   }
