@@ -165,6 +165,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       scene.service.intercept = (exchange, response, service) => {
         if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
         // Without a length, and never ended: nobody can know that it is whole.
+        response.writeHead(200, { "content-type": "application/octet-stream" });
         response.write(service.tasks.get(exchange.taskId ?? "")?.audio);
         return true;
       };

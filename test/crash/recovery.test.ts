@@ -27,7 +27,7 @@ async function killedWhen(when: RegExp): Promise<void> {
   await scene.ageLeftovers();
 }
 
-describe.each([/^while watching/, /middle of the download/, /has its name/])("after a death %s", (when) => {
+describe.each([/^while watching/, /middle of the download/, /before it has its name/, /file has its name/])("after a death %s", (when) => {
   it("list_tasks has the audio saved in the background", async () => {
     await killedWhen(when);
     const heir = await scene.start();
@@ -49,7 +49,7 @@ describe.each([/^while watching/, /middle of the download/, /has its name/])("af
 });
 
 describe("after a death that took the ledger with it", () => {
-  it.each([/took without answering/, /^while watching/, /has its name/])(
+  it.each([/took without answering/, /^while watching/, /file has its name/])(
     "the same call still arrives at the same task: %s",
     async (when) => {
       await killedWhen(when);
