@@ -214,9 +214,10 @@ export class Ledger {
     if (!isOurs) return null;
     const recordId = recordIdOf(other.workId, accountId);
     const own = await this.get(recordId);
-    if (own !== null && own.status !== "waiting") return own;
-    // A claim that was never sent makes room.
-    if (own !== null) {
+    if (own !== null && own.status !== "waiting" && own.taskId !== other.taskId) return own;
+    // A claim that was never sent makes room. The same task is ours already where another call was faster: then the
+    // store removes again what the claim above has just brought back.
+    if (own?.status === "waiting") {
       await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
     }
     const after = { ...record, accountId, recordId, revision: record.revision + 1 };
