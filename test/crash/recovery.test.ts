@@ -27,26 +27,29 @@ async function killedWhen(when: RegExp): Promise<void> {
   await scene.ageLeftovers();
 }
 
-describe.each([/^while watching/, /middle of the download/, /before it has its name/, /file has its name/])("after a death %s", (when) => {
-  it("list_tasks has the audio saved in the background", async () => {
-    await killedWhen(when);
-    const heir = await scene.start();
-    await heir.call("list_tasks", {});
-    const peek = await scene.peek();
-    await peek.until((records) => records.every(({ files }) => files.length === 1));
-    const outcome = await heir.call("get_task", { task_id: [...scene.service.tasks.keys()][0] });
-    await scene.judge(outcome);
-    expect(scene.service.count("create")).toBe(1);
-  });
+describe.each([/^while watching/, /middle of the download/, /before it has its name/, /file has its name/])(
+  "after a death %s",
+  (when) => {
+    it("list_tasks has the audio saved in the background", async () => {
+      await killedWhen(when);
+      const heir = await scene.start();
+      await heir.call("list_tasks", {});
+      const peek = await scene.peek();
+      await peek.until((records) => records.every(({ files }) => files.length === 1));
+      const outcome = await heir.call("get_task", { task_id: [...scene.service.tasks.keys()][0] });
+      await scene.judge(outcome);
+      expect(scene.service.count("create")).toBe(1);
+    });
 
-  it("get_task waits for the saved file", async () => {
-    await killedWhen(when);
-    const heir = await scene.start();
-    const [taskId] = scene.service.tasks.keys();
-    await scene.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
-    expect(scene.service.count("create")).toBe(1);
-  });
-});
+    it("get_task waits for the saved file", async () => {
+      await killedWhen(when);
+      const heir = await scene.start();
+      const [taskId] = scene.service.tasks.keys();
+      await scene.judge(await heir.call("get_task", { task_id: taskId, wait_seconds: 10 }));
+      expect(scene.service.count("create")).toBe(1);
+    });
+  },
+);
 
 describe("after a death that took the ledger with it", () => {
   it.each([/took without answering/, /^while watching/, /file has its name/])(

@@ -122,10 +122,7 @@ export class LedgerPeek {
    * Lets the ledger's owners go on in very small steps until `reached`. From then on nobody can write, until
    * {@link release}: whoever wants to stands still just behind that point.
    */
-  async freezeWhen(
-    reached: (records: readonly TaskRecord[]) => boolean,
-    withinMs = 10_000,
-  ): Promise<void> {
+  async freezeWhen(reached: (records: readonly TaskRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
     for (;;) {
       this.hold();
