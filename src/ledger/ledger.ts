@@ -14,7 +14,7 @@ import type {
   StoredValue,
 } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
-import { step, type TaskEvent } from "./lifecycle.ts";
+import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import { StoredRecords } from "./stored-records.ts";
 
@@ -111,10 +111,13 @@ export class Ledger {
    * Takes the lease of a record for this process, writing the draft where there is no such record. A lease whose
    * holder is a dead process of this machine is taken over at once.
    *
+   * @param draft as it was last seen. Where it is gone from the ledger and had no task, it was refused and forgotten:
+   *   then the claim is a new one, which knows nothing of the sends before
    * @returns what is stored, and whether the lease is ours
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
-    const claim = { row: rowOf(draft), leaseTtlMs: this.leaseTtlMs };
+    const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
+    const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
     const answer = isHolderGone(first.holder)
       ? await this.store.claim({ ...claim, replacing: first.holder })
@@ -227,13 +230,18 @@ export class Ledger {
     if (!isOurs) return null;
     const recordId = recordIdOf(other.workId, accountId);
     const own = await this.get(recordId);
-    if (own !== null && own.status !== "waiting") return own;
+    const from = { accountId: record.accountId, recordId: record.recordId };
+    if (own !== null && own.status !== "waiting") {
+      // It went over a moment ago, and the claim has written the other's row anew: one of the two has to go.
+      if (own.taskId === record.taskId) await this.store.adopt(from, rowOf(own));
+      return own;
+    }
     // A claim that was never sent makes room.
     if (own !== null) {
       await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
     }
     const after = { ...record, accountId, recordId, revision: record.revision + 1 };
-    await this.store.adopt({ accountId: record.accountId, recordId: record.recordId }, rowOf(after));
+    await this.store.adopt(from, rowOf(after));
     const adopted = await this.get(recordId);
     if (adopted === null) throw vanished();
     return adopted;

@@ -98,8 +98,8 @@ export function createLimits(options: LimitsOptions): Limits {
       const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
         retryable: true,
       });
-      creates.dismiss(closing);
       reads.dismiss(closing);
+      await creates.close(closing);
       await housekeeping.close();
     },
   };

@@ -57,7 +57,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
     when: "after the claim, before anything was sent",
     reach: async (scene) => {
       const peek = await scene.peek();
-      peek.slowDown("INSERT ON create_slots");
+      peek.slowDown("admission");
       await peek.until(() => peek.records().some(({ status }) => status === "waiting"));
     },
     leaves: (record, scene) => record?.status === "waiting" && scene.service.tasks.size === 0,
@@ -122,7 +122,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
     when: "after the end was seen, while its slot is given back",
     reach: async (scene) => {
       const peek = await scene.peek();
-      peek.slowDown("DELETE ON in_flight");
+      peek.slowDown("end of a task");
       await new Promise<void>((resolve) => {
         scene.service.intercept = (exchange, response, service) => {
           const isLast = exchange.kind === "query" && service.inFlight === 0;
@@ -175,7 +175,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "when the file has its name, before it was recorded",
     reach: async (scene) => {
-      (await scene.peek()).slowDown("INSERT ON saved_paths");
+      (await scene.peek()).slowDown("saved file");
       await inFolder(scene, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(scene));
     },
     leaves: (record, scene) =>

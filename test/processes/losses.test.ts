@@ -23,7 +23,7 @@ describe("a ledger that cannot be written", () => {
     await driver.call("list_tasks", {});
     const peek = await LedgerPeek.open(workplace.stateDir);
     onTestFinished(() => peek.close());
-    peek.run("CREATE TRIGGER broken BEFORE INSERT ON kv BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    peek.run("CREATE TRIGGER broken BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no room'); END");
     const refused = await driver.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(service.exchanges).toEqual([]);
@@ -40,7 +40,7 @@ describe("a ledger that cannot be written", () => {
     const peek = await LedgerPeek.open(workplace.stateDir);
     onTestFinished(() => peek.close());
     peek.run(
-      `CREATE TRIGGER broken BEFORE INSERT ON kv WHEN new.value LIKE '%"status":"queued"%' BEGIN SELECT RAISE(ABORT, 'no room'); END`,
+      `CREATE TRIGGER broken BEFORE INSERT ON records WHEN new.value LIKE '%"status":"queued"%' BEGIN SELECT RAISE(ABORT, 'no room'); END`,
     );
     const facts = errorOf(await driver.call("generate_audio", { prompt: "Full just now" }));
     const [taskId] = service.tasks.keys();

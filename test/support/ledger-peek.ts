@@ -1,4 +1,4 @@
-/** Owns looking into a ledger file from outside, and holding its write lock so that its owners stand still; writes nothing. */
+/** Looks into a ledger file from outside, and holds its write lock so that its owners stand still. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -11,6 +11,13 @@ const counted = z.object({ count: z.int() });
 const summed = z.object({ credits: z.number() });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Kinds of writes, as a trigger tells them. */
+const SLOW_WRITES = {
+  admission: "INSERT ON slots WHEN new.limit_class = 'creates'",
+  "end of a task": "UPDATE ON records WHEN old.flight IS NOT NULL AND new.flight IS NULL",
+  "saved file": "INSERT ON paths",
+};
 
 export class LedgerPeek {
   readonly #db: DatabaseSync;
@@ -31,23 +38,27 @@ export class LedgerPeek {
   }
 
   records(): TaskRecord[] {
-    const rows = stored.parse(this.#db.prepare("SELECT value FROM kv WHERE key LIKE 'record:%'").all());
+    const rows = stored.parse(
+      this.#db.prepare("SELECT value FROM records WHERE record_id IS NOT NULL").all(),
+    );
     return rows.map(({ value }) => envelope.parse(JSON.parse(value)).value);
   }
 
-  /** In-flight slots of creates, whatever their state. */
+  /** Records that take a place in flight. */
   inFlight(): number {
-    return counted.parse(this.#db.prepare("SELECT count(*) AS count FROM in_flight").get()).count;
+    const row = this.#db.prepare("SELECT count(*) AS count FROM records WHERE flight IS NOT NULL").get();
+    return counted.parse(row).count;
   }
 
   /** Creates that count toward the six a minute. */
   createSlots(): number {
-    return counted.parse(this.#db.prepare("SELECT count(*) AS count FROM create_slots").get()).count;
+    const row = this.#db.prepare("SELECT count(*) AS count FROM slots WHERE limit_class = 'creates'").get();
+    return counted.parse(row).count;
   }
 
   /** Credits that the budget counts. */
   countedCredits(): number {
-    const row = this.#db.prepare("SELECT coalesce(sum(counted_credits), 0) AS credits FROM spend").get();
+    const row = this.#db.prepare("SELECT coalesce(sum(credits), 0) AS credits FROM spend").get();
     return summed.parse(row).credits;
   }
 
@@ -65,8 +76,8 @@ export class LedgerPeek {
   }
 
   /** From now on one kind of write takes seconds, as on a disk that is very slow: time to be killed in its middle. */
-  slowDown(write: "INSERT ON create_slots" | "INSERT ON saved_paths" | "DELETE ON in_flight"): void {
-    this.run(`CREATE TRIGGER slow BEFORE ${write} BEGIN
+  slowDown(write: keyof typeof SLOW_WRITES): void {
+    this.run(`CREATE TRIGGER slow BEFORE ${SLOW_WRITES[write]} BEGIN
       SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
         SELECT count(*) FROM step); END`);
   }

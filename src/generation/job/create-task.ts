@@ -9,6 +9,12 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
 
+/**
+ * Failed attempts that one call walks past, each by a create that finds it under its key: as many as a minute takes.
+ * A service that answers new creates so would otherwise get as many tasks as fit into the recovery window.
+ */
+const MOST_WALKED = 6;
+
 type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
 
 /** A 404 to a create is about the address: there is no task yet that could be unknown. */
@@ -29,6 +35,7 @@ const noSuchService = (error: AudioError): AudioError =>
 export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: () => void): Promise<void> {
   const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
   let lastError: AudioError | null = null;
+  let walked = 0;
   for (let tries = 1; !giveUp.isOver; ) {
     const grant = await takeTurn(job, deps, giveUp, onPlacesTaken);
     if (grant === null) break;
@@ -41,7 +48,8 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     tries += 1;
     const { status } = job.record;
     if (status === "waiting" || status === "unresolved") continue;
-    if (status !== "failed" || job.newTasks > 0) return;
+    if (status !== "failed" || job.newTasks > 0 || walked === MOST_WALKED) return;
+    walked += 1;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
     await persist(job, deps, { kind: "again", failed: job.record.attempt });
     job.announce("An earlier attempt had failed and was refunded; trying again.");
@@ -111,7 +119,7 @@ async function lookAgain(
   job.signal.throwIfAborted();
   if (grant.record === null) {
     // It was refused and forgotten under somebody else's lease: this is a new claim of the same request.
-    const { record, isOurs } = await ledger.claim({ ...job.record, revision: 0 });
+    const { record, isOurs } = await ledger.claim(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();
     job.record = record;
