@@ -60,7 +60,7 @@ export class World {
       cwd: workplace.root,
       apiKeys: API_KEYS,
       // On Redis each key has books of its own, of which no script sees both (docs/design.md, Ledger on Redis).
-      mixesKeys: place.kind === "sqlite",
+      mixesKeys: place.kind === "sqlite" && process.env["MIX"] !== "0",
       env: (apiKey) =>
         workplace.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...place.env }),
       onGone: (server) => this.#wrong.push(...findKeysInOutput(API_KEYS, [server])),
