@@ -207,6 +207,20 @@ export class Ledger {
     });
   }
 
+  /**
+   * Forgets this account's record of a task that a record of another key tells of as well: both keys are of one
+   * account, which the service has just shown by giving both the same task, and its credits are counted once.
+   *
+   * @returns whether there was such a record, and this one is gone
+   */
+  async forgetTwin(record: TaskRecord): Promise<boolean> {
+    const { taskId, accountId, recordId, revision } = record;
+    const known = taskId === null ? [] : await this.ofTask(taskId);
+    if (known.every((other) => other.accountId === accountId)) return false;
+    const write = { accountId, recordId, expectedRevision: revision, after: null };
+    return (await this.store.write(write)).written;
+  }
+
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
   async takeBack(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);

@@ -55,7 +55,7 @@ export async function generate(
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const found = await search(deps, work, call, idempotencyKey);
-    const view = await runFound(deps, jobs, work, found, call);
+    const view = await runFound(deps, jobs, work, found, call, starts === 0);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -97,6 +97,7 @@ async function runFound(
   work: Work,
   { record, notes }: FoundRecord,
   call: OpenCall,
+  isFirst: boolean,
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
@@ -124,6 +125,8 @@ async function runFound(
     case "failed":
       throw taskFailed(end.record);
     case "error":
+      // What fills the budget may be this very task, which another key of the account has just had accepted.
+      if (isFirst && end.error.code === "budget_exceeded") return null;
       throw end.error;
     case "left":
       return null;
