@@ -14,12 +14,17 @@ import type {
   StoredValue,
 } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
-import { step, type TaskEvent } from "./lifecycle.ts";
+import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /** A process that is alive renews its leases three times within this. */
-export const LEASE_TTL_MS = 15_000;
+const LEASE_TTL_MS = 15_000;
+/** Shorter, a machine that is merely busy would lose leases. */
+const SHORTEST_LEASE_TTL_MS = 3_000;
+
+/** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
+const leaseTtlMs = (timeScale: number): number => Math.max(SHORTEST_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
@@ -43,12 +48,20 @@ export type Admitted =
 export class Ledger {
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;
+  readonly leaseTtlMs: number;
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #stored: StoredRecords;
 
-  constructor(store: LedgerStore, identity: LedgerIdentity, clock: Pick<Clock, "wallMs">, log: Log) {
+  constructor(
+    store: LedgerStore,
+    identity: LedgerIdentity,
+    clock: Pick<Clock, "wallMs">,
+    log: Log,
+    timeScale = 1,
+  ) {
     this.store = store;
     this.identity = identity;
+    this.leaseTtlMs = leaseTtlMs(timeScale);
     this.#clock = clock;
     this.#stored = new StoredRecords(store, clock, log);
   }
@@ -98,10 +111,13 @@ export class Ledger {
    * Takes the lease of a record for this process, writing the draft where there is no such record. A lease whose
    * holder is a dead process of this machine is taken over at once.
    *
+   * @param draft as it was last seen. Where it is gone from the ledger and had no task, it was refused and forgotten:
+   *   then the claim is a new one, which knows nothing of the sends before
    * @returns what is stored, and whether the lease is ours
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
-    const claim = { row: rowOf(draft), leaseTtlMs: LEASE_TTL_MS };
+    const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
+    const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
     const answer = isHolderGone(first.holder)
       ? await this.store.claim({ ...claim, replacing: first.holder })
@@ -214,14 +230,18 @@ export class Ledger {
     if (!isOurs) return null;
     const recordId = recordIdOf(other.workId, accountId);
     const own = await this.get(recordId);
-    if (own !== null && own.status !== "waiting" && own.taskId !== other.taskId) return own;
-    // A claim that was never sent makes room. The same task is ours already where another call was faster: then the
-    // store removes again what the claim above has just brought back.
-    if (own?.status === "waiting") {
+    const from = { accountId: record.accountId, recordId: record.recordId };
+    if (own !== null && own.status !== "waiting") {
+      // It went over a moment ago, and the claim has written the other's row anew: one of the two has to go.
+      if (own.taskId === record.taskId) await this.store.adopt(from, rowOf(own));
+      return own;
+    }
+    // A claim that was never sent makes room.
+    if (own !== null) {
       await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
     }
     const after = { ...record, accountId, recordId, revision: record.revision + 1 };
-    await this.store.adopt({ accountId: record.accountId, recordId: record.recordId }, rowOf(after));
+    await this.store.adopt(from, rowOf(after));
     const adopted = await this.get(recordId);
     if (adopted === null) throw vanished();
     return adopted;

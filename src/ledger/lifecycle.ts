@@ -51,6 +51,12 @@ export const NO_TASK_YET = {
   polledAtMs: null,
 } as const satisfies Partial<TaskRecord>;
 
+/** The record as if nothing had been sent of its attempt: what a claim begins with where there is none. */
+export function unsent(record: TaskRecord): TaskRecord {
+  const spend = earlier(record, record.spend?.atMs ?? record.createdAtMs);
+  return { ...record, ...NO_TASK_YET, spend };
+}
+
 const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
 /** A charge cannot fall later than the recovery window after the create, however late we learn of it. */
@@ -116,7 +122,7 @@ function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): 
   if (record.status !== "unresolved" || record.send !== event.send || record.mayHaveArrived) return record;
   // A later attempt stays known, so that the next call need not walk past the failed ones again.
   if (event.isFinal && record.attempt === 1) return null;
-  return { ...record, ...NO_TASK_YET, spend: earlier(record, record.spend?.atMs ?? record.createdAtMs) };
+  return unsent(record);
 }
 
 const earlier = ({ earlierCredits: credits }: TaskRecord, atMs: number): TaskRecord["spend"] =>

@@ -24,26 +24,30 @@ const output = z.strictObject({
 });
 
 function nextStep(task: ListedTask): string {
-  if (task.isGone)
-    return "The service no longer knows it; only another take would make it again, for credits.";
-  if (task.audioPath === null && task.unsoundPath !== null) {
-    return `Its bytes are not the format asked for; they are kept as ${task.unsoundPath}.`;
+  const { taskId, handle } = task;
+  if (task.isGone) {
+    return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
   }
-  if (task.isOtherKey && task.audioPath === null) {
+  if (task.audioPath === null && task.unsoundPath !== null) {
+    return `Its bytes are not the format asked for; they are kept as ${task.unsoundPath}. download_audio with task_id ${taskId} fetches it again (free).`;
+  }
+  if (task.isTooLarge && task.audioPath === null) {
+    return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
+  }
+  // With a task id the question is free, whosever it turns out to be.
+  if (task.isOtherKey && task.audioPath === null && taskId === null) {
     return "Asked for under another API key. With this key, repeating the call may make a new task and cost credits: ask the user first.";
   }
   switch (task.status) {
     case "waiting":
       return "Never sent. Repeat the same generate_audio call to start it.";
     case "unresolved":
-      return "Sent, answer unseen. Repeat the same generate_audio call: it finds the task and does not pay twice.";
+      return `Sent, answer unseen. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
     case "queued":
     case "processing":
-      return `get_task with task_id ${task.taskId} and wait_seconds 45.`;
+      return `get_task with task_id ${taskId} and wait_seconds 45.`;
     case "succeeded":
-      return task.audioPath === null
-        ? `download_audio with task_id ${task.taskId} (free).`
-        : "None; it is saved.";
+      return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : "None; it is saved.";
     case "failed":
       return "Refunded. Repeat the same generate_audio call to try again.";
   }

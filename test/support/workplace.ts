@@ -9,7 +9,8 @@ import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { z } from "zod";
 
-export const BIN = join(import.meta.dirname, "..", "..", "dist", "main.js");
+/** The bin under test; `TEST_BIN` names another version's, to see a test fail on what it is about. */
+export const BIN = process.env["TEST_BIN"] ?? join(import.meta.dirname, "..", "..", "dist", "main.js");
 
 /** The Node that runs the bin: this one, or the one that `npm run test:matrix` is trying. */
 export const NODE = process.env["TEST_NODE"] ?? process.execPath;

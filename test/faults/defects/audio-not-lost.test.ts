@@ -1,0 +1,354 @@
+/** Audio that was paid for reaches the folder, whatever one answer said. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { answerText, next } from "../wire.ts";
+import {
+  codeOf,
+  eventually,
+  exchanged,
+  onlyRow,
+  pause,
+  savedByItself,
+  savedNames,
+  taskOf,
+  textOf,
+} from "./outside.ts";
+
+closeBenchesAfterEach();
+
+/** A task that is accepted, and that nobody waits for. */
+async function left(bench: Bench, prompt: string, more: Record<string, unknown> = {}): Promise<string> {
+  const task = taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0, ...more }));
+  return task.task_id ?? "";
+}
+
+async function bytesSaved(bench: Bench): Promise<Buffer> {
+  const [name] = await savedByItself(bench);
+  return await readFile(join(bench.workplace.outputDir, name ?? ""));
+}
+
+function onlyTask({ service }: Bench): { id: string; audio: Buffer } {
+  const [task, ...others] = service.tasks.values();
+  if (task === undefined || others.length > 0) throw new Error(`${service.tasks.size} tasks were made`);
+  return task;
+}
+
+// A lagging replica or a deployment answers one poll with a contract-shaped 404: that alone is no farewell.
+describe("one stray 404", () => {
+  it.each(["query", "content"] as const)(
+    "to a %s is asked about again, and the audio arrives",
+    async (kind) => {
+      const bench = await openBench({ service: { processingMs: 60 } });
+      bench.misbehave(next(kind, (response, _, service) => service.refuse(response, 404, "not_found")));
+      const task = taskOf(
+        await bench.server.call("generate_audio", { prompt: "A stray answer", wait_seconds: 5 }),
+      );
+      expect(task).toMatchObject({ status: "succeeded", audio: { path: expect.any(String) } });
+      expect(bench.service.tasks.size).toBe(1);
+    },
+  );
+
+  it("to a query that nobody waits for does not end the saving", async () => {
+    const bench = await openBench({ service: { processingMs: 60 } });
+    bench.misbehave(next("query", (response, _, service) => service.refuse(response, 404, "not_found")));
+    await left(bench, "A stray answer in the background");
+    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+  });
+});
+
+// A task that was given up stays worth a free question: for each tool, in this process and in the next one.
+describe("a task that two 404s made us give up", () => {
+  it.each([
+    ["generate_audio", "in the same process"],
+    ["get_task", "in the same process"],
+    ["download_audio", "in the same process"],
+    ["generate_audio", "after a restart"],
+    ["get_task", "after a restart"],
+    ["download_audio", "after a restart"],
+  ] as const)("is asked for again by %s %s, and its audio delivered, free", async (tool, where) => {
+    const bench = await openBench({ service: { processingMs: 60 } });
+    bench.misbehave(
+      next(
+        "query",
+        (response, _, service) => service.refuse(response, 404, "not_found"),
+        Number.POSITIVE_INFINITY,
+      ),
+    );
+    const gone = await bench.server.call("generate_audio", { prompt: "Gone and back", wait_seconds: 5 });
+    expect(codeOf(gone)).toBe("not_found");
+    bench.misbehave(undefined);
+    await pause(70);
+    const { id } = onlyTask(bench);
+    const server = where === "after a restart" ? await bench.another() : bench.server;
+    const args = tool === "generate_audio" ? { prompt: "Gone and back" } : { task_id: id };
+    const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
+    const task = taskOf(await server.call(tool, { ...args, ...wait }));
+    expect(task).toMatchObject({ task_id: id, status: "succeeded", audio: { path: expect.any(String) } });
+    expect(bench.service.tasks.size).toBe(1);
+  });
+
+  it("is told in list_tasks with the free question before another take", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      next(
+        "query",
+        (response, _, service) => service.refuse(response, 404, "not_found"),
+        Number.POSITIVE_INFINITY,
+      ),
+    );
+    await bench.server.call("generate_audio", { prompt: "Gone", wait_seconds: 5 });
+    const { next_step: nextStep } = await onlyRow(bench.server);
+    expect(nextStep).toMatch(/get_task|download_audio/);
+    expect(nextStep).toMatch(/free/i);
+  });
+});
+
+// Whatever stands between may say anything: a task that is known is asked for until its window ends.
+describe("an odd answer to a poll", () => {
+  it.each<[string, number, Record<string, string>]>([
+    ["a proxy's 403 page", 403, { "content-type": "text/html" }],
+    ["a redirect", 302, { location: "/elsewhere" }],
+    ["a 400", 400, {}],
+    ["a 402", 402, {}],
+    ["a 409", 409, {}],
+    ["a 413", 413, {}],
+    ["a 418", 418, {}],
+    ["a 500", 500, {}],
+    ["a 200 page", 200, { "content-type": "text/html" }],
+  ])("(%s) does not end the saving of a task that nobody waits for", async (_, status, headers) => {
+    const bench = await openBench({ service: { processingMs: 100 } });
+    bench.misbehave(
+      next("query", (response) => answerText(response, status, "<p>not today</p>", headers), 3),
+    );
+    await left(bench, "Odd words on the way");
+    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+  });
+
+  it.each<[string, number, string]>([
+    ["a proxy's 403 page", 403, "text/html"],
+    ["a redirect", 302, "text/html"],
+    ["a 402", 402, "application/json"],
+  ])("(%s) to the content does not end it either", async (_, status, type) => {
+    const bench = await openBench();
+    bench.misbehave(
+      next(
+        "content",
+        (response) => answerText(response, status, "<p>no</p>", { "content-type": type, location: "/x" }),
+        2,
+      ),
+    );
+    await left(bench, "Odd words at the audio");
+    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+  });
+
+  it("409 not_ready at the content of a task that had succeeded leads back to asking the task", async () => {
+    const bench = await openBench();
+    bench.misbehave(next("content", (response, _, service) => service.refuse(response, 409, "not_ready"), 3));
+    await left(bench, "Not quite ready");
+    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+    const kinds = bench.service.exchanges.map(({ kind }) => kind);
+    const afterRefusal = kinds.slice(kinds.indexOf("content") + 1);
+    expect(afterRefusal[0]).toBe("query");
+  });
+
+  it("409 not_ready, and then a task that has failed after all, is told as that", async () => {
+    const bench = await openBench();
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "content") return false;
+      for (const task of service.tasks.values()) task.status = "failed";
+      service.refuse(response, 409, "not_ready");
+      return true;
+    });
+    const id = await left(bench, "Taken back");
+    await eventually("the failure", async () => (await onlyRow(bench.server)).status === "failed");
+    expect(taskOf(await bench.server.call("get_task", { task_id: id })).status).toBe("failed");
+    // The failed task was repeated once, free; each of the two was asked for its audio once.
+    const asked = bench.service.exchanges.filter(({ kind }) => kind === "content");
+    expect(asked.length).toBe(new Set(asked.map(({ taskId }) => taskId)).size);
+  });
+});
+
+const PAGE = "<html><body>Please sign in to the network.</body></html>";
+
+// One bad 200 must not be kept for the paid audio: unsound bytes are fetched again, at once and on each explicit call.
+describe("one bad 200 to a download", () => {
+  it.each<[string, string, Record<string, string>]>([
+    ["a text page", "mp3", { "content-type": "text/plain" }],
+    ["unsound bytes", "mp3", { "content-type": "application/octet-stream" }],
+    ["unsound bytes called audio", "wav", { "content-type": "audio/wav" }],
+    ["a text page", "pcm", { "content-type": "text/plain" }],
+    ["an XML page", "pcm", { "content-type": "application/xml" }],
+    [
+      "a compressed page",
+      "pcm",
+      { "content-type": "application/octet-stream", "content-encoding": "gzip, gzip" },
+    ],
+  ])("(%s, for %s) is not kept: the audio is", async (_, format, headers) => {
+    const bench = await openBench();
+    bench.misbehave(
+      next("content", (response) => {
+        response.writeHead(200, { "content-length": Buffer.byteLength(PAGE), ...headers });
+        response.end(PAGE);
+      }),
+    );
+    const call = { prompt: "One bad answer", output_format: format, wait_seconds: 5 };
+    const task = taskOf(await bench.server.call("generate_audio", call));
+    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(bench).audio);
+    expect(await savedNames(bench)).toHaveLength(1);
+  });
+
+  it("(a page without a type, for pcm) is not handed out as audio", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      next("content", (response) => {
+        response.removeHeader("content-type");
+        response.end(PAGE);
+      }),
+    );
+    const call = { prompt: "A page without a name", output_format: "pcm", wait_seconds: 5 };
+    const task = taskOf(await bench.server.call("generate_audio", call));
+    expect(await readFile(task.audio?.path ?? "")).toEqual(onlyTask(bench).audio);
+  });
+});
+
+describe("bytes that stay no audio", () => {
+  it.each(["generate_audio", "get_task", "download_audio"])(
+    "are kept as .bin, and asked for again by %s, which delivers the audio once it is there",
+    async (tool) => {
+      const bench = await openBench();
+      bench.misbehave((exchange, response) => {
+        if (exchange.kind !== "content") return false;
+        response.writeHead(200, { "content-type": "application/octet-stream" });
+        response.end("no audio at all");
+        return true;
+      });
+      const refused = await bench.server.call("generate_audio", { prompt: "Never sound", wait_seconds: 5 });
+      expect(codeOf(refused)).toBe("unexpected_response");
+      expect(textOf(refused)).toContain(".bin");
+      const fetched = bench.service.count("content");
+      expect(fetched).toBeGreaterThan(1);
+      const { id, audio } = onlyTask(bench);
+      const args = tool === "generate_audio" ? { prompt: "Never sound" } : { task_id: id };
+      const wait = tool === "download_audio" ? {} : { wait_seconds: 5 };
+      await bench.server.call(tool, { ...args, ...wait });
+      expect(bench.service.count("content")).toBeGreaterThan(fetched);
+      bench.misbehave(undefined);
+      const task = taskOf(await bench.server.call(tool, { ...args, ...wait }));
+      expect(await readFile(task.audio?.path ?? "")).toEqual(audio);
+      expect(bench.service.tasks.size).toBe(1);
+    },
+  );
+});
+
+/** A preload that gives the machine another name, as a container start or another network does. */
+const renamed = (name: string): string =>
+  `data:text/javascript,${encodeURIComponent(
+    `import os from "node:os"; import { syncBuiltinESMExports } from "node:module";
+     os.hostname = () => ${JSON.stringify(name)}; syncBuiltinESMExports();`,
+  )}`;
+
+// Names of machines follow networks and containers: the file on the disk is the file all the same.
+describe("a machine that is called something else after a restart", () => {
+  it("still hands out, lists and links every saved file", async () => {
+    const bench = await openBench({ start: { nodeArgs: ["--import", renamed("at-home")] } });
+    const first = taskOf(
+      await bench.server.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }),
+    );
+    await bench.server.end();
+    const later = await bench.another({}, { nodeArgs: ["--import", renamed("at-work")] });
+    expect((await onlyRow(later)).audio_path).toBe(first.audio?.path);
+    for (const uri of [first.audio?.uri, `audio://tasks/${first.task_id}/content`]) {
+      const answer = await later.request("resources/read", { uri });
+      expect(answer.result, JSON.stringify(answer.error)).toBeDefined();
+    }
+    const before = bench.service.exchanges.length;
+    const again = taskOf(await later.call("generate_audio", { prompt: "Under any name", wait_seconds: 5 }));
+    expect(again.audio?.path).toBe(first.audio?.path);
+    const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
+    expect(fetched.audio?.path).toBe(first.audio?.path);
+    expect(bench.service.exchanges.length).toBe(before);
+  });
+});
+
+const NEWER_KEY = "sk-newer-0123456789abcdef";
+const OLDER_KEY = "sk-older-0123456789abcdef";
+
+/** Answers no content, so that what succeeds stays unsaved. */
+const nothingToFetch = next(
+  "content",
+  (response, _, service) => service.refuse(response, 503, "api_unavailable"),
+  Number.POSITIVE_INFINITY,
+);
+
+// A new key of the same account sees the same tasks: they are taken up, and fetching them is free.
+describe("after a change of key on the same account", () => {
+  it("an accepted task is taken up by itself, and saved", async () => {
+    const bench = await openBench({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
+    bench.misbehave(nothingToFetch);
+    await left(bench, "Begun with the old key");
+    await exchanged(bench, "content");
+    await bench.server.end();
+    bench.misbehave(undefined);
+    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    await later.call("list_tasks", {});
+    expect(await bytesSaved(bench)).toEqual(onlyTask(bench).audio);
+  });
+
+  it("the next step for a task of the other key is free, and names its id", async () => {
+    const bench = await openBench({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] } });
+    bench.misbehave(nothingToFetch);
+    const id = await left(bench, "Listed under the new key");
+    await exchanged(bench, "content");
+    await bench.server.end();
+    // The new key's questions hang, so that the row is still the old key's when it is shown.
+    bench.misbehave((exchange) => exchange.kind === "query");
+    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const { next_step: nextStep } = await onlyRow(later);
+    expect(nextStep).toMatch(/get_task|download_audio/);
+    expect(nextStep).toContain(id);
+    expect(nextStep).not.toMatch(/cost|pay/i);
+    bench.service.dropConnections();
+  });
+});
+
+// Recovery works through the open tasks of this key, however many newer ones of other keys there are.
+describe("fifty newer open tasks of another key", () => {
+  it("do not keep ours from being taken up", async () => {
+    const bench = await openBench({
+      service: { apiKeys: [OLDER_KEY, NEWER_KEY], separateAccounts: true },
+    });
+    bench.misbehave(nothingToFetch);
+    await left(bench, "Ours, and older");
+    await exchanged(bench, "content");
+    await bench.server.end();
+    const others = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    await Promise.all(
+      Array.from({ length: 52 }, (_, index) =>
+        others.call("generate_audio", { prompt: `Theirs ${index}`, wait_seconds: 0.01 }),
+      ),
+    );
+    await eventually(
+      "52 of theirs",
+      async () => {
+        for (const task of bench.service.tasks.values()) bench.service.view({ ...task });
+        return bench.service.tasks.size === 53;
+      },
+      10_000,
+    );
+    await eventually(
+      "52 open ones",
+      () =>
+        new Set(bench.service.exchanges.filter(({ kind }) => kind === "content").map(({ taskId }) => taskId))
+          .size >= 53,
+      10_000,
+    );
+    await others.end();
+    bench.misbehave(undefined);
+    const later = await bench.another();
+    await later.call("list_tasks", {});
+    const [name] = await savedByItself(bench);
+    expect(name).toContain("Ours");
+  });
+});

@@ -1,0 +1,301 @@
+/** What the books say is what happened: nothing held for nobody, nothing counted twice, nothing forgotten. */
+import { describe, expect, it } from "vitest";
+import { closeBenchesAfterEach, openBench } from "../bench.ts";
+import type { RawServer } from "../raw-server.ts";
+import { accepted, next, sayAndHangUp } from "../wire.ts";
+import {
+  codeOf,
+  eventually,
+  exchanged,
+  onlyRow,
+  pause,
+  rowsOf,
+  savedByItself,
+  savedNames,
+  taskOf,
+} from "./outside.ts";
+
+closeBenchesAfterEach();
+
+const NEWER_KEY = "sk-newer-0123456789abcdef";
+const OLDER_KEY = "sk-older-0123456789abcdef";
+
+/** One audio costs 10 credits when it is done, and reserves 150 until then. */
+const ROOM_FOR_ONE = { AUDIO_CREDIT_BUDGET: "150" };
+const ROOM_FOR_ONE_AFTER_ONE = { AUDIO_CREDIT_BUDGET: "165" };
+
+async function expectRoom(server: RawServer, prompt: string): Promise<void> {
+  expect(taskOf(await server.call("generate_audio", { prompt, wait_seconds: 5 })).status).toBe("succeeded");
+}
+
+async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
+  expect(codeOf(await server.call("generate_audio", { prompt, wait_seconds: 5 }))).toBe("budget_exceeded");
+}
+
+// The one who looked on must not write its stale copy back after the other's request was refused and forgotten.
+describe("a request that two windows asked for, and that the service refused to both", () => {
+  it.each([
+    [402, "insufficient_credits"],
+    [403, "purchase_required"],
+    [400, "invalid_request"],
+  ])("with %i leaves no row and holds no credits", async (status, code) => {
+    const bench = await openBench({ env: ROOM_FOR_ONE });
+    bench.misbehave(async (exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      await pause(400);
+      service.refuse(response, status, code);
+      return true;
+    });
+    const other = await bench.another();
+    const call = { prompt: "Nobody pays for this", wait_seconds: 5 };
+    const both = await Promise.all([
+      bench.server.call("generate_audio", call),
+      other.call("generate_audio", call),
+    ]);
+    expect(both.map(codeOf)).toEqual([code, code]);
+    expect(await rowsOf(other)).toEqual([]);
+    bench.misbehave(undefined);
+    await expectRoom(other, "There is room for this");
+  });
+
+  it("and the one that was cancelled leaves nothing either", async () => {
+    const bench = await openBench({ env: ROOM_FOR_ONE });
+    bench.misbehave(async (exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      await pause(400);
+      service.refuse(response, 402, "insufficient_credits");
+      return true;
+    });
+    const other = await bench.another();
+    const call = { prompt: "Nobody pays for this", wait_seconds: 5 };
+    const first = bench.server.begin("generate_audio", call);
+    await exchanged(bench, "create");
+    const second = other.begin("generate_audio", call);
+    await pause(150);
+    other.cancel(second);
+    expect(codeOf(await bench.server.outcomeOf(first))).toBe("insufficient_credits");
+    await pause(300);
+    expect(await rowsOf(other)).toEqual([]);
+    bench.misbehave(undefined);
+    await expectRoom(other, "There is room for this");
+  });
+});
+
+// A gateway says 503 also for a create that went through behind it.
+describe("a create that met a 503 and may have arrived all the same", () => {
+  it("stays in the books when its call is cancelled: sent, and its 150 credits counted", async () => {
+    const bench = await openBench({ env: ROOM_FOR_ONE });
+    bench.misbehave(
+      next("create", (response, exchange, service) => {
+        accepted(service, exchange);
+        service.json(
+          response,
+          503,
+          { error: { code: "api_unavailable", message: "later" } },
+          { "retry-after": "600" },
+        );
+      }),
+    );
+    const id = bench.server.begin("generate_audio", { prompt: "Behind a gateway", wait_seconds: 20 });
+    await exchanged(bench, "create");
+    await pause(100);
+    bench.server.cancel(id);
+    await pause(50);
+    expect((await onlyRow(bench.server)).status).toBe("unresolved");
+    const another = await bench.server.call("generate_audio", { prompt: "A second one", wait_seconds: 1 });
+    expect(codeOf(another)).toBe("budget_exceeded");
+    expect(bench.service.tasks.size).toBe(1);
+    // The same request finds what was made.
+    await expectRoom(bench.server, "Behind a gateway");
+    expect(bench.service.tasks.size).toBe(1);
+  });
+});
+
+// What this call sent and what failed is repeated once, free; the third time would be somebody's patience and slots.
+describe("a call whose tasks fail as soon as they are made", () => {
+  it.each(["never answered the first time", "answered 503 the first time"])(
+    "(%s) makes two, and ends as task_failed",
+    async (how) => {
+      const bench = await openBench();
+      const seen = new Set<string>();
+      bench.misbehave((exchange, response, service) => {
+        if (exchange.kind !== "create") return false;
+        const task = accepted(service, exchange);
+        task.status = "failed";
+        const isFirst = !seen.has(exchange.key ?? "");
+        seen.add(exchange.key ?? "");
+        if (!isFirst) service.json(response, 202, service.view(task));
+        else if (how === "answered 503 the first time") service.refuse(response, 503, "api_unavailable");
+        else sayAndHangUp(response, "");
+        return true;
+      });
+      const outcome = await bench.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
+      expect(codeOf(outcome)).toBe("task_failed");
+      expect(bench.service.tasks.size).toBe(2);
+    },
+  );
+
+  // A create that is answered with a failed task looks like the replay of an earlier one: those are walked past.
+  it("does not go on for ever where new tasks have failed in the very answer", async () => {
+    const bench = await openBench();
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      const task = accepted(service, exchange);
+      task.status = "failed";
+      service.json(response, 202, service.view(task));
+      return true;
+    });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Never to be", wait_seconds: 20 });
+    expect(codeOf(outcome)).toBe("task_failed");
+    expect(bench.service.tasks.size).toBeLessThanOrEqual(8);
+  });
+
+  it("makes one when an earlier call's had failed already, beside that one", async () => {
+    const bench = await openBench();
+    bench.misbehave((exchange, _, service) => {
+      if (exchange.kind === "query") for (const task of service.tasks.values()) task.status = "failed";
+      return false;
+    });
+    const call = { prompt: "Never to be", wait_seconds: 20 };
+    expect(codeOf(await bench.server.call("generate_audio", call))).toBe("task_failed");
+    expect(bench.service.tasks.size).toBe(2);
+    expect(codeOf(await bench.server.call("generate_audio", call))).toBe("task_failed");
+    expect(bench.service.tasks.size).toBe(3);
+  });
+
+  it("is the same call when the second one succeeds", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      next("create", (response, exchange, service) => {
+        const task = accepted(service, exchange);
+        task.status = "failed";
+        service.json(response, 202, service.view(task));
+      }),
+    );
+    await expectRoom(bench.server, "The second is the one");
+    expect(bench.service.tasks.size).toBe(2);
+  });
+});
+
+// A charge goes over with its record: two keys of one account have one bill.
+describe("two keys of one account", () => {
+  it("count one charge for one audio, whoever downloads it", async () => {
+    const bench = await openBench({
+      service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
+      env: ROOM_FOR_ONE_AFTER_ONE,
+    });
+    const first = taskOf(await bench.server.call("generate_audio", { prompt: "Paid once", wait_seconds: 5 }));
+    await bench.server.end();
+    const later = await bench.another({
+      AUDIO_API_KEY: NEWER_KEY,
+      AUDIO_OUTPUT_DIR: `${bench.workplace.outputDir}/other`,
+    });
+    const fetched = taskOf(await later.call("download_audio", { task_id: first.task_id }));
+    expect(fetched.task_id).toBe(first.task_id);
+    await expectRoom(later, "The next one");
+  });
+
+  it.each(["generate_audio", "get_task", "download_audio"])("count it once after %s, too", async (tool) => {
+    const bench = await openBench({
+      service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
+      env: ROOM_FOR_ONE_AFTER_ONE,
+    });
+    bench.misbehave(
+      next(
+        "content",
+        (response, _, service) => service.refuse(response, 503, "api_unavailable"),
+        Number.POSITIVE_INFINITY,
+      ),
+    );
+    const call = { prompt: "Paid once", wait_seconds: 0 };
+    const first = taskOf(await bench.server.call("generate_audio", call));
+    await exchanged(bench, "content");
+    await bench.server.end();
+    bench.misbehave(undefined);
+    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const args = tool === "generate_audio" ? call : { task_id: first.task_id };
+    await later.call(tool, args);
+    await savedByItself(bench);
+    await expectRoom(later, "The next one");
+    await expectNoRoom(later, "And no more than that");
+  });
+
+  it("that ask for one text at the same moment reserve its 150 credits once", async () => {
+    const bench = await openBench({
+      service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 1500 },
+      env: { AUDIO_CREDIT_BUDGET: "300" },
+    });
+    bench.misbehave(async (exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      await pause(200);
+      service.answer(exchange, response);
+      return true;
+    });
+    const other = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    const call = { prompt: "One text, two keys", wait_seconds: 0.7 };
+    const both = await Promise.all([
+      bench.server.call("generate_audio", call),
+      other.call("generate_audio", call),
+    ]);
+    const ids = both.map((outcome) => taskOf(outcome).task_id);
+    expect(bench.service.tasks.size).toBe(1);
+    expect(new Set(ids).size).toBe(1);
+    // 150 of 300 are reserved: there is room for another one.
+    const next = taskOf(await other.call("generate_audio", { prompt: "Another text", wait_seconds: 0 }));
+    expect(next.status).toBe("queued");
+    await savedByItself(bench, 2);
+  });
+});
+
+// A name belongs to the call that is sent, not to one that was cancelled before.
+describe("the name of a call that was cancelled unsent", () => {
+  it.each(["another name", "no name"])(
+    "is not used when the same text is asked for under %s",
+    async (which) => {
+      const bench = await openBench();
+      bench.misbehave(next("create", (response, _, service) => service.refuse(response, 429, "rate_limit")));
+      const id = bench.server.begin("generate_audio", {
+        prompt: "Named anew",
+        file_name: "first",
+        wait_seconds: 20,
+      });
+      await exchanged(bench, "create");
+      await pause(20);
+      bench.server.cancel(id);
+      await pause(20);
+      const name = which === "no name" ? {} : { file_name: "second" };
+      const task = taskOf(
+        await bench.server.call("generate_audio", { prompt: "Named anew", ...name, wait_seconds: 5 }),
+      );
+      const names = await savedNames(bench);
+      expect(names).toHaveLength(1);
+      expect(names[0]).not.toContain("first");
+      if (which !== "no name") expect(names).toEqual(["second.mp3"]);
+      expect(task.audio?.path).toContain(names[0] ?? "?");
+      expect(bench.service.tasks.size).toBe(1);
+    },
+  );
+
+  it("is not used by a later process either", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      next("create", (response, _, service) => service.refuse(response, 429, "rate_limit"), 100),
+    );
+    const id = bench.server.begin("generate_audio", {
+      prompt: "Named anew",
+      file_name: "first",
+      wait_seconds: 20,
+    });
+    await exchanged(bench, "create");
+    bench.server.cancel(id);
+    await pause(20);
+    await bench.server.end();
+    bench.misbehave(undefined);
+    const later = await bench.another();
+    await eventually("its turn", async () => {
+      const call = { prompt: "Named anew", file_name: "second", wait_seconds: 5 };
+      return taskOf(await later.call("generate_audio", call)).status === "succeeded";
+    });
+    expect(await savedNames(bench)).toEqual(["second.mp3"]);
+  });
+});

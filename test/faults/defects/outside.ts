@@ -1,0 +1,210 @@
+/** What the tests of earlier defects look at and take hold of from outside: results, rows, ledger files, Redis traffic. */
+import { existsSync } from "node:fs";
+import { createConnection, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import type { Bench } from "../bench.ts";
+import type { Outcome, RawServer } from "../raw-server.ts";
+
+const audio = z.looseObject({ path: z.string(), uri: z.string() });
+const task = z.looseObject({
+  task_id: z.string().nullish(),
+  status: z.string(),
+  replayed: z.boolean().optional(),
+  audio: audio.nullish(),
+  next_step: z.string(),
+});
+export type Task = z.infer<typeof task>;
+
+const row = z.looseObject({
+  task_id: z.string().nullish(),
+  status: z.string(),
+  prompt_excerpt: z.string(),
+  credits: z.number().nullish(),
+  audio_path: z.string().nullish(),
+  next_step: z.string(),
+});
+export type TaskRow = z.infer<typeof row>;
+
+export const textOf = ({ content }: Outcome): string => content.map(({ text }) => text ?? "").join("\n");
+
+/** A successful result; an error is the failure of the test, with its text. */
+export function taskOf(outcome: Outcome): Task {
+  if (outcome.isError === true) throw new Error(`an error came back: ${textOf(outcome)}`);
+  return task.parse(outcome.structuredContent);
+}
+
+export function codeOf(outcome: Outcome): string {
+  if (outcome.isError !== true) throw new Error(`no error came back: ${textOf(outcome)}`);
+  return outcome._meta?.["audio-generation-mcp/error"]?.code ?? textOf(outcome);
+}
+
+/** The rows of `list_tasks`, newest first. */
+export async function rowsOf(server: RawServer): Promise<TaskRow[]> {
+  const outcome = await server.call("list_tasks", { limit: 100 });
+  if (outcome.isError === true) throw new Error(`list_tasks failed: ${textOf(outcome)}`);
+  return z.object({ tasks: z.array(row) }).parse(outcome.structuredContent).tasks;
+}
+
+export async function onlyRow(server: RawServer): Promise<TaskRow> {
+  const [first, ...others] = await rowsOf(server);
+  if (first === undefined || others.length > 0) {
+    throw new Error(`not one row: ${JSON.stringify([first, ...others])}`);
+  }
+  return first;
+}
+
+/** The handle that a row without a task id is known by, wherever the row shows it. */
+export function handleIn(shown: TaskRow): string {
+  const [handle] = /req-[0-9a-f]{32}/.exec(JSON.stringify(shown)) ?? [];
+  if (handle === undefined) throw new Error(`no handle in ${JSON.stringify(shown)}`);
+  return handle;
+}
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits for something that happens by itself. */
+export async function eventually<T>(
+  what: string,
+  look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
+  withinMs = 5000,
+): Promise<T> {
+  const giveUpAtMs = performance.now() + withinMs;
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined && seen !== false && seen !== null) return seen;
+    if (performance.now() > giveUpAtMs) throw new Error(`never came: ${what}`);
+    await pause(10);
+  }
+}
+
+/** Names of whole files in the output folder. */
+export async function savedNames({ workplace }: Bench): Promise<string[]> {
+  return (await workplace.outputNames()).filter((name) => !name.startsWith("."));
+}
+
+/** Audio that nobody waits for any more arrives by itself. */
+export async function savedByItself(bench: Bench, count = 1, withinMs = 5000): Promise<string[]> {
+  return await eventually(
+    `${count} saved file(s)`,
+    async () => {
+      const names = await savedNames(bench);
+      return names.length >= count && names;
+    },
+    withinMs,
+  );
+}
+
+/** A request that is over, as the service sees it. */
+export async function exchanged(
+  bench: Bench,
+  kind: "create" | "query" | "content",
+  count = 1,
+): Promise<void> {
+  await eventually(`${count} ${kind}`, () => bench.service.count(kind) >= count);
+}
+
+/** The ledger file under a hand of the test's own: to damage or to obstruct it. */
+export function ledgerFile({ workplace }: Bench): DatabaseSync {
+  const file = join(workplace.stateDir, "ledger.sqlite");
+  if (!existsSync(file)) throw new Error("there is no ledger yet");
+  const db = new DatabaseSync(file, { timeout: 5000 });
+  onTestFinished(() => db.close());
+  return db;
+}
+
+const named = z.array(z.object({ name: z.string() }));
+
+const tablesOf = (db: DatabaseSync): string[] =>
+  named
+    .parse(db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all())
+    .map(({ name }) => name);
+
+/** The table that holds the records' values. */
+export function valueTable(db: DatabaseSync): "records" | "kv" {
+  return tablesOf(db).includes("records") ? "records" : "kv";
+}
+
+/** From now on nothing can be written, as on a full disk; until the answer is called. */
+export function fillUp(db: DatabaseSync): () => void {
+  const names: string[] = [];
+  for (const table of tablesOf(db).filter((name) => !name.startsWith("sqlite_"))) {
+    for (const change of ["INSERT", "UPDATE", "DELETE"]) {
+      const name = `full_${table}_${change}`;
+      names.push(name);
+      db.exec(
+        `CREATE TRIGGER ${name} BEFORE ${change} ON ${table} BEGIN SELECT RAISE(ABORT, 'no room'); END`,
+      );
+    }
+  }
+  return () => {
+    for (const name of names) db.exec(`DROP TRIGGER ${name}`);
+  };
+}
+
+/** What the wire to Redis does with what it carries. */
+export interface Wire {
+  /** What the server is told as the address of Redis. */
+  readonly url: string;
+  /**
+   * Told of each write that a client sends, as text. `hold`: it goes on once that resolves; `deafen`: it goes on, and
+   * the answer never comes, for the connection breaks.
+   */
+  onSent: ((bytes: string) => Promise<void> | "deafen" | undefined) | undefined;
+  /** As `hold`, for what the server answers. */
+  onAnswer: ((bytes: string) => Promise<void> | undefined) | undefined;
+}
+
+/** A wire between the server and its Redis. */
+export async function wireTo(port: number): Promise<Wire> {
+  const wire: { -readonly [Key in keyof Wire]: Wire[Key] } = {
+    url: "",
+    onSent: undefined,
+    onAnswer: undefined,
+  };
+  const sockets = new Set<Socket>();
+  const relay = createServer((near) => {
+    const far = createConnection(port, "127.0.0.1");
+    let isDeaf = false;
+    let sending = Promise.resolve();
+    let answering = Promise.resolve();
+    for (const end of [near, far]) {
+      sockets.add(end);
+      end.setNoDelay(true);
+      end
+        .on("error", () => undefined)
+        .on("close", () => {
+          sockets.delete(end);
+          near.destroy();
+          // What was held back still arrives.
+          void sending.then(() => far.end());
+        });
+    }
+    near.on("data", (chunk: Buffer) => {
+      const verdict = wire.onSent?.(chunk.toString("latin1"));
+      if (verdict === "deafen") isDeaf = true;
+      sending = sending
+        .then(() => (verdict === "deafen" ? undefined : verdict))
+        .then(() => void far.write(chunk));
+    });
+    far.on("data", (chunk: Buffer) => {
+      if (isDeaf) {
+        near.destroy();
+        return;
+      }
+      const verdict = wire.onAnswer?.(chunk.toString("latin1"));
+      answering = answering.then(() => verdict).then(() => void near.write(chunk));
+    });
+  });
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => relay.close(resolve));
+  });
+  const address = relay.address();
+  if (address === null || typeof address === "string") throw new Error("no port was given");
+  wire.url = `redis://127.0.0.1:${address.port}`;
+  return wire;
+}

@@ -1,0 +1,83 @@
+/** Counts what one generation asks of the store: each operation is a transaction or a round trip, and a chance to fail. */
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createService } from "../../src/api/service.ts";
+import { systemClock } from "../../src/clock.ts";
+import { openOutputFolder } from "../../src/files/output-folder.ts";
+import { timingFor } from "../../src/generation/deps.ts";
+import { createGeneration } from "../../src/generation/generation.ts";
+import { createHolderId } from "../../src/holder.ts";
+import { accountFingerprint, accountId } from "../../src/ledger/identity.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
+import { createLimits } from "../../src/limits/limits.ts";
+import { createLog } from "../../src/log.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+const MOST_OPERATIONS = 15;
+
+/** A store that notes the name of every method that is called on it, those of its Keyv included. */
+function counted(store: LedgerStore, operations: string[]): LedgerStore {
+  const noting = <T extends object>(target: T, prefix: string): T =>
+    new Proxy(target, {
+      get(inner, name) {
+        const member: unknown = Reflect.get(inner, name);
+        if (name === "keyv" && typeof member === "object" && member !== null) return noting(member, "keyv.");
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]): unknown => {
+          operations.push(`${prefix}${String(name)}`);
+          return Reflect.apply(member, inner, args);
+        };
+      },
+    });
+  return noting(store, "");
+}
+
+it("a generation with two polls asks the store at most 15 times, and its repeat once or twice", async () => {
+  const service = await CountingService.start({ processingMs: 95 });
+  const root = scratchFolder();
+  const clock = systemClock;
+  const log = createLog("silent", (text) => text);
+  const origin = service.baseUrl;
+  const identity = {
+    origin,
+    accountId: accountId(origin, accountFingerprint(service.apiKey)),
+    holder: createHolderId(),
+  };
+  const operations: string[] = [];
+  const store = openSqliteStore({ stateDir: join(root, "state"), log, clock, identity });
+  const ledger = new Ledger(counted(store, operations), identity, clock, log);
+  const timeScale = 0.01;
+  const generation = createGeneration({
+    service: createService(
+      { baseUrl: origin, apiKey: service.apiKey, isLoopback: true },
+      { proxy: { httpsProxy: undefined, noProxy: undefined } },
+    ),
+    limits: createLimits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),
+    ledger,
+    folder: await openOutputFolder(join(root, "out")),
+    clock,
+    log,
+    timing: timingFor({ pollIntervalSeconds: 5, timeScale, waitSeconds: 45 }),
+    random: Math.random,
+  });
+  onTestFinished(async () => {
+    await generation.close();
+    await service.stop();
+  });
+  const request = { input: { prompt: "Counted" }, take: 1, fileName: "counted" };
+  const call = { signal: new AbortController().signal, windowMs: 20_000, onProgress: () => undefined };
+  const view = await generation.generate(request, call);
+  expect(view.audio).not.toBeNull();
+  expect(service.count("query")).toBeGreaterThanOrEqual(2);
+  // A sign of life is due by the clock, not by the work; at this scale it comes a hundred times as often.
+  const ofWork = operations.filter((name) => name !== "signOfLife");
+  process.stderr.write(`store operations of one generation: ${ofWork.length} (${ofWork.join(", ")})\n`);
+  expect(ofWork.length).toBeLessThanOrEqual(MOST_OPERATIONS);
+
+  operations.length = 0;
+  await generation.generate(request, call);
+  expect(operations.filter((name) => name !== "list").length).toBeLessThanOrEqual(2);
+});
