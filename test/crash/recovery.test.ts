@@ -76,7 +76,7 @@ describe("nothing is created without a call that asks for it", () => {
         {
           task_id: null,
           status: "unresolved",
-          next_step: expect.stringMatching(/download_audio with task_id req-.*never pays twice/),
+          next_step: expect.stringMatching(/task_id req-[0-9a-f]{32} .*never pays twice/),
         },
       ],
     });
