@@ -224,7 +224,7 @@ describe("two keys of one account", () => {
     const bench = await openBench({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY], processingMs: 1500 },
       // Room for one reservation beside the 10 credits of one finished task.
-      env: { AUDIO_CREDIT_BUDGET: "165" },
+      env: { AUDIO_CREDIT_BUDGET: "165", AUDIO_TIME_SCALE: "0.01" },
     });
     bench.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
