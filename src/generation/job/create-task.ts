@@ -110,6 +110,7 @@ async function lookAgain(
     const others = await ledger.ofWork(job.record.workId);
     // It has a task by now: the call searches anew, and finds out whether that is this account's.
     if (others.some(({ accountId, taskId }) => accountId !== job.record.accountId && taskId !== null)) {
+      await ledger.apply(job.record, { kind: "doneElsewhere" });
       job.stop();
     }
     job.signal.throwIfAborted();

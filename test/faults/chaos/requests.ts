@@ -76,3 +76,11 @@ export function argumentsOf(asked: Asked, waitSeconds: number): Record<string, u
     wait_seconds: waitSeconds,
   };
 }
+
+/** What a result tells of a finished request; `null` where there is no audio yet. */
+export function reportOf(task: Record<string, unknown> | undefined): Report | null {
+  const path: unknown = Object(task?.["audio"]).path;
+  const charged: unknown = Object(task?.["billing"]).charged_credits;
+  if (typeof path !== "string") return null;
+  return { taskId: String(task?.["task_id"]), chargedCredits: Number(charged), path };
+}

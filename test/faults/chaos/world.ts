@@ -1,6 +1,6 @@
 /** One service in trouble, one ledger, a few processes: rounds of random calls, and the books after each. */
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { CountingService } from "../../support/counting-service.ts";
 import { createWorkplace, type Workplace } from "../../support/workplace.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
@@ -8,7 +8,7 @@ import { compareDisk, compareTasks, findKeysInOutput, findKeysOnDisk } from "./b
 import { compareLedger } from "./ledger-books.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
 import { Random } from "./random.ts";
-import { type Asked, anotherTake, argumentsOf, newRequest } from "./requests.ts";
+import { type Asked, anotherTake, argumentsOf, newRequest, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
 import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
@@ -35,6 +35,9 @@ export class World {
   readonly #workplace: Workplace;
   readonly #service: CountingService;
   readonly #place: LedgerPlace;
+  readonly #mixesKeys: boolean;
+  /** How much more often than elsewhere processes and ledger suffer here. */
+  readonly #roughness: number;
   readonly #servers: Servers;
   readonly #asked: Asked[] = [];
   readonly #wrong: string[] = [];
@@ -46,12 +49,15 @@ export class World {
     workplace: Workplace,
     service: CountingService,
     place: LedgerPlace,
+    mixesKeys: boolean,
   ) {
     this.#random = random;
     this.#trouble = trouble;
     this.#workplace = workplace;
     this.#service = service;
     this.#place = place;
+    this.#mixesKeys = mixesKeys;
+    this.#roughness = random.pick([1, 1, 3]);
     const more = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
     const budget = { AUDIO_CREDIT_BUDGET: "1000000" };
     this.#servers = new Servers({
@@ -59,8 +65,7 @@ export class World {
       count: SERVERS,
       cwd: workplace.root,
       apiKeys: API_KEYS,
-      // On Redis each key has books of its own, of which no script sees both (docs/design.md, Ledger on Redis).
-      mixesKeys: place.kind === "sqlite" && process.env["MIX"] !== "0",
+      mixesKeys,
       env: (apiKey) =>
         workplace.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...place.env }),
       onGone: (server) => this.#wrong.push(...findKeysInOutput(API_KEYS, [server])),
@@ -72,8 +77,9 @@ export class World {
     const trouble = { faults: 0, failures: 0, count: 0, strayed: new Set<string>() };
     const workplace = await createWorkplace();
     const service = await startTroubledService(random, trouble, API_KEYS);
+    service.processingMs = random.pick([10, 10, 200]);
     const place = await openLedgerPlace(store, workplace.stateDir);
-    const world = new World(random, trouble, workplace, service, place);
+    const world = new World(random, trouble, workplace, service, place, random.chance(0.3));
     await world.#servers.start();
     return world;
   }
@@ -93,7 +99,9 @@ export class World {
     await Promise.all(calls);
     this.#trouble.faults = random.pick([0, 0.1]);
     this.#trouble.failures = 0;
-    await Promise.all([...new Set(requests)].map((asked) => this.#settle(asked)));
+    const settled = [...new Set(requests)].map((asked) => this.#settle(asked));
+    if (random.chance(0.1 * this.#roughness)) await this.#upsetLedger(random.int(0, 60));
+    await Promise.all(settled);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
   }
@@ -118,14 +126,17 @@ export class World {
   async #disturb(): Promise<void> {
     const random = this.#random;
     const all: Promise<void>[] = [];
-    if (random.chance(0.2)) all.push(this.#servers.kill(random.int(0, 60)));
-    else if (random.chance(0.1)) all.push(this.#servers.suspend(random.int(0, 60)));
-    if (random.chance(0.2)) {
-      this.#figures.ledgerFaults += 1;
-      const afterMs = random.int(0, 60);
-      all.push(new Promise((resolve) => setTimeout(resolve, afterMs)).then(() => this.#place.upset(random)));
-    }
+    const withinMs = random.pick([20, 60, 300]);
+    if (random.chance(0.2 * this.#roughness)) all.push(this.#servers.kill(random.int(0, withinMs)));
+    else if (random.chance(0.15 * this.#roughness)) all.push(this.#servers.suspend(random.int(0, withinMs)));
+    if (random.chance(0.25 * this.#roughness)) all.push(this.#upsetLedger(random.int(0, withinMs)));
     await Promise.all(all);
+  }
+
+  async #upsetLedger(afterMs: number): Promise<void> {
+    this.#figures.ledgerFaults += 1;
+    await sleep(afterMs);
+    await this.#place.upset(this.#random);
   }
 
   /** A call that makes nothing, and takes up what was left. */
@@ -151,7 +162,7 @@ export class World {
     const pauseMs = random.int(0, 40);
     const id = server.begin("generate_audio", argumentsOf(asked, wait), token);
     if (isCancelled) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await sleep(pauseMs);
       server.cancel(id);
       return;
     }
@@ -182,19 +193,12 @@ export class World {
   }
 
   /** @returns whether the audio is there */
-  #note(asked: Asked, { structuredContent: task }: Outcome): boolean {
-    const audio = Object(task?.["audio"] ?? {});
-    const billing = Object(task?.["billing"] ?? {});
-    if (task === undefined || typeof audio.path !== "string") return false;
-    const taskId = String(task["task_id"]);
-    const report = { taskId, chargedCredits: Number(billing.charged_credits), path: audio.path };
-    const before = asked.report;
-    if (before !== undefined && (before.taskId !== report.taskId || before.path !== report.path)) {
-      const { prompt } = asked.input;
-      this.#wrong.push(
-        `${JSON.stringify(prompt)} was ${JSON.stringify(before)}, is ${JSON.stringify(report)}`,
-      );
-    }
+  #note(asked: Asked, { structuredContent }: Outcome): boolean {
+    const report = reportOf(structuredContent);
+    if (report === null) return false;
+    const { report: before } = asked;
+    if (before !== undefined && (before.taskId !== report.taskId || before.path !== report.path))
+      this.#wrong.push(`${JSON.stringify(before)} became ${JSON.stringify(report)}`);
     asked.report = report;
     return true;
   }
@@ -203,8 +207,9 @@ export class World {
     const { stateDir } = this.#workplace;
     const { directUrl: storeUrl } = this.#place;
     const { baseUrl } = this.#service;
+    const where = { stateDir, storeUrl, baseUrl, apiKeys: API_KEYS };
     const found = [
-      ...(await compareLedger(this.#service, { stateDir, storeUrl, baseUrl, apiKeys: API_KEYS })),
+      ...(await compareLedger(this.#service, where, this.#mixesKeys ? API_KEYS.length : 1)),
       ...compareTasks(this.#asked, this.#service),
       ...(await compareDisk(this.#asked, this.#service, this.#workplace, this.#servers.kills > 0)),
     ];
@@ -244,14 +249,6 @@ export class World {
     await this.#service.stop();
     await this.#place.close();
     if (!this.isWrong) await this.#workplace.remove();
-    else await this.#keepEvidence();
-  }
-
-  async #keepEvidence(): Promise<void> {
-    const { root } = this.#workplace;
-    for (const [index, { stderr }] of this.#servers.all.entries()) {
-      await writeFile(join(root, `stderr-${index}.log`), stderr);
-    }
-    this.#wrong.push(`everything is left in ${root}`);
+    else this.#wrong.push(await this.#servers.keepEvidence(this.#workplace.root));
   }
 }
