@@ -1,15 +1,15 @@
 /** Compares the ledger's books with those of the service, once everything has ended; mends nothing. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { chargeForSeconds, RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { TaskRecord } from "../../../src/ledger/record.ts";
 import type { CountingService } from "../../support/counting-service.ts";
 import { type LedgerPlaceAndKeys, LedgerView } from "../../support/ledger-view.ts";
 
-/** What a process owed to the store is told with its signs of life; a killed one's places lapse. */
-const SETTLES_WITHIN_MS = 8000;
-
-/** Everything that does not agree now. */
-async function compareOnce(
+/**
+ * Everything that does not agree now.
+ *
+ * @param mostRecordsOfATask 2 where both keys are used at the same time: either may then have made the task
+ */
+export async function compareLedger(
   service: CountingService,
   where: LedgerPlaceAndKeys,
   mostRecordsOfATask: number,
@@ -63,24 +63,4 @@ async function compareWith(
   const ofRecords = records.reduce((sum, { spend }) => sum + (spend?.credits ?? 0), 0);
   if (ofRecords !== spent) wrong.push(`the records spend ${ofRecords} credits, the budget counts ${spent}`);
   return wrong;
-}
-
-/**
- * Everything that still does not agree when what was owed has had its time.
- *
- * @param mostRecordsOfATask 2 where both keys are used at the same time: either may then have made the task
- */
-export async function compareLedger(
-  service: CountingService,
-  where: LedgerPlaceAndKeys,
-  mostRecordsOfATask: number,
-): Promise<string[]> {
-  const giveUpAtMs = performance.now() + SETTLES_WITHIN_MS;
-  for (;;) {
-    const wrong = await compareOnce(service, where, mostRecordsOfATask).catch((error: unknown) => [
-      String(error),
-    ]);
-    if (wrong.length === 0 || performance.now() > giveUpAtMs) return wrong;
-    await sleep(100);
-  }
 }

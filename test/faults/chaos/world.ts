@@ -1,14 +1,12 @@
 /** One service in trouble, one ledger, a few processes: rounds of random calls, and the books after each. */
-import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CountingService } from "../../support/counting-service.ts";
 import { createWorkplace, type Workplace } from "../../support/workplace.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
-import { compareDisk, compareTasks, findKeysInOutput, findKeysOnDisk } from "./books.ts";
-import { compareLedger } from "./ledger-books.ts";
+import { compareAll, findKeysInOutput, findKeysOnDisk } from "./books.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
 import { Random } from "./random.ts";
-import { type Asked, anotherTake, argumentsOf, newRequest, reportOf } from "./requests.ts";
+import { type Asked, argumentsOf, chooseRequest, loseAFile, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
 import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
@@ -17,6 +15,9 @@ const SERVERS = 2;
 /** A call may take this long; none of these comes near it. */
 const SETTLE_SECONDS = 10;
 const MOST_REPEATS = 40;
+const REPEATS_AFTER_MS = 200;
+/** What a process owes to the store is told with its signs of life; a job that nobody waits for goes on. */
+const ENDS_WITHIN_MS = 8000;
 
 export interface WorldOptions {
   readonly seed: number;
@@ -89,8 +90,10 @@ export class World {
     this.#trouble.faults = random.pick([0, 0.2, 0.4, 0.7]);
     this.#trouble.failures = random.pick([0, 0, 0.2, 0.5]);
     if (random.chance(0.05)) await this.#servers.changeKey();
-    const requests = Array.from({ length: random.int(1, 3) }, () => this.#choose(number));
-    await this.#loseAFile(requests);
+    const requests = Array.from({ length: random.int(1, 3) }, () =>
+      chooseRequest(random, number, this.#asked),
+    );
+    await loseAFile(random, requests);
     const calls = requests.flatMap((asked) =>
       Array.from({ length: random.int(1, 2) }, () => this.#callOnce(asked)),
     );
@@ -104,22 +107,6 @@ export class World {
     await Promise.all(settled);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
-  }
-
-  /** Mostly something new, sometimes what was asked before: it must come to the same task and file. */
-  #choose(round: number): Asked {
-    const earlier = this.#asked[this.#random.int(0, Math.max(0, this.#asked.length - 1))];
-    if (earlier !== undefined && this.#random.chance(0.25)) return earlier;
-    const isAnotherTake = earlier !== undefined && this.#random.chance(0.2);
-    const asked = isAnotherTake ? anotherTake(earlier, this.#asked) : newRequest(this.#random, round);
-    this.#asked.push(asked);
-    return asked;
-  }
-
-  /** A person throws away audio that is about to be asked for again: it comes back, free and under its name. */
-  async #loseAFile(requests: readonly Asked[]): Promise<void> {
-    const path = requests.find(({ report }) => report !== undefined)?.report?.path;
-    if (path !== undefined && this.#random.chance(0.3)) await rm(path, { force: true });
   }
 
   /** What goes wrong with processes and ledger while calls are open; all of it is over when this resolves. */
@@ -188,6 +175,7 @@ export class World {
       const outcome = await this.#servers.any().call("generate_audio", argumentsOf(asked, SETTLE_SECONDS));
       if (this.#note(asked, outcome)) return;
       last = outcome.content[0]?.text ?? "";
+      await sleep(REPEATS_AFTER_MS);
     }
     this.#wrong.push(`${JSON.stringify(asked.input.prompt)} never came to a file: ${last}`);
   }
@@ -203,22 +191,32 @@ export class World {
     return true;
   }
 
+  /** Everything that still does not agree when what was owed and under way has had its time. */
   async #compare(number: number): Promise<void> {
-    const { stateDir } = this.#workplace;
-    const { directUrl: storeUrl } = this.#place;
-    const { baseUrl } = this.#service;
-    const where = { stateDir, storeUrl, baseUrl, apiKeys: API_KEYS };
-    const found = [
-      ...(await compareLedger(this.#service, where, this.#mixesKeys ? API_KEYS.length : 1)),
-      ...compareTasks(this.#asked, this.#service),
-      ...(await compareDisk(this.#asked, this.#service, this.#workplace, this.#servers.kills > 0)),
-    ];
+    const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
+    let found = await this.#disagreements();
+    while (found.length > 0 && performance.now() < giveUpAtMs) {
+      await sleep(100);
+      found = await this.#disagreements();
+    }
     this.#wrong.push(...this.#servers.wrong.splice(0), ...found);
     if (this.isWrong) this.#wrong.unshift(`round ${number}:`);
     else {
       this.#wrong.push(...findKeysInOutput(API_KEYS, this.#servers.all));
       this.#wrong.push(...(await findKeysOnDisk(API_KEYS, this.#workplace)));
     }
+  }
+
+  async #disagreements(): Promise<string[]> {
+    return await compareAll({
+      asked: this.#asked,
+      service: this.#service,
+      workplace: this.#workplace,
+      storeUrl: this.#place.directUrl,
+      apiKeys: API_KEYS,
+      mostRecordsOfATask: this.#mixesKeys ? API_KEYS.length : 1,
+      wasKilled: this.#servers.kills > 0,
+    });
   }
 
   get isWrong(): boolean {
