@@ -24,12 +24,6 @@ export interface WorldOptions {
   readonly store: StoreKind;
 }
 
-interface Figures {
-  calls: number;
-  exchanges: number;
-  ledgerFaults: number;
-}
-
 export class World {
   readonly #random: Random;
   readonly #trouble: Trouble;
@@ -42,7 +36,7 @@ export class World {
   readonly #servers: Servers;
   readonly #asked: Asked[] = [];
   readonly #wrong: string[] = [];
-  readonly #figures: Figures = { calls: 0, exchanges: 0, ledgerFaults: 0 };
+  readonly #figures = { calls: 0, exchanges: 0, ledgerFaults: 0 };
 
   private constructor(
     random: Random,
