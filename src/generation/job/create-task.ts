@@ -59,6 +59,7 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     new AudioError("wait_expired", "The service did not take the request within the recovery window.", {
       retryable: true,
       idempotencyKey: job.record.idempotencyKey ?? undefined,
+      remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
     })
   );
 }
