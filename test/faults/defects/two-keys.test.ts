@@ -15,7 +15,7 @@ it("a claim that was never sent is forgotten once the work is done under another
     service.refuse(response, 429, "rate_limit");
     return true;
   });
-  const waiting = await second.call("generate_audio", { ...CALL, wait_seconds: 0.3 });
+  const waiting = await second.call("generate_audio", { ...CALL, wait_seconds: 2 });
   expect(taskOf(waiting).status).toBe("waiting");
   await second.end();
   bench.misbehave(undefined);
