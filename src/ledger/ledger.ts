@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
+import { leaseTtlMs } from "./horizons.ts";
 import { recordId as recordIdOf } from "./identity.ts";
 import type {
   AdmitRequest,
@@ -17,14 +18,6 @@ import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import { StoredRecords } from "./stored-records.ts";
-
-/** A process that is alive renews its leases three times within this. */
-const LEASE_TTL_MS = 15_000;
-/** Shorter, a machine that is merely busy would lose leases. */
-const SHORTEST_LEASE_TTL_MS = 3_000;
-
-/** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
-const leaseTtlMs = (timeScale: number): number => Math.max(SHORTEST_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;

@@ -48,6 +48,7 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     new AudioError("wait_expired", "The service did not take the request within the recovery window.", {
       retryable: true,
       idempotencyKey: job.record.idempotencyKey ?? undefined,
+      remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
     })
   );
 }
@@ -99,6 +100,7 @@ async function lookAgain(
     const others = await ledger.ofWork(job.record.workId);
     // It has a task by now: the call searches anew, and finds out whether that is this account's.
     if (others.some(({ accountId, taskId }) => accountId !== job.record.accountId && taskId !== null)) {
+      await ledger.apply(job.record, { kind: "doneElsewhere" });
       job.stop();
     }
     job.signal.throwIfAborted();
