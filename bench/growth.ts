@@ -16,22 +16,17 @@ const WARM_UP = 8000;
 /** Fills the ledger with copies of its one real record: other ids, other times, nothing else different. */
 function fill(place: Place, count: number): void {
   const database = new DatabaseSync(join(place.root, "state", "ledger.sqlite"));
-  const have = Number(database.prepare("SELECT count(*) AS n FROM task_index").get()?.["n"]);
+  const have = Number(database.prepare("SELECT count(*) AS n FROM records").get()?.["n"]);
   database.exec("BEGIN IMMEDIATE");
   database
     .prepare(`
       WITH RECURSIVE numbers(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-      INSERT INTO task_index
-        SELECT 'copy-' || n, 'work-' || n, origin, 'task-' || n, status, is_open, created_at_ms - n
-        FROM numbers, (SELECT * FROM task_index WHERE record_id NOT LIKE 'copy-%' LIMIT 1)`)
-    .run(have, count - 1);
-  database
-    .prepare(`
-      WITH RECURSIVE numbers(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-      INSERT INTO kv
-        SELECT replace(key, record_id, 'copy-' || n), replace(replace(value, record_id, 'copy-' || n), task_id, 'task-' || n)
-        FROM numbers, (SELECT kv.key, kv.value, i.record_id, i.task_id FROM task_index i
-          JOIN kv ON kv.key LIKE '%' || i.record_id WHERE i.record_id NOT LIKE 'copy-%' LIMIT 1)`)
+      INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, created_at_ms,
+          revision, value)
+        SELECT replace(key, record_id, 'copy-' || n), 'copy-' || n, account_id, 'work-' || n, origin, 'task-' || n,
+          status, is_open, created_at_ms - n, revision,
+          replace(replace(value, record_id, 'copy-' || n), task_id, 'task-' || n)
+        FROM numbers, (SELECT * FROM records WHERE record_id NOT LIKE 'copy-%' LIMIT 1)`)
     .run(have, count - 1);
   database.exec("COMMIT");
   database.close();

@@ -5,6 +5,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
+import { benchAdmission } from "./admission.ts";
 import { benchCalls } from "./calls.ts";
 import { benchDownload } from "./download.ts";
 import { benchGrowth } from "./growth.ts";
@@ -64,7 +65,7 @@ console.log(`Machine: ${machine}; medians of ${rounds} rounds, side by side.`);
 
 const samples: Sample[] = [];
 const verdicts: Verdict[] = [];
-for (const bench of [benchStart, benchCalls, benchDownload, benchGrowth]) {
+for (const bench of [benchStart, benchCalls, benchDownload, benchGrowth, benchAdmission]) {
   const result = await bench(rounds);
   samples.push(...result.samples);
   verdicts.push(...result.verdicts);

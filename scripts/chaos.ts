@@ -1,26 +1,45 @@
-/** Owns running chaos by hand against the built bin: `--rounds 500 --seed 7`; the seed is printed, so that a round can be run again. */
+/** Owns running chaos by hand against the built bin: `--rounds N --seed S --store sqlite|redis --at-once K`; the seed is printed, so that rounds can be run again. */
 import { parseArgs } from "node:util";
 import { runChaos } from "../test/faults/chaos/chaos.ts";
+import { STORES } from "../test/faults/chaos/ledger-place.ts";
 
 const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "500" }, seed: { type: "string" } },
+  options: {
+    rounds: { type: "string", default: "500" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
+    store: { type: "string", default: "sqlite" },
+    "at-once": { type: "string", default: "2" },
+  },
 });
 const rounds = Number(values.rounds);
-const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
-if (!Number.isSafeInteger(rounds) || rounds < 1 || !Number.isSafeInteger(seed)) {
-  process.stderr.write("--rounds and --seed must be whole numbers\n");
+const seed = Number(values.seed);
+const atOnce = Number(values["at-once"]);
+const store = STORES.find((kind) => kind === values.store);
+if (![rounds, seed, atOnce].every((value) => Number.isSafeInteger(value) && value >= 0) || atOnce === 0) {
+  process.stderr.write("--rounds, --seed and --at-once take whole numbers.\n");
   process.exit(2);
 }
-process.stdout.write(`chaos: ${rounds} rounds, --seed ${seed}\n`);
+if (store === undefined) {
+  process.stderr.write(`--store is one of ${STORES.join(", ")}.\n`);
+  process.exit(2);
+}
+process.stdout.write(`chaos on ${store}: ${rounds} rounds, --seed ${seed}\n`);
 const begunAtMs = performance.now();
-const { wrong, ...figures } = await runChaos({
+const report = await runChaos({
   rounds,
   seed,
+  store,
+  atOnce,
   onRound: (round) => {
     if (round % 50 === 0) process.stdout.write(`  ${round} rounds\n`);
   },
+  onWrong: (worldSeed, wrong) => {
+    process.stdout.write(`  --seed ${worldSeed} is not clean: ${wrong.join("\n    ")}\n`);
+  },
 });
 const seconds = Math.round((performance.now() - begunAtMs) / 100) / 10;
-process.stdout.write(`${JSON.stringify({ seed, seconds, ...figures, wrong: wrong.length })}\n`);
-for (const line of wrong) process.stdout.write(`${line}\n`);
+const { figures, wrong } = report;
+process.stdout.write(
+  `${JSON.stringify({ store, seed, seconds, rounds: report.rounds, ...figures, wrong: wrong.length })}\n`,
+);
 process.exitCode = wrong.length === 0 ? 0 : 1;

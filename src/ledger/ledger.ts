@@ -19,7 +19,12 @@ import { rowOf, type TaskRecord } from "./record.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /** A process that is alive renews its leases three times within this. */
-export const LEASE_TTL_MS = 15_000;
+const LEASE_TTL_MS = 15_000;
+/** Shorter, a machine that is merely busy would lose leases. */
+const SHORTEST_LEASE_TTL_MS = 3_000;
+
+/** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
+const leaseTtlMs = (timeScale: number): number => Math.max(SHORTEST_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
@@ -43,12 +48,20 @@ export type Admitted =
 export class Ledger {
   readonly store: LedgerStore;
   readonly identity: LedgerIdentity;
+  readonly leaseTtlMs: number;
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #stored: StoredRecords;
 
-  constructor(store: LedgerStore, identity: LedgerIdentity, clock: Pick<Clock, "wallMs">, log: Log) {
+  constructor(
+    store: LedgerStore,
+    identity: LedgerIdentity,
+    clock: Pick<Clock, "wallMs">,
+    log: Log,
+    timeScale = 1,
+  ) {
     this.store = store;
     this.identity = identity;
+    this.leaseTtlMs = leaseTtlMs(timeScale);
     this.#clock = clock;
     this.#stored = new StoredRecords(store, clock, log);
   }
@@ -104,7 +117,7 @@ export class Ledger {
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
     const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
-    const claim = { row, leaseTtlMs: LEASE_TTL_MS };
+    const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
     const answer = isHolderGone(first.holder)
       ? await this.store.claim({ ...claim, replacing: first.holder })

@@ -9,7 +9,7 @@ import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
 import { machineId } from "./machine-id.ts";
 
 export interface LedgerOptions {
-  readonly config: Pick<Config, "stateDir" | "storeUrl">;
+  readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
   readonly address: Pick<ServiceAddress, "baseUrl" | "apiKey">;
   readonly holder: HolderId;
   readonly log: Log;
@@ -18,11 +18,11 @@ export interface LedgerOptions {
 
 /** Nothing is connected or created yet: the first use does that, and reports what is wrong. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { address, holder, clock, log } = options;
+  const { config, address, holder, clock, log } = options;
   const origin = address.baseUrl;
   const account = accountId(origin, accountFingerprint(address.apiKey));
   const identity = { origin, accountId: account, holder };
-  return new Ledger(await openStore(options, identity), identity, clock, log);
+  return new Ledger(await openStore(options, identity), identity, clock, log, config.timeScale);
 }
 
 /** The chosen side alone is loaded. `storeUrl` of `null`: a SQLite file in the state folder. */

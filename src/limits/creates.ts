@@ -65,8 +65,10 @@ export class Creates {
     this.#line.wake();
   }
 
-  dismiss(error: unknown): void {
+  /** Sends everyone away; what is just being asked for is given back before this resolves. */
+  async close(error: unknown): Promise<void> {
     this.#line.dismiss(error);
+    await this.#line.idle();
   }
 
   /** An admission that nobody uses. Never rejects: what the store cannot be told now, it is told later. */

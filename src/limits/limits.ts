@@ -1,7 +1,7 @@
 /** Who may send what, and when, for one account: queues here, slots in the ledger, pauses that everybody keeps. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
-import { LEASE_TTL_MS, type Ledger } from "../ledger/ledger.ts";
+import type { Ledger } from "../ledger/ledger.ts";
 import type { LimitClass } from "../ledger/ledger-store.ts";
 import type { Log } from "../log.ts";
 import { type CreateGrant, type CreateOrder, Creates } from "./creates.ts";
@@ -70,7 +70,7 @@ export function createLimits(options: LimitsOptions): Limits {
     clock,
     log,
     heartbeatMs: timing.heartbeatMs,
-    renewalMs: LEASE_TTL_MS / 3,
+    renewalMs: ledger.leaseTtlMs / 3,
     signOfLife: (recordIds) => store.signOfLife(recordIds),
   });
   const creates = new Creates({ ledger, clock, creditBudget, timing, pauses, housekeeping });
@@ -98,8 +98,8 @@ export function createLimits(options: LimitsOptions): Limits {
       const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
         retryable: true,
       });
-      creates.dismiss(closing);
       reads.dismiss(closing);
+      await creates.close(closing);
       await housekeeping.close();
     },
   };

@@ -31,6 +31,7 @@ export class WaitingLine<Request, Grant, Reason> {
   readonly #alarm: Alarm;
   #waiters: Array<Waiter<Request, Grant>> = [];
   #isServing = false;
+  #serving: Promise<void> = Promise.resolve();
   #blocked: { readonly reason: Reason; readonly untilMs: number } | undefined;
 
   constructor(options: LineOptions<Request, Grant, Reason>) {
@@ -84,6 +85,11 @@ export class WaitingLine<Request, Grant, Reason> {
     this.#alarm.ring();
   }
 
+  /** Resolves when nobody waits and nothing is being asked: what was granted to nobody has been given back by then. */
+  async idle(): Promise<void> {
+    await this.#serving;
+  }
+
   #join(waiter: Waiter<Request, Grant>): void {
     const { isUrgent, onWaiting, clock } = this.#options;
     const behind = isUrgent(waiter.request)
@@ -95,7 +101,7 @@ export class WaitingLine<Request, Grant, Reason> {
     if (this.#blocked !== undefined) {
       onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
     }
-    if (!this.#isServing) void this.#serve();
+    if (!this.#isServing) this.#serving = this.#serve();
   }
 
   /** Never rejects: each failure belongs to a waiter. */

@@ -10,6 +10,7 @@ import { readConfig } from "../../src/config.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
 
 const report = z.strictObject({
@@ -313,5 +314,23 @@ describe.concurrent("doctor", () => {
     const found = await diagnose(place.env(service, Object.fromEntries(literals)));
     expect(faultsOf(found)).toEqual({});
     expect(found.checks.find(({ name }) => name === "settings")?.detail).toContain("AUDIO_CREDIT_BUDGET");
+  });
+});
+
+describe.skipIf(whyNoRedis() !== undefined)("a shared store", () => {
+  it("that may evict records works, and is warned of", async () => {
+    const redis = await RedisServer.start({
+      more: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
+    });
+    try {
+      const workplace = await createWorkplace();
+      places.push(workplace);
+      const found = await diagnose(workplace.env(service, { AUDIO_STORE_URL: redis.url }));
+      expect(found.ok).toBe(true);
+      const detail = found.checks.find(({ name }) => name === "store")?.detail;
+      expect(detail).toMatch(/can be written; .*maxmemory-policy allkeys-lru.*noeviction/);
+    } finally {
+      await redis.remove();
+    }
   });
 });

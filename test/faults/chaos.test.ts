@@ -1,10 +1,18 @@
 /** Random faults everywhere at once: after each round the books agree. By hand and for longer: `npm run chaos`. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { whyNoRedis } from "../support/redis-server.ts";
 import { runChaos } from "./chaos/chaos.ts";
 
-it("whatever goes wrong, each request is one task, one charge and one whole file, and the key is nowhere", async () => {
-  const { wrong, ...figures } = await runChaos({ rounds: 15, seed: 20_261_121 });
-  expect(wrong).toEqual([]);
-  expect(figures.rounds).toBe(15);
-  expect(figures.tasks).toBeGreaterThan(15);
+describe("whatever goes wrong, each request is one task, one charge and one whole file, and the key is nowhere", () => {
+  it("with the ledger in a file", async () => {
+    const { wrong, rounds } = await runChaos({ rounds: 8, seed: 20_261_121, store: "sqlite" });
+    expect(wrong).toEqual([]);
+    expect(rounds).toBe(8);
+  });
+
+  it.skipIf(whyNoRedis() !== undefined)("with the ledger on Redis", async () => {
+    const { wrong, rounds } = await runChaos({ rounds: 6, seed: 20_261_121, store: "redis" });
+    expect(wrong).toEqual([]);
+    expect(rounds).toBe(6);
+  });
 });

@@ -70,14 +70,9 @@ const BREAKAGES: Array<[string, Breakage]> = [
   ["has a number as its id", (response, task) => answerText(response, 202, json({ ...task, id: 7 }))],
   ["has a path as its id", (response, task) => answerText(response, 202, json({ ...task, id: "../../etc" }))],
   ["has no id", (response, task) => answerText(response, 202, json({ ...task, id: undefined }))],
-  [
-    "has an unknown status",
-    (response, task) => answerText(response, 202, json({ ...task, status: "paused" })),
-  ],
   ["is not UTF-8", (response) => answerText(response, 202, Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22]))],
   ["comes compressed", (response, task) => answerGzip(response, 202, task)],
   ["is megabytes long", (r, task) => answerText(r, 202, json({ ...task, padding: "x".repeat(2 ** 21) }))],
-  ["is 200 instead of 202", (response, task) => answerText(response, 200, json(task))],
   ["is a 204", (response) => response.writeHead(204).end()],
 ];
 
@@ -91,6 +86,25 @@ describe("one task and one charge, when the answer to the create", () => {
       }),
     );
     await expectOneTask(bench, `Told once: ${what}`);
+  });
+});
+
+describe("an id that is told is kept, and nothing is sent again, when the answer to the create", () => {
+  const shared = shareBench();
+  it.each<[string, Breakage]>([
+    ["has an unknown status", (r, task) => answerText(r, 202, json({ ...task, status: "paused" }))],
+    ["is 200 instead of 202", (response, task) => answerText(response, 200, json(task))],
+    ["is 201 instead of 202", (response, task) => answerText(response, 201, json(task))],
+  ])("%s", async (what, breakage) => {
+    const bench = shared();
+    bench.misbehave(
+      always("create", (response, exchange, service) => {
+        breakage(response, service.view(accepted(service, exchange), true), exchange);
+      }),
+    );
+    const task = taskOf(await bench.server.call("generate_audio", { prompt: `Kept: ${what}` }));
+    expect(task).toMatchObject({ status: "succeeded", billing: { charged_credits: 10 } });
+    expect(bench.service.count("create")).toBe(1);
   });
 });
 

@@ -1,4 +1,5 @@
-/** Runs Keyv's own test suite over both storage adapters, and tests what ours add to it for records. */
+/** Owns running Keyv's own test suite over both storage adapters. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

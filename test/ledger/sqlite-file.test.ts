@@ -112,6 +112,15 @@ describe("the ledger's place", () => {
     expect((await failureOf(open(stateDir).check())).code).toBe("store_unavailable");
   });
 
+  it("that something synchronises is warned of, and works", async () => {
+    const stateDir = join(scratchFolder(), "Dropbox", "state");
+    const [warning, ...more] = await open(stateDir).check();
+    expect(warning).toContain("Dropbox");
+    expect(warning).toContain("AUDIO_STATE_DIR");
+    expect(more).toEqual([]);
+    expect(await open(scratchFolder()).check()).toEqual([]);
+  });
+
   it("works once what was wrong is mended, in the same process", async () => {
     const folder = scratchFolder();
     const blocker = join(folder, "state");

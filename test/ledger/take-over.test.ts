@@ -1,7 +1,8 @@
 /** A ledger of version 0.1.0 is taken over whole: records, money, files, places in flight, and what is damaged or newer. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -32,9 +33,13 @@ const [{ origin, fingerprint }] = z.tuple([oldRecord], z.unknown()).parse(oldRec
 
 /** As 0.1.0 wrote them, straight from the file; those of the key with most of them first. */
 function oldRecords(): z.infer<typeof oldRecord>[] {
-  const db = new DatabaseSync(FIXTURE, { readOnly: true });
+  // A copy: SQLite puts files of its own beside what it reads.
+  const folder = mkdtempSync(join(tmpdir(), "agm-fixture-"));
+  copyFileSync(FIXTURE, join(folder, "ledger.sqlite"));
+  const db = new DatabaseSync(join(folder, "ledger.sqlite"));
   const rows = valueRow.array().parse(db.prepare("SELECT value FROM kv").all());
   db.close();
+  rmSync(folder, { recursive: true });
   const records = rows.map(({ value }) => oldRecord.parse(envelope.parse(JSON.parse(value)).value));
   const ofSameKey = ({ fingerprint: of }: { fingerprint: string }): number =>
     records.filter((record) => record.fingerprint === of).length;

@@ -25,6 +25,11 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lea
     const { record, isOurs } = await ledger.claim(job.record);
     const before = job.record;
     job.record = record;
+    if (isOurs && record.accountId !== ledger.identity.accountId) {
+      // Its process under the other key of this account is gone: the record goes over to this key.
+      job.record = (await ledger.adopt(record)) ?? record;
+      continue;
+    }
     if (isOurs) {
       keepLease(job, deps);
       // It failed while this job was looking on: that is this call's news, not an earlier call's.

@@ -1,5 +1,5 @@
 /** The use case behind `generate_audio`: one request, one task, one file. */
-import { quoteServiceText } from "../../api/service-text.ts";
+import { quoteServiceText, serviceReason } from "../../api/service-text.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -148,11 +148,12 @@ async function refuseTakenName(deps: GenerationDeps, record: TaskRecord, fileNam
   );
 }
 
-/** The service's words are quoted: they are data, whatever they ask for. */
+/** The service's words are quoted: they are data, whatever they ask for. A record may be older than that judgement. */
 function failureReason({ taskError }: TaskRecord): string {
-  return taskError === null || taskError.message === ""
-    ? "; the service gave no reason."
-    : `. The service says: ${quoteServiceText(taskError.message)}`;
+  const words = serviceReason(taskError?.message ?? "");
+  return words === ""
+    ? "; the service gave no usable reason."
+    : `. The service says: ${quoteServiceText(words)}`;
 }
 
 export function taskFailed(record: TaskRecord): AudioError {

@@ -36,6 +36,7 @@ export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   #link: RedisLink | undefined;
   #connecting: Promise<RedisLink> | undefined;
+  readonly #left = new Set<RedisLink>();
   #isClosed = false;
 
   /** @throws AudioError `configuration_error` for an address that is none */
@@ -72,6 +73,7 @@ export class RedisConnection {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const link of this.#left) this.#drop(link);
     if (this.#link !== undefined) this.#drop(this.#link);
   }
 
@@ -81,7 +83,8 @@ export class RedisConnection {
       return await within(COMMAND_MS, () => work(link));
     } catch (error) {
       // After a time-out the answers that are still to come belong to nobody: only a new connection is clean.
-      if (error instanceof TimedOut || isMendedByReconnecting(error)) this.#drop(link);
+      if (error instanceof TimedOut) this.#drop(link);
+      if (isMendedByReconnecting(error)) this.#leave(link);
       throw error;
     }
   }
@@ -123,7 +126,16 @@ export class RedisConnection {
 
   #drop(link: RedisLink): void {
     if (this.#link === link) this.#link = undefined;
+    this.#left.delete(link);
     link.destroy();
+  }
+
+  /** Nobody asks it any more; what is under way there may still be answered. */
+  #leave(link: RedisLink): void {
+    if (this.#link !== link) return;
+    this.#link = undefined;
+    this.#left.add(link);
+    setTimeout(() => this.#drop(link), COMMAND_MS).unref();
   }
 
   #fault(error: unknown): AudioError {

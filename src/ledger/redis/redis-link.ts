@@ -66,10 +66,13 @@ async function isCluster(link: RedisLink): Promise<boolean> {
   }
 }
 
+/** Under a prefix that whoever may use this store may use. */
+const PROBES = [..."abcdefgh"].map((letter) => `audio-generation-mcp:2:{${letter}}`);
+
 async function probeCluster(link: RedisLink): Promise<boolean> {
   try {
     // In a cluster any one server knows at most some of these keys' slots.
-    for (const key of ["a", "b", "c", "d", "e", "f", "g", "h"]) await link.send(key, ["EXISTS", key]);
+    for (const key of PROBES) await link.send(key, ["EXISTS", key]);
     return false;
   } catch (error) {
     if (error instanceof Error && /^MOVED\b/.test(error.message)) return true;

@@ -17,8 +17,8 @@ import type { RedisLink } from "./redis-link.ts";
 import { type Place, UNSETTLED } from "./redis-rows.ts";
 import type { Scripts } from "./redis-script.ts";
 
-/** Records looked at a time where some are then passed over. */
-const PAGE_ROWS = 200;
+/** Records looked at a time where some are then passed over: few round trips for the longest list. */
+const PAGE_ROWS = 1000;
 
 const texts = z.array(z.string());
 
@@ -106,8 +106,9 @@ export class Lists {
     const { status, limit } = query;
     const key = listKey(accountKeys(accountId), query);
     const found: Listed[] = [];
-    for (let from = 0; found.length < limit; from += PAGE_ROWS) {
-      const range = [String(from), String(from + PAGE_ROWS - 1), "WITHSCORES"];
+    const rows = status === undefined ? limit : PAGE_ROWS;
+    for (let from = 0; found.length < limit; from += rows) {
+      const range = [String(from), String(from + rows - 1), "WITHSCORES"];
       const page = texts.parse(await link.send(key, ["ZREVRANGE", key, ...range]));
       const ids = page.filter((_, at) => at % 2 === 0);
       const [first, ...rest] = ids.map((id) => recordHashKey(accountId, id));
@@ -119,7 +120,7 @@ export class Lists {
         if (id === undefined) continue;
         found.push({ accountId, recordId: id, value, createdAtMs: Number(page[2 * at + 1]) });
       }
-      if (ids.length < PAGE_ROWS) break;
+      if (ids.length < rows) break;
     }
     return found;
   }

@@ -85,15 +85,16 @@ export class Rows {
     const q = { id: place.recordId, prefix, holder: this.#holder, row, ...more };
     const value = question.value ?? after?.value ?? "";
     const declared = new Set(after === null ? [] : refsOf(after));
-    for (let tries = 0; ; tries += 1) {
+    for (let tries = 0; tries <= MOST_DECLARATIONS; tries += 1) {
       const names = [...declared].map((name) => `${prefix}${name}`);
       const slots = question.slots ?? accountKeys(place.accountId).creates;
       const [first, ...rest] = rowKeys(place, slots);
       const answer = await this.#scripts.run(link, script, { keys: [first, ...rest, ...names], q, value });
       const missing = declareAnswer.safeParse(answer).data;
-      if (missing === undefined || tries === MOST_DECLARATIONS) return answer;
+      if (missing === undefined) return answer;
       for (const name of missing.slice(1)) declared.add(name);
     }
+    throw new Error("others write the record faster than this process can");
   }
 
   async release(link: RedisLink, place: Place): Promise<void> {

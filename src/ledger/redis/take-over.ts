@@ -21,7 +21,7 @@ const OLD_SPEND_ORDER_KEY = "audio-generation-mcp:{ledger}:spend-order";
 const UNDER_WAY = "1.5";
 const DONE = "2";
 
-const BATCH_KEYS = "200";
+const BATCH_KEYS = "500";
 /** Renewed with every batch; a process that dies is followed by another after it. */
 const LOCK_MS = "15000";
 const ASK_AGAIN_MS = 250;

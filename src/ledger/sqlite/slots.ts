@@ -1,7 +1,7 @@
 /** Who has sent what in the last window, the pauses that a service asked for, and the processes' signs of life. */
 import { z } from "zod";
 import type { HolderId } from "../../holder.ts";
-import { SLOT_KEPT_MS } from "../horizons.ts";
+import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 import type { LimitClass, Settlement } from "../ledger-store.ts";
 import type { Session } from "./database.ts";
 
@@ -58,13 +58,14 @@ export function countingSlots(
     .map(({ seen_at_ms }) => seen_at_ms);
 }
 
-/** Milliseconds until one more fits among those that count; 0 when it does. */
+/** Milliseconds until one more fits among those that count; 0 when it does. Where none is allowed, a whole window. */
 export function rateWaitMs(
   seenAtMs: readonly number[],
   most: number,
   nowMs: number,
   windowMs: number,
 ): number {
+  if (most < 1) return windowMs;
   const oldestThatCounts = seenAtMs[most - 1];
   return oldestThatCounts === undefined ? 0 : oldestThatCounts + windowMs - nowMs;
 }
@@ -148,7 +149,7 @@ export function pause(
 
 export function noteAlive(session: Session, nowMs: number, holder: HolderId): void {
   bringBackSigns(session, nowMs);
-  session.run("DELETE FROM alive WHERE seen_at_ms <= ?", nowMs - SLOT_KEPT_MS);
+  session.run("DELETE FROM alive WHERE seen_at_ms <= ?", nowMs - IN_FLIGHT_AT_MOST_MS);
   session.run(
     `INSERT INTO alive (holder, seen_at_ms) VALUES (?, ?)
      ON CONFLICT (holder) DO UPDATE SET seen_at_ms = excluded.seen_at_ms`,

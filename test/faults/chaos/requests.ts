@@ -16,10 +16,8 @@ export interface Asked {
 /** What a tool has told of a finished request. */
 export interface Report {
   readonly taskId: string;
-  readonly reservedCredits: number;
   readonly chargedCredits: number;
   readonly path: string;
-  readonly sha256: string;
 }
 
 /** The idempotency key of one attempt at a request. */

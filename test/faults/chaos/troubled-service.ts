@@ -16,9 +16,13 @@ export interface Trouble {
   failures: number;
   /** How many exchanges went wrong so far. */
   count: number;
+  /** Tasks of which a read was answered 404 once: twice would be the truth, and not a lagging replica. */
+  readonly strayed: Set<string>;
 }
 
 type Fault = (response: ServerResponse, exchange: Exchange, service: CountingService, random: Random) => void;
+
+const keyOf = ({ headers }: Exchange): string => headers.authorization?.replace("Bearer ", "") ?? "";
 
 /** What is wrong before anybody has looked at the request. The words hold the key, to see whether it gets through. */
 const REFUSALS: readonly [Fault, ...Fault[]] = [
@@ -31,21 +35,28 @@ const REFUSALS: readonly [Fault, ...Fault[]] = [
       r,
       503,
       "api_unavailable",
-      `You sent ${service.apiKey}, ${exchange.headers.authorization}`,
+      `You sent ${keyOf(exchange)}, ${exchange.headers.authorization}`,
     ),
   (r, exchange, service) =>
-    service.refuse(r, 500, "oops", `You sent ${service.apiKey}, ${exchange.headers.authorization}`),
+    service.refuse(r, 500, "oops", `You sent ${keyOf(exchange)}, ${exchange.headers.authorization}`),
   (r, _e, service) => service.refuse(r, 429, "rate_limit"),
   (r) => answerText(r, 503, "{}", { "retry-after": "1" }),
 ];
 
+/** What something between us and the service says, and what a read must not be stopped by. */
+const PAGES: readonly [Fault, ...Fault[]] = [
+  (r) => answerText(r, 403, "<html>Blocked</html>", { "content-type": "text/html" }),
+  (r) => r.writeHead(302, { location: "https://example.com/login" }).end(),
+  (r) => answerText(r, 404, "<html>nothing here</html>", { "content-type": "text/html" }),
+  (r) => answerText(r, 200, "<html>Sign in</html>", { "content-type": "text/html" }),
+];
+
 /** What ends a call at once, and must not end the books. */
 const REFUSED_FOR_GOOD: readonly [Fault, ...Fault[]] = [
-  (r, _e, service) => service.refuse(r, 401, "invalid_api_key", `no: ${service.apiKey}`),
-  (r, _e, service) => service.refuse(r, 402, "insufficient_credits", `no: ${service.apiKey}`),
+  (r, exchange, service) => service.refuse(r, 401, "invalid_api_key", `no: ${keyOf(exchange)}`),
+  (r, exchange, service) => service.refuse(r, 402, "insufficient_credits", `no: ${keyOf(exchange)}`),
   (r, _e, service) => service.refuse(r, 403, "purchase_required"),
-  (r) => answerText(r, 404, "<html>nothing here</html>", { "content-type": "text/html" }),
-  (r) => r.writeHead(302, { location: "https://example.com/" }).end(),
+  ...PAGES,
 ];
 
 /** What happens to the right answer on its way. */
@@ -54,6 +65,8 @@ const GARBLINGS: readonly [
   ...((...all: [...Parameters<Fault>, unknown, number]) => void)[],
 ] = [
   (r) => sayAndHangUp(r, "", true),
+  (r, _e, service) => service.refuse(r, 503, "api_unavailable"),
+  (r, _e, service) => service.refuse(r, 503, "api_unavailable"),
   (r, _e, _s, random, body, status) => {
     const text = JSON.stringify(body);
     sayAndHangUp(r, rawAnswer(`${status} X`, text.slice(0, random.int(0, text.length - 1)), [], text.length));
@@ -132,7 +145,11 @@ function trouble(random: Random, now: Trouble): Interceptor {
       return true;
     }
     if (!isWrong || task === undefined) return false;
-    if (random.chance(0.4)) random.pick(REFUSALS)(response, exchange, service, random);
+    if (random.chance(0.05) && !now.strayed.has(task.id)) {
+      now.strayed.add(task.id);
+      service.refuse(response, 404, "not_found");
+    } else if (random.chance(0.15)) random.pick(PAGES)(response, exchange, service, random);
+    else if (random.chance(0.4)) random.pick(REFUSALS)(response, exchange, service, random);
     else if (exchange.kind === "content") garbleAudio(response, exchange, task, random);
     else random.pick(GARBLINGS)(response, exchange, service, random, service.view(task), 200);
     return true;
@@ -147,8 +164,18 @@ function markIfFailing(service: CountingService, exchange: Exchange, isFailing: 
   return false;
 }
 
-export async function startTroubledService(random: Random, now: Trouble): Promise<CountingService> {
-  const service = await CountingService.start({ audioBytes: 3000, processingMs: 10, limitScale: 0.001 });
+/** @param apiKeys all of one account */
+export async function startTroubledService(
+  random: Random,
+  now: Trouble,
+  apiKeys: readonly string[],
+): Promise<CountingService> {
+  const service = await CountingService.start({
+    audioBytes: 3000,
+    processingMs: 10,
+    limitScale: 0.001,
+    apiKeys,
+  });
   service.intercept = trouble(random, now);
   return service;
 }

@@ -1,5 +1,6 @@
 /** What every part of the store's suite works at: a store whose time a test moves, and one account's creates on it. */
 import { randomUUID } from "node:crypto";
+import type { SavedFile } from "../../../src/files/saved-file.ts";
 import type {
   Admission,
   AdmitRequest,
@@ -9,7 +10,7 @@ import type {
   WriteAnswer,
 } from "../../../src/ledger/ledger-store.ts";
 import { recordKey } from "../../../src/ledger/ledger-store.ts";
-import { rowOf, type SavedFile, type TaskRecord } from "../../../src/ledger/record.ts";
+import { rowOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import { aRecord } from "../a-record.ts";
 
 export const MINUTE_MS = 60_000;

@@ -35,6 +35,8 @@ export function readsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
       expect(await read(desk, 2)).toMatchObject({ kind: "held", reason: "rate" });
       // Who may take more is told of all of them.
       expect(await read(desk, 4)).toEqual({ kind: "admitted", usedReads: 3 });
+      // Who leaves all of them to others takes none.
+      expect(await read(newDesk(), 0)).toMatchObject({ kind: "held", reason: "rate" });
       await desk.store().pause("reads", 5_000);
       expect(await read(desk, 4)).toMatchObject({ kind: "held", reason: "paused" });
       bench().advance(6_000);

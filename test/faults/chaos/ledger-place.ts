@@ -1,0 +1,111 @@
+/** Where the ledger of a chaos lies, and what can go wrong with it there; each fault ends by itself. */
+import { existsSync } from "node:fs";
+import { createConnection } from "node:net";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { startLossyProxy } from "../../support/lossy-proxy.ts";
+import { RedisServer } from "../../support/redis-server.ts";
+import type { Random } from "./random.ts";
+
+export const STORES = ["sqlite", "redis"] as const;
+export type StoreKind = (typeof STORES)[number];
+
+export interface LedgerPlace {
+  readonly kind: StoreKind;
+  /** Settings of a server that uses it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The address without anything that loses answers; `null`: a file. */
+  readonly directUrl: string | null;
+  /** One fault, from its beginning to its end. */
+  upset(random: Random): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Most faults pass while a command still waits; some outlast every wait of the program. */
+const faultMs = (random: Random, most: number): number =>
+  random.chance(0.9) ? random.int(10, 500) : random.int(500, most);
+
+class SqlitePlace implements LedgerPlace {
+  readonly kind = "sqlite";
+  readonly env = {};
+  readonly directUrl = null;
+  readonly #file: string;
+
+  constructor(stateDir: string) {
+    this.#file = join(stateDir, "ledger.sqlite");
+  }
+
+  /** Another program holds the write lock. */
+  async upset(random: Random): Promise<void> {
+    if (!existsSync(this.#file)) return;
+    const db = new DatabaseSync(this.#file, { timeout: 2000 });
+    try {
+      db.exec("BEGIN IMMEDIATE");
+      await sleep(faultMs(random, 6500));
+      db.exec("ROLLBACK");
+    } catch {
+      // The ledger's owners were busy for so long that the lock could not be had: then there was no fault.
+    } finally {
+      db.close();
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+class RedisPlace implements LedgerPlace {
+  readonly kind = "redis";
+  readonly env: Readonly<Record<string, string>>;
+  readonly directUrl: string;
+  readonly #server: RedisServer;
+  readonly #proxy: Awaited<ReturnType<typeof startLossyProxy>>;
+
+  constructor(server: RedisServer, proxy: Awaited<ReturnType<typeof startLossyProxy>>) {
+    this.#server = server;
+    this.#proxy = proxy;
+    this.directUrl = server.url;
+    this.env = { AUDIO_STORE_URL: `redis://127.0.0.1:${proxy.port}` };
+  }
+
+  async upset(random: Random): Promise<void> {
+    const ms = faultMs(random, 4500);
+    switch (random.int(0, 4)) {
+      case 0:
+        this.#server.freeze();
+        await sleep(ms);
+        this.#server.thaw();
+        return;
+      case 1:
+        await this.#server.kill();
+        await sleep(ms);
+        await this.#server.start();
+        return;
+      case 2: {
+        const socket = createConnection(this.#server.port, "127.0.0.1").on("error", () => undefined);
+        socket.end(`CLIENT PAUSE ${ms}\r\n`);
+        await sleep(ms);
+        return;
+      }
+      case 3:
+        this.#proxy.loseAnswers(random.int(1, 4));
+        await sleep(Math.min(ms, 1000));
+        this.#proxy.loseAnswers(0);
+        return;
+      default:
+        this.#proxy.sever();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#server.thaw();
+    await this.#proxy.close();
+    await this.#server.remove();
+  }
+}
+
+export async function openLedgerPlace(kind: StoreKind, stateDir: string): Promise<LedgerPlace> {
+  if (kind === "sqlite") return new SqlitePlace(stateDir);
+  const server = await RedisServer.start();
+  return new RedisPlace(server, await startLossyProxy(server.port));
+}

@@ -1,0 +1,106 @@
+/** The processes of a chaos: each may be killed, suspended, or started again with another key of the same account. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { RawServer } from "../raw-server.ts";
+import type { Random } from "./random.ts";
+
+/** Long enough to lose a lease, which lasts 3 s where time is scaled like this. */
+const PAST_THE_LEASE_MS = 3300;
+
+export interface ServersOptions {
+  readonly random: Random;
+  readonly count: number;
+  readonly cwd: string;
+  /** The settings of a process that uses this key. */
+  readonly env: (apiKey: string) => Record<string, string>;
+  readonly apiKeys: readonly string[];
+  /** Processes of different keys may run at the same time. */
+  readonly mixesKeys: boolean;
+  /** Told of a process that is gone, to look at what it wrote. */
+  readonly onGone: (server: RawServer) => void;
+}
+
+export class Servers {
+  readonly all: RawServer[] = [];
+  readonly wrong: string[] = [];
+  kills = 0;
+  suspensions = 0;
+  readonly #options: ServersOptions;
+  #apiKey: string;
+
+  constructor(options: ServersOptions) {
+    this.#options = options;
+    this.#apiKey = options.random.pick(this.#keys());
+  }
+
+  #keys(): readonly [string, ...string[]] {
+    const [first = "", ...rest] = this.#options.apiKeys;
+    return [first, ...rest];
+  }
+
+  async start(): Promise<void> {
+    for (let index = 0; index < this.#options.count; index += 1) await this.#startOne(index);
+  }
+
+  async #startOne(index: number): Promise<void> {
+    const { random, mixesKeys, env, cwd } = this.#options;
+    const apiKey = mixesKeys ? random.pick(this.#keys()) : this.#apiKey;
+    this.all[index] = await RawServer.start(env(apiKey), { cwd });
+  }
+
+  any(): RawServer {
+    return this.#at(this.#options.random.int(0, this.all.length - 1));
+  }
+
+  #at(index: number): RawServer {
+    const server = this.all[index];
+    if (server === undefined) throw new Error("no server runs");
+    return server;
+  }
+
+  /** As a crash would. */
+  async kill(afterMs: number): Promise<void> {
+    const index = this.#options.random.int(0, this.all.length - 1);
+    await sleep(afterMs);
+    const server = this.#at(index);
+    server.child.kill("SIGKILL");
+    await server.exited;
+    this.kills += 1;
+    this.#options.onGone(server);
+    await this.#startOne(index);
+  }
+
+  /** As a laptop that sleeps, or a machine without memory, would: the process stands still and goes on later. */
+  async suspend(afterMs: number): Promise<void> {
+    const { random } = this.#options;
+    const server = this.any();
+    const forMs = random.chance(0.1) ? PAST_THE_LEASE_MS : random.int(5, 400);
+    await sleep(afterMs);
+    server.child.kill("SIGSTOP");
+    this.suspensions += 1;
+    await sleep(forMs);
+    server.child.kill("SIGCONT");
+  }
+
+  /** The person puts another key of the account into the settings. */
+  async changeKey(): Promise<void> {
+    const { random } = this.#options;
+    this.#apiKey = random.pick(this.#keys());
+    for (const [index, server] of this.all.entries()) {
+      await this.#end(server);
+      this.#options.onGone(server);
+      await this.#startOne(index);
+    }
+  }
+
+  async #end(server: RawServer): Promise<void> {
+    const { code } = await server.end();
+    if (code !== 0) this.wrong.push(`a server ended with ${code}`);
+  }
+
+  async close(): Promise<void> {
+    for (const server of this.all) {
+      server.child.kill("SIGCONT");
+      await this.#end(server);
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/** The built bin on the kinds of Redis that people have: behind TLS, as a cluster, read by two machines at once. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { selfSigned } from "../support/certificates.ts";
+import { startCluster } from "../support/redis-cluster.ts";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
+import { makeWorkplace, startProcess, startService } from "./team.ts";
+
+const CALL = { prompt: "Shared by two machines" };
+
+describe.skipIf(whyNoRedis() !== undefined)("a shared store", () => {
+  it("behind TLS works where its certificate is trusted, and is refused in words where it is not", async () => {
+    const certificate = selfSigned();
+    const redis = await RedisServer.start({ tls: certificate });
+    onTestFinished(async () => {
+      await redis.remove();
+      certificate.remove();
+    });
+    const service = await startService({ processingMs: 50 });
+    const workplace = await makeWorkplace();
+    const settings = { ...FAST, AUDIO_STORE_URL: redis.url };
+    const stranger = await startProcess(workplace, service, {
+      ...settings,
+      // Unsays TLS for programs that do not say that they want it.
+      NODE_TLS_REJECT_UNAUTHORIZED: "0",
+    });
+    const refused = await stranger.call("generate_audio", CALL);
+    expect(errorOf(refused).code).toBe("store_unavailable");
+    expect(textOf(refused)).toMatch(/certificate/i);
+    expect(service.exchanges).toEqual([]);
+    const trusting = await startProcess(workplace, service, {
+      ...settings,
+      NODE_EXTRA_CA_CERTS: certificate.certificate,
+    });
+    expect(taskOf(await trusting.call("generate_audio", CALL)).status).toBe("succeeded");
+    expect(taskOf(await trusting.call("generate_audio", CALL)).replayed).toBe(true);
+    expect(service.count("create")).toBe(1);
+  });
+
+  it("of three masters gives two machines one task, and each its own file", async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.remove());
+    const service = await startService({ processingMs: 100 });
+    const settings = { ...FAST, AUDIO_STORE_URL: cluster.url, AUDIO_CREDIT_BUDGET: "300" };
+    const places = await Promise.all([makeWorkplace(), makeWorkplace()]);
+    const machines = await Promise.all(places.map((place) => startProcess(place, service, settings)));
+    const [first, second] = await Promise.all(
+      machines.map(async (machine) => taskOf(await machine.call("generate_audio", CALL))),
+    );
+    expect(first?.task_id).toBe(second?.task_id);
+    expect(first?.audio?.sha256).toBe(second?.audio?.sha256);
+    expect(first?.audio?.path).not.toBe(second?.audio?.path);
+    expect(service.count("create")).toBe(1);
+    const [machine] = machines;
+    const listed = await machine?.call("list_tasks", {});
+    expect(listed?.structuredContent).toMatchObject({ count: 1, tasks: [{ status: "succeeded" }] });
+    const other = taskOf((await machine?.call("generate_audio", { prompt: "Another" })) ?? { content: [] });
+    expect(other.status).toBe("succeeded");
+  });
+});
