@@ -167,9 +167,7 @@ export class Ledger {
       expectedRevision = stored === null ? null : stored.revision;
       current = stored ?? current;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -202,9 +200,7 @@ export class Ledger {
       }
       current = stored;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
@@ -248,8 +244,7 @@ export class Ledger {
   }
 }
 
-function vanished(): AudioError {
-  return new AudioError("store_unavailable", "The ledger lost a record while it was in use.", {
-    retryable: true,
-  });
-}
+const unavailable = (message: string): AudioError =>
+  new AudioError("store_unavailable", message, { retryable: true });
+
+const vanished = (): AudioError => unavailable("The ledger lost a record while it was in use.");
