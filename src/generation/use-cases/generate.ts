@@ -1,7 +1,8 @@
 /** The use case behind `generate_audio`: one request, one task, one file. */
 import { quoteServiceText, serviceReason } from "../../api/service-text.ts";
+import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { withDeadline } from "../../deadline.ts";
+import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
@@ -108,7 +109,9 @@ async function runFound(
   call.signal.throwIfAborted();
   const { job, isNew } = jobs.start(record, "create");
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  const end = await waitForJob(job, call, isEnough);
+  // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
+  const asked = !isNew && job.takeAskedAgain() ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
+  const end = await waitForJob(job, asked, isEnough);
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
@@ -126,6 +129,14 @@ async function runFound(
       return null;
   }
 }
+
+/** A repeat of a call whose client has given up is answered within 2 s. */
+const REPEAT_WINDOW_MS = 1500;
+
+const within = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
+  ...call,
+  deadline: new Deadline(clock, Math.min(ms, call.deadline.leftMs)),
+});
 
 /** What is told of a job whose caller stops waiting. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
