@@ -160,9 +160,7 @@ export class Ledger {
       expectedRevision = stored === null ? null : stored.revision;
       current = stored ?? current;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -195,9 +193,7 @@ export class Ledger {
       }
       current = stored;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -255,8 +251,7 @@ export class Ledger {
   }
 }
 
-function vanished(): AudioError {
-  return new AudioError("store_unavailable", "The ledger lost a record while it was in use.", {
-    retryable: true,
-  });
-}
+const unavailable = (message: string): AudioError =>
+  new AudioError("store_unavailable", message, { retryable: true });
+
+const vanished = (): AudioError => unavailable("The ledger lost a record while it was in use.");
