@@ -3,6 +3,7 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
+import { leaseTtlMs } from "./horizons.ts";
 import { recordId as recordIdOf } from "./identity.ts";
 import type {
   AdmitRequest,
@@ -17,14 +18,6 @@ import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import { StoredRecords } from "./stored-records.ts";
-
-/** A process that is alive renews its leases three times within this. */
-const LEASE_TTL_MS = 15_000;
-/** Shorter, a machine that is merely busy would lose leases. */
-const SHORTEST_LEASE_TTL_MS = 3_000;
-
-/** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
-const leaseTtlMs = (timeScale: number): number => Math.max(SHORTEST_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
@@ -167,9 +160,7 @@ export class Ledger {
       expectedRevision = stored === null ? null : stored.revision;
       current = stored ?? current;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -202,9 +193,21 @@ export class Ledger {
       }
       current = stored;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
+  }
+
+  /**
+   * Forgets this account's record of a task that a record of another key tells of as well: both keys are of one
+   * account, which the service has just shown by giving both the same task, and its credits are counted once.
+   *
+   * @returns whether there was such a record, and this one is gone
+   */
+  async forgetTwin(record: TaskRecord): Promise<boolean> {
+    const { taskId, accountId, recordId, revision } = record;
+    const known = taskId === null ? [] : await this.ofTask(taskId);
+    if (known.every((other) => other.accountId === accountId)) return false;
+    const write = { accountId, recordId, expectedRevision: revision, after: null };
+    return (await this.store.write(write)).written;
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
@@ -248,8 +251,7 @@ export class Ledger {
   }
 }
 
-function vanished(): AudioError {
-  return new AudioError("store_unavailable", "The ledger lost a record while it was in use.", {
-    retryable: true,
-  });
-}
+const unavailable = (message: string): AudioError =>
+  new AudioError("store_unavailable", message, { retryable: true });
+
+const vanished = (): AudioError => unavailable("The ledger lost a record while it was in use.");

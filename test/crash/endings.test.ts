@@ -8,7 +8,7 @@ import { KILL_POINTS } from "./kill-points.ts";
 import { Scene } from "./scene.ts";
 
 const CALL = { prompt: "Ended in the middle" };
-/** Design 6.10. */
+/** docs/design.md, Stopping. */
 const STOP_WITHIN_MS = 2000;
 const A_WHILE_MS = 250;
 
@@ -108,7 +108,7 @@ describe("a job that waits for a slot", () => {
     const driver = await startHeldBack();
     const cancelled = new AbortController();
     const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
-    await (await scene.peek()).until((peek) => peek.records().length === 3);
+    await (await scene.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await call).toBe("cancelled");
     await expect.poll(() => scene.finalNames(), { timeout: 5000 }).toHaveLength(2);
@@ -125,7 +125,7 @@ describe("a job that waits for a slot", () => {
       .call("generate_audio", CALL, { signal: cancelled.signal })
       .catch(() => "cancelled");
     const staying = driver.call("generate_audio", CALL);
-    await (await scene.peek()).until((peek) => peek.records().length === 3);
+    await (await scene.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await leaving).toBe("cancelled");
     expect(taskOf(await staying).status).toBe("succeeded");

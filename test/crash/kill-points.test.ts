@@ -20,7 +20,7 @@ describe("a process killed", () => {
       const lost = doomed.call("generate_audio", CALL).catch(() => undefined);
       await scene.killAt(doomed, reached);
       await lost;
-      const [record] = (await scene.peek()).records();
+      const [record] = await (await scene.peek()).records();
       expect(point.leaves(record, scene), `${record?.status} ${record?.taskId}`).toBe(true);
 
       scene.service.intercept = undefined;

@@ -1,4 +1,4 @@
-/** Owns the moments at which a process is killed, each recognised from outside it: at the service, in the ledger, in the folder. */
+/** The moments at which a process is killed, each recognised from outside it: at the service, in the ledger, in the folder. */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -30,7 +30,7 @@ function unanswered(scene: Scene, kind: ExchangeKind): Promise<Exchange> {
 
 async function inLedger(scene: Scene, reached: (record: TaskRecord) => boolean): Promise<void> {
   const peek = await scene.peek();
-  await peek.freezeWhen(() => peek.records().some(reached));
+  await peek.freezeWhen((records) => records.some(reached));
 }
 
 function folder(scene: Scene): Array<{ name: string; bytes: number }> {
@@ -57,8 +57,8 @@ export const KILL_POINTS: readonly KillPoint[] = [
     when: "after the claim, before anything was sent",
     reach: async (scene) => {
       const peek = await scene.peek();
-      peek.slowDown("admission");
-      await peek.until(() => peek.records().some(({ status }) => status === "waiting"));
+      peek.slowDown("an admission");
+      await peek.until((records) => records.some(({ status }) => status === "waiting"));
     },
     leaves: (record, scene) => record?.status === "waiting" && scene.service.tasks.size === 0,
   },
@@ -119,10 +119,10 @@ export const KILL_POINTS: readonly KillPoint[] = [
     leaves: (record) => record?.status === "queued" || record?.status === "processing",
   },
   {
-    when: "after the end was seen, while its slot is given back",
+    when: "after the end was seen, while it is recorded",
     reach: async (scene) => {
       const peek = await scene.peek();
-      peek.slowDown("end of a task");
+      peek.slowDown("the end of a task");
       await new Promise<void>((resolve) => {
         scene.service.intercept = (exchange, response, service) => {
           const isLast = exchange.kind === "query" && service.inFlight === 0;
@@ -132,7 +132,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       });
       await sleep(READ_MS);
     },
-    leaves: (record, scene) => record?.files.length === 0 && scene.service.count("content") === 0,
+    leaves: (record, scene) => record?.finishedAtMs === null && scene.service.count("content") === 0,
   },
   {
     when: "before the download is answered",
@@ -165,6 +165,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
       scene.service.intercept = (exchange, response, service) => {
         if (exchange.kind !== "content" || exchange.ordinal > 1) return false;
         // Without a length, and never ended: nobody can know that it is whole.
+        response.writeHead(200, { "content-type": "application/octet-stream" });
         response.write(service.tasks.get(exchange.taskId ?? "")?.audio);
         return true;
       };
@@ -175,7 +176,7 @@ export const KILL_POINTS: readonly KillPoint[] = [
   {
     when: "when the file has its name, before it was recorded",
     reach: async (scene) => {
-      (await scene.peek()).slowDown("saved file");
+      (await scene.peek()).slowDown("a saved file");
       await inFolder(scene, (name, bytes) => name.endsWith(".mp3") && bytes === audioBytes(scene));
     },
     leaves: (record, scene) =>

@@ -1,4 +1,4 @@
-/** Owns one crash: a service that counts, a process that dies at a chosen point, and the judgement of what comes after. */
+/** One crash: a service that counts, a process that dies at a chosen point, and the judgement of what comes after. */
 import { createHash } from "node:crypto";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ export class Scene {
   }
 
   async peek(): Promise<LedgerPeek> {
-    this.#peek ??= await LedgerPeek.open(this.workplace.stateDir);
+    this.#peek ??= await LedgerPeek.open(this.workplace.stateDir, this.service.baseUrl);
     return this.#peek;
   }
 
@@ -58,7 +58,7 @@ export class Scene {
     await point;
     await killHard(driver.pid);
     this.#peek?.release();
-    this.#peek?.normalSpeed();
+    this.#peek?.mend();
     await this.expectOnlyWholeFiles();
   }
 
@@ -89,7 +89,7 @@ export class Scene {
 
   /**
    * What must hold after the crash and the repeat: one task, one reservation, one intact file, nothing left over,
-   * no slot held and exactly the charge counted.
+   * no place held and exactly the charge counted.
    */
   async judge(outcome: ToolOutcome): Promise<TaskOutput> {
     const task = taskOf(outcome);
@@ -107,16 +107,16 @@ export class Scene {
     expectSame("files", (await this.finalNames()).length, 1);
     expectSame("temporary files", (await this.temporaryNames()).length, 0);
     const peek = await this.peek();
-    expectSame("records", peek.records().length, 1);
-    expectSame("in-flight slots", peek.inFlight(), 0);
-    expectSame("counted credits", peek.countedCredits(), task.billing?.charged_credits);
+    expectSame("records", (await peek.records()).length, 1);
+    expectSame("places in flight", await peek.inFlight(), 0);
+    expectSame("counted credits", await peek.countedCredits(), task.billing?.charged_credits);
     expectSame("ledger", peek.integrity(), '[{"integrity_check":"ok"}]');
     if (faults.length > 0) throw new Error(faults.join("; "));
     return task;
   }
 
   async strike(): Promise<void> {
-    this.#peek?.close();
+    await this.#peek?.close();
     await Promise.all(this.#drivers.map((driver) => driver.close()));
     await this.service.stop();
     await this.workplace.remove();

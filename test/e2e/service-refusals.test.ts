@@ -254,3 +254,33 @@ describe("a task that fails", () => {
     await elsewhere.remove();
   });
 });
+
+describe("402", () => {
+  it("while a task of this account runs is waited out: what the task holds comes back when it ends", async () => {
+    service.processingMs = 300;
+    let refusals = 0;
+    service.intercept = ({ kind }, response, self) => {
+      // Credits for one reservation at a time.
+      if (kind !== "create" || self.inFlight === 0) return false;
+      refusals += 1;
+      self.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const [first, second] = ["One", "Two"].map((prompt) => driver.call("generate_audio", { prompt }));
+    for (const outcome of [first, second])
+      expect(taskOf(await (outcome ?? driver.call("", {}))).status).toBe("succeeded");
+    expect(refusals).toBeGreaterThan(0);
+    expect(service.tasks.size).toBe(2);
+  });
+
+  it("with nothing running is told at once", async () => {
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const facts = errorOf(await driver.call("generate_audio", { prompt: "Nothing left" }));
+    expect(facts).toMatchObject({ code: "insufficient_credits", http_status: 402 });
+    expect(service.count("create")).toBe(1);
+  });
+});

@@ -1,46 +1,8 @@
-/** Owns the tests of polling that does not starve itself: pace and reserve, with time by hand. */
-import { expect, it, onTestFinished } from "vitest";
-import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
-import { createLimits, type Limits } from "../../src/limits/limits.ts";
-import { createLog } from "../../src/log.ts";
-import { HandClock, quiet } from "../support/hand-clock.ts";
-import { scratchFolder } from "../support/scratch.ts";
-
-const never = new AbortController().signal;
-const WINDOW_MS = 60_020;
-
-interface Room {
-  readonly clock: HandClock;
-  readonly limits: Limits;
-  another(): Limits;
-}
-
-function newRoom(): Room {
-  const clock = new HandClock();
-  const log = createLog("silent", (text) => text);
-  const store = openSqliteStore({ stateDir: scratchFolder(), log, clock });
-  const all: Limits[] = [];
-  const another = (): Limits => {
-    const limits = createLimits({
-      coordinator: store.coordinator,
-      clock,
-      log,
-      accountId: "account",
-      origin: "https://service.example",
-      holder: `process ${all.length}`,
-      timeScale: 1,
-      creditBudget: null,
-    });
-    all.push(limits);
-    return limits;
-  };
-  const limits = another();
-  onTestFinished(async () => {
-    for (const each of all) await each.close();
-    await store.close();
-  });
-  return { clock, limits, another };
-}
+/** Polling that does not starve itself: pace and reserve, with time by hand. */
+import { expect, it } from "vitest";
+import type { Limits } from "../../src/limits/limits.ts";
+import { quiet } from "../support/hand-clock.ts";
+import { never, newRoom, type Room, WINDOW_MS } from "./room.ts";
 
 /** Polls for ever, `intervalMs` apart; notes when each ran, and each wait that was told. */
 function poll(room: Room, limits: Limits, intervalMs: number): { atMs: number[]; waits: string[] } {
@@ -101,7 +63,7 @@ it("two tasks at the usual 5 s are not slowed down", async () => {
 
 it("polls of several processes leave eight reads to others, which are answered at once", async () => {
   const room = newRoom();
-  const processes = [room.limits, room.another(), room.another(), room.another()];
+  const processes = [room.limits, room.another().limits, room.another().limits, room.another().limits];
   const polls = processes.map((limits) => poll(room, limits, 100));
   await room.clock.advance(30_000);
   expect(mostInWindow(polls.flatMap(({ atMs }) => atMs))).toBeLessThanOrEqual(52);

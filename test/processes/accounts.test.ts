@@ -1,10 +1,9 @@
 /** The API key changed between a crash and the retry: nothing is charged to the new account unsaid (faults: Create). */
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
-import { LedgerPeek } from "../support/ledger-peek.ts";
 import { killHard } from "../support/processes.ts";
 import { type Driver, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
-import { makeWorkplace, startProcess, startService } from "./team.ts";
+import { makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
 
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const CALL = { prompt: "Under one key, then another" };
@@ -47,7 +46,12 @@ describe("a retry under the key of another account", () => {
     const heir = await startWithKey(workplace, service, KEYS[1]);
     const outcome = await heir.call("generate_audio", CALL);
     const task = taskOf(outcome);
-    expect(kinds(service, KEYS[1]).slice(0, 2)).toEqual(["query", "create"]);
+    // The background round asks once, too: the create comes after whatever was asked for the recorded task.
+    const asked = kinds(service, KEYS[1]);
+    const before = asked.slice(0, asked.indexOf("create"));
+    expect(before.length).toBeGreaterThan(0);
+    expect(new Set(before)).toEqual(new Set(["query"]));
+    expect(asked.filter((kind) => kind === "create")).toHaveLength(1);
     expect(service.tasks.get(task.task_id ?? "")?.account).toContain(KEYS[1]);
     expect(task.replayed).toBe(false);
     expect(textOf(outcome)).toMatch(/another API key.*task of its own/);
@@ -95,9 +99,9 @@ describe("a retry under another key of the same account", () => {
     expect(service.count("create")).toBe(1);
     expect(service.tasks.size).toBe(1);
     // One task, so one charge toward the budget, and no slot that nobody gives back.
-    const peek = await LedgerPeek.open(workplace.stateDir);
-    onTestFinished(() => peek.close());
-    expect(peek.countedCredits()).toBe(10);
-    expect(peek.inFlight()).toBe(0);
+    const peek = await openPeek(workplace, service);
+    expect(await peek.records()).toHaveLength(1);
+    expect(await peek.countedCredits()).toBe(10);
+    expect(await peek.inFlight()).toBe(0);
   });
 });

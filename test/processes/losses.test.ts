@@ -2,10 +2,9 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { LedgerPeek } from "../support/ledger-peek.ts";
 import { freePort, RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
-import { hashAtService, hashOnDisk, makeWorkplace, startProcess, startService } from "./team.ts";
+import { hashAtService, hashOnDisk, makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
 
 /** Connecting or one command is bounded by 5 s together; a call does one of them, and then answers. */
 const BOUND_MS = 8000;
@@ -21,34 +20,37 @@ describe("a ledger that cannot be written", () => {
   it("stops the create before it is sent, and the same call goes on once it can", async () => {
     const { service, workplace, driver } = await setUp();
     await driver.call("list_tasks", {});
-    const peek = await LedgerPeek.open(workplace.stateDir);
-    onTestFinished(() => peek.close());
-    peek.run("CREATE TRIGGER broken BEFORE INSERT ON records BEGIN SELECT RAISE(ABORT, 'no room'); END");
+    const peek = await openPeek(workplace, service);
+    peek.breakDown("any record");
     const refused = await driver.call("generate_audio", { prompt: "Nowhere to write" });
     expect(errorOf(refused).code).toBe("store_unavailable");
     expect(service.exchanges).toEqual([]);
-    peek.run("DROP TRIGGER broken");
+    peek.mend();
     expect(taskOf(await driver.call("generate_audio", { prompt: "Nowhere to write" })).status).toBe(
       "succeeded",
     );
     expect(service.count("create")).toBe(1);
   });
 
-  it("at the moment of the 202 still names the task, holds no slot for ever, and the repeat finds it", async () => {
+  it("at the moment of the 202 still names the task, and is waited out by what saves it", async () => {
     const { service, workplace, driver } = await setUp();
     await driver.call("list_tasks", {});
-    const peek = await LedgerPeek.open(workplace.stateDir);
-    onTestFinished(() => peek.close());
-    peek.run(
-      `CREATE TRIGGER broken BEFORE INSERT ON records WHEN new.value LIKE '%"status":"queued"%' BEGIN SELECT RAISE(ABORT, 'no room'); END`,
-    );
-    const facts = errorOf(await driver.call("generate_audio", { prompt: "Full just now" }));
+    const peek = await openPeek(workplace, service);
+    peek.breakDown("a task id");
+    const call = { prompt: "Full just now", wait_seconds: 0.5 };
+    const unwritten = taskOf(await driver.call("generate_audio", call));
     const [taskId] = service.tasks.keys();
-    expect(facts).toMatchObject({ code: "store_unavailable", task_id: taskId });
-    peek.run("DROP TRIGGER broken");
-    expect(taskOf(await driver.call("generate_audio", { prompt: "Full just now" })).task_id).toBe(taskId);
-    expect(service.tasks.size).toBe(1);
-    expect(peek.inFlight()).toBe(0);
+    expect(unwritten.task_id).toBe(taskId);
+    expect(await peek.records()).toMatchObject([{ status: "unresolved", taskId: null }]);
+    expect(await peek.inFlight()).toBe(1);
+    peek.mend();
+    // Nobody asks again.
+    await peek.until((records) => records.every(({ files }) => files.length === 1));
+    expect(await peek.inFlight()).toBe(0);
+    expect(await peek.countedCredits()).toBe(10);
+    const again = taskOf(await driver.call("generate_audio", { prompt: "Full just now" }));
+    expect(again).toMatchObject({ task_id: taskId, status: "succeeded", replayed: true });
+    expect(service.count("create")).toBe(1);
   });
 
   it("because it is no ledger at all is said plainly, and nothing is sent", async () => {
@@ -106,11 +108,10 @@ describe("a service that nobody reaches", () => {
       idempotency_key: expect.stringMatching(/^agm1-/),
     });
     await driver.close();
-    const peek = await LedgerPeek.open(workplace.stateDir);
-    onTestFinished(() => peek.close());
+    const peek = await openPeek(workplace, nowhere);
     expect(peek.createSlots()).toBe(0);
-    expect(peek.inFlight()).toBe(0);
-    expect(peek.countedCredits()).toBe(0);
+    expect(await peek.inFlight()).toBe(0);
+    expect(await peek.countedCredits()).toBe(0);
   });
 });
 

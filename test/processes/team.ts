@@ -1,8 +1,9 @@
-/** Owns several processes of one test, on one machine's folders or on several's, and their clean end. */
+/** Several processes of one test, on one machine's folders or on several's, and their clean end. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { onTestFinished } from "vitest";
 import { type CountingOptions, CountingService } from "../support/counting-service.ts";
+import { LedgerPeek } from "../support/ledger-peek.ts";
 import {
   createWorkplace,
   type Driver,
@@ -43,6 +44,13 @@ export function startTeam(
   settings: Settings = {},
 ): Promise<Driver[]> {
   return Promise.all(workplaces.map((workplace) => startProcess(workplace, service, settings)));
+}
+
+/** A look into the ledger of that workplace. */
+export async function openPeek(workplace: Workplace, service: { baseUrl: string }): Promise<LedgerPeek> {
+  const peek = await LedgerPeek.open(workplace.stateDir, service.baseUrl);
+  onTestFinished(() => peek.close());
+  return peek;
 }
 
 /** What is on the disk under the path that was told. */

@@ -1,53 +1,74 @@
-/** Looks into a ledger file from outside, and holds its write lock so that its owners stand still. */
+/**
+ * Looks into a ledger file from outside, and holds or obstructs its writes, so that its owners stand still or fail.
+ * The one place where tests know the tables.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
+import { systemClock } from "../../src/clock.ts";
+import { createHolderId } from "../../src/holder.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import { flightOf, type TaskRecord } from "../../src/ledger/record.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
+import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
+import { createLog } from "../../src/log.ts";
 
-const envelope = z.object({ value: taskRecordSchema });
-const stored = z.array(z.object({ value: z.string() }));
 const counted = z.object({ count: z.int() });
-const summed = z.object({ credits: z.number() });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Kinds of writes, as a trigger tells them. */
-const SLOW_WRITES = {
-  admission: "INSERT ON slots WHEN new.limit_class = 'creates'",
-  "end of a task": "UPDATE ON records WHEN old.flight IS NOT NULL AND new.flight IS NULL",
-  "saved file": "INSERT ON paths",
-};
+/** Writes that a test can make slow, or fail, each recognised by what it changes. */
+const WRITES = {
+  "any record": "INSERT ON records",
+  "an admission": "INSERT ON slots WHEN new.limit_class = 'creates'",
+  "a task id": "UPDATE ON records WHEN old.task_id IS NULL AND new.task_id IS NOT NULL",
+  "the end of a task": "UPDATE ON records WHEN old.flight = 'accepted' AND new.flight IS NULL",
+  "a saved file": "INSERT ON paths",
+} as const;
+type ObstructedWrite = keyof typeof WRITES;
+
+/** Some seconds of counting. */
+const SLOWLY = `SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
+  SELECT count(*) FROM step);`;
 
 export class LedgerPeek {
   readonly #db: DatabaseSync;
+  readonly #ledger: Ledger;
 
-  private constructor(db: DatabaseSync) {
+  private constructor(db: DatabaseSync, ledger: Ledger) {
     this.#db = db;
+    this.#ledger = ledger;
   }
 
-  /** Opens the ledger of a state folder, waiting until somebody has made it. */
-  static async open(stateDir: string, withinMs = 5000): Promise<LedgerPeek> {
+  /**
+   * Opens the ledger of a state folder, waiting until somebody has made it.
+   *
+   * @param origin the address of the service whose records are looked at, of all accounts
+   */
+  static async open(stateDir: string, origin: string, withinMs = 5000): Promise<LedgerPeek> {
     const file = join(stateDir, "ledger.sqlite");
     const giveUpAtMs = performance.now() + withinMs;
     while (!existsSync(file)) {
       if (performance.now() > giveUpAtMs) throw new Error("no ledger was made");
       await turn();
     }
-    return new LedgerPeek(new DatabaseSync(file, { timeout: 5000 }));
+    const log = createLog("silent", (text) => text);
+    const identity = { origin, accountId: "nobody", holder: createHolderId() };
+    const store = openSqliteStore({ stateDir, log, clock: systemClock, identity });
+    const ledger = new Ledger(store, identity, systemClock, log);
+    await ledger.list({ accounts: "all", limit: 1 });
+    return new LedgerPeek(new DatabaseSync(file, { timeout: 5000 }), ledger);
   }
 
-  records(): TaskRecord[] {
-    const rows = stored.parse(
-      this.#db.prepare("SELECT value FROM records WHERE record_id IS NOT NULL").all(),
-    );
-    return rows.map(({ value }) => envelope.parse(JSON.parse(value)).value);
+  /** Newest first. */
+  async records(): Promise<TaskRecord[]> {
+    return await this.#ledger.list({ accounts: "all", limit: 1_000_000 });
   }
 
   /** Records that take a place in flight. */
-  inFlight(): number {
-    const row = this.#db.prepare("SELECT count(*) AS count FROM records WHERE flight IS NOT NULL").get();
-    return counted.parse(row).count;
+  async inFlight(): Promise<number> {
+    return (await this.records()).filter((record) => flightOf(record) !== null).length;
   }
 
   /** Creates that count toward the six a minute. */
@@ -57,9 +78,8 @@ export class LedgerPeek {
   }
 
   /** Credits that the budget counts. */
-  countedCredits(): number {
-    const row = this.#db.prepare("SELECT coalesce(sum(credits), 0) AS credits FROM spend").get();
-    return summed.parse(row).credits;
+  async countedCredits(): Promise<number> {
+    return await this.#ledger.store.spentCredits(BUDGET_WINDOW_MS);
   }
 
   integrity(): string {
@@ -67,28 +87,27 @@ export class LedgerPeek {
   }
 
   /** Waits, without a lock, until the ledger shows something. */
-  async until(shown: (peek: LedgerPeek) => boolean, withinMs = 10_000): Promise<void> {
+  async until(shown: (records: readonly TaskRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
-    while (!shown(this)) {
+    while (!shown(await this.records())) {
       if (performance.now() > giveUpAtMs) throw new Error("the ledger never showed what was awaited");
       await turn();
     }
   }
 
   /** From now on one kind of write takes seconds, as on a disk that is very slow: time to be killed in its middle. */
-  slowDown(write: keyof typeof SLOW_WRITES): void {
-    this.run(`CREATE TRIGGER slow BEFORE ${SLOW_WRITES[write]} BEGIN
-      SELECT (WITH RECURSIVE step(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM step WHERE n < 30000000)
-        SELECT count(*) FROM step); END`);
+  slowDown(write: ObstructedWrite): void {
+    this.#obstruct(write, SLOWLY);
   }
 
-  normalSpeed(): void {
-    this.run("DROP TRIGGER IF EXISTS slow");
+  /** From now on one kind of write fails, as on a disk that is full. */
+  breakDown(write: ObstructedWrite): void {
+    this.#obstruct(write, "SELECT RAISE(ABORT, 'no room');");
   }
 
-  /** Runs SQL of a test's own, to damage or to obstruct the ledger. */
-  run(sql: string): void {
-    this.#db.exec(sql);
+  /** Writes are as they were. */
+  mend(): void {
+    this.#db.exec("DROP TRIGGER IF EXISTS obstructed");
   }
 
   hold(): void {
@@ -103,19 +122,24 @@ export class LedgerPeek {
    * Lets the ledger's owners go on in very small steps until `reached`. From then on nobody can write, until
    * {@link release}: whoever wants to stands still just behind that point.
    */
-  async freezeWhen(reached: (peek: LedgerPeek) => boolean, withinMs = 10_000): Promise<void> {
+  async freezeWhen(reached: (records: readonly TaskRecord[]) => boolean, withinMs = 10_000): Promise<void> {
     const giveUpAtMs = performance.now() + withinMs;
     for (;;) {
       this.hold();
-      if (reached(this)) return;
+      if (reached(await this.records())) return;
       this.release();
       if (performance.now() > giveUpAtMs) throw new Error("the ledger never came to the awaited point");
       await turn();
     }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.release();
     this.#db.close();
+    await this.#ledger.store.close();
+  }
+
+  #obstruct(write: ObstructedWrite, how: string): void {
+    this.#db.exec(`CREATE TRIGGER obstructed BEFORE ${WRITES[write]} BEGIN ${how} END`);
   }
 }

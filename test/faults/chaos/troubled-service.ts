@@ -22,6 +22,8 @@ export interface Trouble {
 
 type Fault = (response: ServerResponse, exchange: Exchange, service: CountingService, random: Random) => void;
 
+const keyOf = ({ headers }: Exchange): string => headers.authorization?.replace("Bearer ", "") ?? "";
+
 /** What is wrong before anybody has looked at the request. The words hold the key, to see whether it gets through. */
 const REFUSALS: readonly [Fault, ...Fault[]] = [
   (response) => sayAndHangUp(response, "", true),
@@ -33,10 +35,10 @@ const REFUSALS: readonly [Fault, ...Fault[]] = [
       r,
       503,
       "api_unavailable",
-      `You sent ${service.apiKey}, ${exchange.headers.authorization}`,
+      `You sent ${keyOf(exchange)}, ${exchange.headers.authorization}`,
     ),
   (r, exchange, service) =>
-    service.refuse(r, 500, "oops", `You sent ${service.apiKey}, ${exchange.headers.authorization}`),
+    service.refuse(r, 500, "oops", `You sent ${keyOf(exchange)}, ${exchange.headers.authorization}`),
   (r, _e, service) => service.refuse(r, 429, "rate_limit"),
   (r) => answerText(r, 503, "{}", { "retry-after": "1" }),
 ];
@@ -51,8 +53,8 @@ const PAGES: readonly [Fault, ...Fault[]] = [
 
 /** What ends a call at once, and must not end the books. */
 const REFUSED_FOR_GOOD: readonly [Fault, ...Fault[]] = [
-  (r, _e, service) => service.refuse(r, 401, "invalid_api_key", `no: ${service.apiKey}`),
-  (r, _e, service) => service.refuse(r, 402, "insufficient_credits", `no: ${service.apiKey}`),
+  (r, exchange, service) => service.refuse(r, 401, "invalid_api_key", `no: ${keyOf(exchange)}`),
+  (r, exchange, service) => service.refuse(r, 402, "insufficient_credits", `no: ${keyOf(exchange)}`),
   (r, _e, service) => service.refuse(r, 403, "purchase_required"),
   ...PAGES,
 ];

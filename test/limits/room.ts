@@ -1,0 +1,186 @@
+/** One account's limits on a real ledger, with time by hand: several processes, each with a store that can be lost. */
+import { onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/read-task.ts";
+import { AudioError } from "../../src/errors.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
+import type { TaskEvent } from "../../src/ledger/lifecycle.ts";
+import type { TaskRecord } from "../../src/ledger/record.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
+import { type CreateGrant, createLimits, type Limits, type LimitsOptions } from "../../src/limits/limits.ts";
+import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
+import { createLog } from "../../src/log.ts";
+import { aRecord } from "../ledger/a-record.ts";
+import { HandClock } from "../support/hand-clock.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+export const never = new AbortController().signal;
+/** How long a slot counts. */
+export const { windowMs: WINDOW_MS } = limitTiming(1);
+const ORIGIN = "https://service.example";
+
+export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
+type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
+
+/** `away`: nothing arrives. `answers_lost`: everything arrives, and no answer comes back. */
+type Trouble = "none" | "away" | "answers_lost";
+
+/** A store, or a part of it, whose troubles a test causes and mends. */
+function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
+  const lost = (): AudioError => new AudioError("store_unavailable", "gone", { retryable: true });
+  return new Proxy(inner, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name);
+      if (name === "keyv") return troubled(member as object, trouble); // the one member that is an object
+      if (typeof member !== "function") return member;
+      return async (...args: unknown[]): Promise<unknown> => {
+        const now = trouble();
+        if (now === "away") throw lost();
+        const answer: unknown = await Reflect.apply(member, target, args);
+        if (now === "answers_lost") throw lost();
+        return answer;
+      };
+    },
+  });
+}
+
+/** One process: its store, its ledger, its limits. */
+export class Process {
+  readonly limits: Limits;
+  readonly ledger: Ledger;
+  trouble: Trouble = "none";
+  /** Names of what was admitted, in order. */
+  readonly admitted: string[] = [];
+  readonly waiting: string[] = [];
+  readonly #clock: HandClock;
+
+  constructor(store: LedgerStore, identity: LedgerIdentity, clock: HandClock, changes: Changes) {
+    const log = createLog("silent", (text) => text);
+    this.#clock = clock;
+    this.ledger = new Ledger(
+      troubled(store, () => this.trouble),
+      identity,
+      clock,
+      log,
+    );
+    this.limits = createLimits({
+      ledger: this.ledger,
+      clock,
+      log,
+      timeScale: 1,
+      creditBudget: null,
+      ...changes,
+    });
+  }
+
+  /** A record of a work of its own, claimed by this process. */
+  async claim(name: string, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
+    const { origin, accountId } = this.ledger.identity;
+    const names = { recordId: name, workId: `work of ${name}`, origin, accountId };
+    const draft = aRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
+    return (await this.ledger.claim(draft)).record;
+  }
+
+  /** Asks for the admission of a claimed record, and notes its name when it is admitted. */
+  async order(record: TaskRecord, signal: AbortSignal = never): Promise<CreateGrant> {
+    const name = record.recordId;
+    const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
+    const grant = await this.limits.admitCreate({ record, signal, onWaiting });
+    if (grant.kind === "admitted") this.admitted.push(name);
+    return grant;
+  }
+
+  /** Claims and asks. */
+  async ask(name: string, signal: AbortSignal = never): Promise<Admitted> {
+    const grant = await this.order(await this.claim(name), signal);
+    if (grant.kind !== "admitted") throw new Error(`${name} is ${grant.kind}`);
+    return grant;
+  }
+
+  /** The service took it. */
+  async accept(grant: Admitted): Promise<TaskRecord> {
+    return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
+  }
+
+  /** The service refused it for good: nothing is left to remember. */
+  async refuse(grant: Admitted): Promise<void> {
+    await this.#answered(grant, { kind: "notTaken", send: grant.send, isFinal: true });
+    this.limits.freed();
+  }
+
+  /** No answer came. */
+  async leaveUnanswered({ send }: Admitted): Promise<void> {
+    this.limits.ended(send);
+    await this.ledger.store.settle({ limitClass: "creates", slotId: send, outcome: "counts" });
+  }
+
+  /** The task has ended, and this process has seen it. */
+  async end(record: TaskRecord, chargedCredits: number): Promise<void> {
+    const billing: ObservedTask["billing"] = {
+      reserved_credits: 150,
+      charged_credits: chargedCredits,
+      refunded_credits: null,
+    };
+    const event = this.#observed(record, { status: "succeeded", billing });
+    await this.limits.report("an end", () => this.ledger.apply(record, event));
+    this.limits.freed();
+  }
+
+  /** A create and its task, from admission to its end, in no time. */
+  async createWhole(name: string): Promise<void> {
+    await this.end(await this.accept(await this.ask(name)), 12);
+  }
+
+  async spent(): Promise<number> {
+    return await this.ledger.store.spentCredits(BUDGET_WINDOW_MS);
+  }
+
+  #observed(record: TaskRecord, changes: Partial<ObservedTask>): TaskEvent {
+    const task: ObservedTask = {
+      taskId: `task of ${record.recordId}`,
+      status: "queued",
+      billing: null,
+      audioSeconds: null,
+      output: null,
+      error: null,
+      oddities: [],
+      ...changes,
+    };
+    return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
+  }
+
+  async #answered({ record, send }: Admitted, event: TaskEvent): Promise<TaskRecord> {
+    this.limits.ended(send);
+    const settle = { limitClass: "creates", slotId: send, outcome: "counts" } as const;
+    let stored: TaskRecord | null = record;
+    await this.limits.report("an answer", async () => {
+      stored = await this.ledger.apply(record, event, { settle });
+    });
+    return stored ?? record;
+  }
+}
+
+export interface Room extends Process {
+  readonly clock: HandClock;
+  /** Another process on the same ledger, of the same account unless told. */
+  another(changes?: Changes, accountId?: string): Process;
+}
+
+export function newRoom(changes: Changes = {}): Room {
+  const clock = new HandClock();
+  const stateDir = scratchFolder();
+  const log = createLog("silent", (text) => text);
+  let processes = 0;
+  const another = (more: Changes = {}, accountId = "account"): Process => {
+    processes += 1;
+    const identity = { origin: ORIGIN, accountId, holder: `process ${processes}` };
+    const store = openSqliteStore({ stateDir, log, clock, identity });
+    const process = new Process(store, identity, clock, { ...changes, ...more });
+    onTestFinished(async () => {
+      await process.limits.close();
+      await store.close();
+    });
+    return process;
+  };
+  return Object.assign(another(), { clock, another });
+}

@@ -1,0 +1,27 @@
+/** Builds `dist/` before the first test where sources are newer: what is tested through the bin is what stands in `src/`. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..", "..");
+
+/** What a build is made of. */
+const INPUTS = ["src", "types", "package.json", "scripts/build.ts", "scripts/third-party-notices.ts"];
+
+/** Folders count too: a file that was removed leaves no other trace. */
+function newestMs(path: string): number {
+  const stats = statSync(path);
+  if (!stats.isDirectory()) return stats.mtimeMs;
+  return Math.max(stats.mtimeMs, ...readdirSync(path).map((name) => newestMs(join(path, name))));
+}
+
+function isStale(built: number | undefined): boolean {
+  return built === undefined || INPUTS.some((input) => newestMs(join(root, input)) > built);
+}
+
+/** `npm test` has just built, and then nothing is newer. */
+export default function buildWhereStale(): void {
+  const built = statSync(join(root, "dist", "main.js"), { throwIfNoEntry: false })?.mtimeMs;
+  if (!isStale(built)) return;
+  execFileSync(process.execPath, [join(root, "scripts", "build.ts")], { cwd: root, stdio: "inherit" });
+}
