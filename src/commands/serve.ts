@@ -55,6 +55,7 @@ export async function run(args: readonly string[]): Promise<void> {
           defaultVoice: config.defaultVoice,
           defaultWaitSeconds: config.waitSeconds,
         },
+        openLedger: () => lazy.openLedger(),
         instructions,
         redact: (text) => lazy.redact(redact(text)),
         holdsSecret: createDetector(unmistakableSecretsOf(process.env)),

@@ -8,6 +8,7 @@ import {
 import { z } from "zod";
 import type { ResourceLinks } from "../config.ts";
 import { AudioError } from "../errors.ts";
+import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
 import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
@@ -16,6 +17,11 @@ import { asAudioError, errorResult } from "./error-result.ts";
 
 export interface ServerDeps {
   readonly tools: ToolDeps;
+  /**
+   * The workflow for lists that a client asks for by itself: `null` where opening it would make a folder, connect
+   * to a store elsewhere or start a sandbox.
+   */
+  openLedger(): Promise<Generation | null>;
   /** What every conversation is told at its beginning. */
   readonly instructions: string;
   readonly redact: Redact;

@@ -55,11 +55,13 @@ export function costOf(view: TaskView): string {
 }
 
 function waiting(view: TaskView): string {
-  const money = view.wasSent ? "" : " Nothing is reserved yet.";
+  const money = view.wasSent
+    ? ` ${RESERVED_CREDITS} credits may be reserved for it.`
+    : " Nothing is reserved yet.";
   if (view.activity !== null) {
     return `Not accepted by the service yet. ${view.activity} The server goes on by itself and saves the file.${money}`;
   }
-  if (view.wasSent) return "Sent, and the answer was never seen; nothing is working on it now.";
+  if (view.wasSent) return `Sent, and the answer was never seen; nothing is working on it now.${money}`;
   return `Never sent; nothing is working on it now.${money}`;
 }
 

@@ -37,6 +37,7 @@ async function call(
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
+    openLedger: () => Promise.resolve(null),
     instructions: "",
     resourceLinks: "auto",
     redact: (text) => text,

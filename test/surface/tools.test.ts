@@ -66,7 +66,7 @@ describe("the instructions", () => {
   it("say from the start that the settings are missing", () => {
     const { faults } = readConfig({});
     const text = instructionsFor({ faults, service: null, outputDir: "/out" });
-    expect(text).toMatch(/^NOT SET UP YET: AUDIO_BASE_URL, AUDIO_API_KEY must be set by the user/);
+    expect(text).toMatch(/^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in/);
     expect(text.length).toBeLessThanOrEqual(1200);
   });
 });

@@ -53,7 +53,7 @@ function credits(record: TaskRecord): number | null {
 }
 
 /** A file of that size at that place; a name that was used again since, for another audio, is most often another size. */
-async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
+export async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
   for (const { path, sizeBytes } of [...files].reverse()) {
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;
