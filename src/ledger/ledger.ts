@@ -5,38 +5,15 @@ import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
 import { recordId as recordIdOf } from "./identity.ts";
-import type {
-  AdmitRequest,
-  CreateHold,
-  LedgerIdentity,
-  LedgerStore,
-  ListQuery,
-  Settlement,
-  StoredValue,
-} from "./ledger-store.ts";
+import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
+import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
-
-export interface ChangeOptions {
-  /** A slot whose request has ended with this change. */
-  readonly settle?: Settlement | undefined;
-  readonly lease?: "renew" | "release";
-}
-
-/** What the limits allow a create; see {@link AdmitRequest}. */
-export type CreateLimits = Omit<AdmitRequest, "after" | "expectedRevision" | "slotId">;
-
-export type Admitted =
-  | { readonly kind: "admitted"; readonly record: TaskRecord }
-  /** Somebody else has moved the record on, removed it, or drives it now. */
-  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
-  | { readonly kind: "over_budget"; readonly countedCredits: number }
-  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
 export class Ledger {
   readonly store: LedgerStore;
