@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
+import { otherSpellings } from "../../files/real-path.ts";
 import { isIntact, readSaved } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -31,7 +32,8 @@ async function locate(deps: GenerationDeps, uri: string): Promise<Located | null
   const taskId = TASK_URI.exec(uri)?.[1];
   if (taskId === undefined) {
     const path = safely(() => fileURLToPath(uri));
-    return path === null ? null : await locatePath(deps, path);
+    if (path === null) return null;
+    return (await locatePath(deps, path)) ?? (await locateSpelling(deps, path));
   }
   const decoded = safely(() => decodeURIComponent(taskId));
   if (decoded === null || !isTaskId(decoded)) return null;
@@ -61,6 +63,15 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
   }
   // Gone or changed, which is for the reading to say.
   return recorded;
+}
+
+/** Clients spell addresses in their own ways (VS Code turns drive letters to lower case), and so do disks. */
+async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
+  for (const spelling of await otherSpellings(path, deps.folder.root)) {
+    const located = await locatePath(deps, spelling);
+    if (located !== null) return located;
+  }
+  return null;
 }
 
 /**
