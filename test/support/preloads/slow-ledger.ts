@@ -1,9 +1,12 @@
-/** Preloaded into the server: every commit and every closing of the ledger blocks the process for TEST_COMMIT_MS, as a disk with slow flushes does. */
+/** Preloaded into the server: every commit and closing of the ledger (or TEST_COMMITS of them) blocks the process for TEST_COMMIT_MS, as a disk with slow flushes does. */
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
 const ms = Number(process.env["TEST_COMMIT_MS"] ?? "0");
+let left = Number(process.env["TEST_COMMITS"] ?? "Infinity");
 
 function block(): void {
+  if (left <= 0) return;
+  left -= 1;
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
