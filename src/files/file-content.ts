@@ -2,9 +2,9 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { dirname, sep } from "node:path";
+import { sep } from "node:path";
 import { patiently } from "./patience.ts";
-import { isSameFolder, realPath } from "./real-path.ts";
+import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
 /** What a scanner that reads a file answers to others; a lack of permission does not pass by itself. */
@@ -63,7 +63,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
     const [realFile, realRoot] = await Promise.all([realPath(path), realPath(root)]);
     if (realFile.startsWith(realRoot.endsWith(sep) ? realRoot : `${realRoot}${sep}`)) return true;
     // The same folder may have been spelled otherwise when the file was saved.
-    return await isSameFolder(dirname(realFile), realRoot);
+    return await liesIn(realFile, realRoot);
   } catch {
     return false;
   }

@@ -45,10 +45,18 @@ export async function isOtherSpelling(path: string, real: string): Promise<boole
   return true;
 }
 
-/** Whether two paths lead to one folder, however each is spelled. */
-export async function isSameFolder(one: string, other: string): Promise<boolean> {
-  const [a, b] = await Promise.all([stat(one, { bigint: true }), stat(other, { bigint: true })]);
-  return a.ino !== 0n && a.ino === b.ino && a.dev === b.dev;
+/**
+ * Whether a file lies in a folder, however each is spelled.
+ *
+ * @param file a real path
+ */
+export async function liesIn(file: string, folder: string): Promise<boolean> {
+  const parent = dirname(file);
+  const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
+  if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
+  // FUSE numbers a folder anew for each spelling, so the letters have to do, and the file has to be in both.
+  if (!(await isOtherSpelling(parent, folder))) return false;
+  return (await lstat(join(folder, basename(file)))).isFile();
 }
 
 /**
@@ -59,7 +67,7 @@ export async function otherSpellings(path: string, root: string): Promise<string
   try {
     const real = await realPath(path);
     const spellings = new Set([real]);
-    if (await isSameFolder(dirname(real), root)) {
+    if (await liesIn(real, root)) {
       const names = await readdir(root);
       const name = basename(real);
       // Where case counts, another file of nearly the same name is another file.

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
+import { holds } from "../../files/file-content.ts";
 import { otherSpellings } from "../../files/real-path.ts";
 import { isIntact, readSaved } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
@@ -69,7 +70,8 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
 async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
   for (const spelling of await otherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
-    if (located !== null) return located;
+    // Nearly the same name may be another file's: then its bytes are not the recorded ones.
+    if (located !== null && (await holds(path, located.file))) return located;
   }
   return null;
 }
