@@ -72,6 +72,17 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
     expect(checks["output folder"]).toMatchObject({ ok: true });
     expect(readdirSync(outputDir)).toEqual([]);
   });
+
+  it.skipIf(isSkipped)(
+    "is told from a local disk where it is a share: a ledger on it earns a warning",
+    async () => {
+      const bench = await openBench();
+      const env = bench.workplace.env(bench.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
+      const { store } = await doctor(env);
+      expect(store).toMatchObject({ ok: true });
+      expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");
+    },
+  );
 });
 
 describe("exFAT, which takes upper and lower case for one name", () => {
