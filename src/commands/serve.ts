@@ -10,6 +10,9 @@ import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
 /** A client that is gone must not wait for us, whatever hangs (docs/design.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
+/** Any delay that Node takes. */
+const FOR_EVER_MS = 2 ** 31 - 1;
+
 /** What is wrong with a line that is no protocol can take pages. */
 const MOST_OF_A_COMPLAINT = 300;
 
@@ -55,6 +58,8 @@ export async function run(args: readonly string[]): Promise<void> {
       }),
     { onerror: (error) => logProtocolFault(log, error.message.slice(0, MOST_OF_A_COMPLAINT)) },
   );
+  // A host may hand over a standard input that keeps no process alive (Electron's utility processes do).
+  setInterval(() => undefined, FOR_EVER_MS);
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), lazy.close()]);
   });
