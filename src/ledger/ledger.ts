@@ -160,9 +160,7 @@ export class Ledger {
       expectedRevision = stored === null ? null : stored.revision;
       current = stored ?? current;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -195,9 +193,21 @@ export class Ledger {
       }
       current = stored;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
+  }
+
+  /**
+   * Forgets this account's record of a task that a record of another key tells of as well: both keys are of one
+   * account, which the service has just shown by giving both the same task, and its credits are counted once.
+   *
+   * @returns whether there was such a record, and this one is gone
+   */
+  async forgetTwin(record: TaskRecord): Promise<boolean> {
+    const { taskId, accountId, recordId, revision } = record;
+    const known = taskId === null ? [] : await this.ofTask(taskId);
+    if (known.every((other) => other.accountId === accountId)) return false;
+    const write = { accountId, recordId, expectedRevision: revision, after: null };
+    return (await this.store.write(write)).written;
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
@@ -241,8 +251,7 @@ export class Ledger {
   }
 }
 
-function vanished(): AudioError {
-  return new AudioError("store_unavailable", "The ledger lost a record while it was in use.", {
-    retryable: true,
-  });
-}
+const unavailable = (message: string): AudioError =>
+  new AudioError("store_unavailable", message, { retryable: true });
+
+const vanished = (): AudioError => unavailable("The ledger lost a record while it was in use.");

@@ -161,7 +161,9 @@ async function send(
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }
-  job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
+  // Another key had the same create accepted at the same time: the call looks anew, and follows that one.
+  if (await deps.ledger.forgetTwin(job.record)) job.stop();
   job.signal.throwIfAborted();
+  job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
   return null;
 }
