@@ -4,10 +4,10 @@ import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
-import { recordId as recordIdOf } from "./identity.ts";
 import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
+import { adopt, forgetTwin } from "./other-keys.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
 import { StoredRecords } from "./stored-records.ts";
@@ -173,18 +173,9 @@ export class Ledger {
     throw unavailable("The ledger stayed busy with the same record.");
   }
 
-  /**
-   * Forgets this account's record of a task that a record of another key tells of as well: both keys are of one
-   * account, which the service has just shown by giving both the same task, and its credits are counted once.
-   *
-   * @returns whether there was such a record, and this one is gone
-   */
-  async forgetTwin(record: TaskRecord): Promise<boolean> {
-    const { taskId, accountId, recordId, revision } = record;
-    const known = taskId === null ? [] : await this.ofTask(taskId);
-    if (known.every((other) => other.accountId === accountId)) return false;
-    const write = { accountId, recordId, expectedRevision: revision, after: null };
-    return (await this.store.write(write)).written;
+  /** See {@link forgetTwin}. */
+  forgetTwin(record: TaskRecord): Promise<boolean> {
+    return forgetTwin(this, record);
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
@@ -198,33 +189,9 @@ export class Ledger {
     return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { settle });
   }
 
-  /**
-   * A record of another API key turned out to be this account's: it goes over, with what it counts, unless a living
-   * process drives it.
-   *
-   * @returns the record as it is this account's now; `null` while it is driven elsewhere
-   */
-  async adopt(other: TaskRecord): Promise<TaskRecord | null> {
-    const { accountId } = this.identity;
-    const { record, isOurs } = await this.claim(other);
-    if (!isOurs) return null;
-    const recordId = recordIdOf(other.workId, accountId);
-    const own = await this.get(recordId);
-    const from = { accountId: record.accountId, recordId: record.recordId };
-    if (own !== null && own.status !== "waiting") {
-      // It went over a moment ago, and the claim has written the other's row anew: one of the two has to go.
-      if (own.taskId === record.taskId) await this.store.adopt(from, rowOf(own));
-      return own;
-    }
-    // A claim that was never sent makes room.
-    if (own !== null) {
-      await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
-    }
-    const after = { ...record, accountId, recordId, revision: record.revision + 1 };
-    await this.store.adopt(from, rowOf(after));
-    const adopted = await this.get(recordId);
-    if (adopted === null) throw vanished();
-    return adopted;
+  /** See {@link adopt}. */
+  adopt(other: TaskRecord): Promise<TaskRecord | null> {
+    return adopt(this, other);
   }
 }
 
