@@ -8,7 +8,7 @@ import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } 
 import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { adopt, forgetTwin } from "./other-keys.ts";
-import { rowOf, type TaskRecord } from "./record.ts";
+import { earlierTask, rowOf, type TaskRecord } from "./record.ts";
 import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
 import { StoredRecords } from "./stored-records.ts";
 
@@ -48,8 +48,10 @@ export class Ledger {
     return await this.#readAll(await this.store.ofWork(workId));
   }
 
+  /** By the task that a record has now; where there is none, by that of an attempt that failed. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
-    return await this.#readAll(await this.store.ofTask(taskId));
+    const records = await this.#readAll(await this.store.ofTask(taskId));
+    return records.length > 0 ? records : await this.ofPath(earlierTask(taskId));
   }
 
   async ofPath(path: string): Promise<TaskRecord[]> {
