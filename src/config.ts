@@ -1,9 +1,9 @@
 /** Reads and judges every setting of the environment (docs/design.md, Configuration); faults are collected, never thrown. */
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "./contract/limits.ts";
 import { VOICE_IDS, type VoiceId } from "./contract/voices.ts";
-import { absoluteFolder, defaultStateFolder, type Environment, readValue } from "./environment.ts";
+import { defaultStateFolder, type Environment, homeFolder, readValue } from "./environment.ts";
+import { readFolder } from "./folder-setting.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
 import { NO_VOICE_NOTES, readVoiceNotes, type VoiceNotes } from "./voice-notes.ts";
 
@@ -33,8 +33,10 @@ export interface ProxySettings {
 export interface Config {
   /** `null` while address or key are missing or faulty; then `faults` says so. */
   readonly service: ServiceAddress | null;
-  readonly outputDir: string;
-  readonly stateDir: string;
+  /** `null` only where a default needs a home folder and there is none, which is a fault. */
+  readonly outputDir: string | null;
+  /** `null` as above, but no fault with a ledger elsewhere. */
+  readonly stateDir: string | null;
   readonly storeUrl: string | null;
   readonly defaultVoice: VoiceId | null;
   readonly voiceNotes: VoiceNotes;
@@ -60,11 +62,13 @@ const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 class Reader {
   readonly faults: ConfigFault[] = [];
   readonly #env: Environment;
-  readonly #home: string;
+  readonly #home: string | null;
+  readonly #platform: NodeJS.Platform;
 
-  constructor(env: Environment, home: string) {
+  constructor(env: Environment, home: string | null, platform: NodeJS.Platform) {
     this.#env = env;
     this.#home = home;
+    this.#platform = platform;
   }
 
   fault(variable: string, message: string, fix: string): undefined {
@@ -100,17 +104,13 @@ class Reader {
     );
   }
 
-  folder(name: string, fallback: string): string {
-    const text = this.text(name);
-    if (text === undefined) return fallback;
-    const folder = absoluteFolder(text, this.#home);
-    if (folder !== null) return folder;
-    this.fault(
-      name,
-      `${name} is ${JSON.stringify(text)}, which is not an absolute path.`,
-      `Set ${name} to an absolute path, or to one that starts with ~/.`,
-    );
-    return fallback;
+  /** @param isNeeded whether it is a fault that there is neither a value nor a default */
+  folder(name: string, fallback: string | null, isNeeded = true): string | null {
+    const { folder, fault } = readFolder(this.#env, name, { home: this.#home, platform: this.#platform });
+    if (fault !== null && (this.text(name) !== undefined || (fallback === null && isNeeded))) {
+      this.faults.push(fault);
+    }
+    return folder ?? fallback;
   }
 
   voiceNotes(): VoiceNotes {
@@ -199,9 +199,10 @@ const between = (minimum: number, maximum: number) => (value: number) => value >
 export function readConfig(
   env: Environment,
   platform: NodeJS.Platform = process.platform,
-  home: string = homedir(),
+  home: string | null = homeFolder(platform),
 ): Config {
-  const reader = new Reader(env, home);
+  const reader = new Reader(env, home, platform);
+  const storeUrl = reader.storeUrl() ?? null;
   const url = reader.baseUrl();
   const apiKey = reader.apiKey();
   const isLoopback = url !== undefined && isLoopbackHost(url.hostname);
@@ -221,9 +222,9 @@ export function readConfig(
       url === undefined || apiKey === undefined
         ? null
         : { baseUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`, apiKey, isLoopback },
-    outputDir: reader.folder("AUDIO_OUTPUT_DIR", join(home, "audio-generation")),
-    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home)),
-    storeUrl: reader.storeUrl() ?? null,
+    outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
+    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
+    storeUrl,
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: reader.voiceNotes(),
     resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",

@@ -1,7 +1,18 @@
 /** The name of this process among all that share a store or a folder, and telling whether another one is dead. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { hostname, networkInterfaces } from "node:os";
+
+let toldPlace: string | undefined;
+
+/**
+ * Names the place that this process runs in, for systems that have no name of a boot to go by. Names of hosts and
+ * addresses of network cards will not do: they change with the network. The first word counts.
+ *
+ * @param id kept in the state folder (`machineId`)
+ */
+export function tellPlace(id: string): void {
+  toldPlace ??= id;
+}
 
 /** What tells this machine, and the process numbers seen on it, from every other: a container is another. */
 function placeMarks(): string[] {
@@ -13,18 +24,14 @@ function placeMarks(): string[] {
       return [randomBytes(16).toString("hex")];
     }
   }
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses?.map((address) => address.mac) ?? [])
-    .sort();
+  // A number of an earlier boot may be in use again: then its holder is thought alive, until its time is over.
+  return [toldPlace ?? randomBytes(16).toString("hex")];
 }
 
 let placeTag: string | undefined;
 
 function thisPlace(): string {
-  placeTag ??= createHash("sha256")
-    .update(JSON.stringify([hostname(), ...placeMarks()]))
-    .digest("hex")
-    .slice(0, 16);
+  placeTag ??= createHash("sha256").update(JSON.stringify(placeMarks())).digest("hex").slice(0, 16);
   return placeTag;
 }
 

@@ -1,7 +1,8 @@
 /** The bin's first steps: checks Node, turns the compile cache on, picks the command. Everything else is loaded after that, so that an old Node can say what it is. */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { stateFolder } from "./environment.ts";
 
 const REQUIRED_MAJOR = 22;
@@ -18,10 +19,22 @@ if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINO
   answerWithError(sentence);
 } else {
   cacheCompiledCode();
-  const args = process.argv.slice(2);
+  const args = commandArguments(process.argv.slice(2));
   // The usual start, with no argument, loads the server alone.
   const { run } = args.length === 0 ? await import("./commands/serve.ts") : await import("./commands/cli.ts");
   await run(args);
+}
+
+/** Hosts that load this file with a starter of their own leave its path among the arguments: that is no command. */
+function commandArguments(args: string[]): string[] {
+  const [first] = args;
+  if (first === undefined || !/[\\/.]/.test(first)) return args;
+  try {
+    const path = first.startsWith("file:") ? fileURLToPath(first) : first;
+    return realpathSync(path) === realpathSync(import.meta.filename) ? args.slice(1) : args;
+  } catch {
+    return args;
+  }
 }
 
 /**
@@ -30,6 +43,7 @@ if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINO
  */
 function cacheCompiledCode(): void {
   const state = stateFolder(process.env);
+  if (state === null) return;
   const cache = join(state, "compile-cache");
   try {
     for (const folder of [state, cache]) makeFolder(folder);

@@ -8,9 +8,11 @@ import { openOutputFolder } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration, type Generation } from "../generation/generation.ts";
 import { createHolderId } from "../holder.ts";
+import { settlePlace } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
+import { outputDirOf } from "./settings.ts";
 
 /**
  * @param deadlines of single requests; only tests have others than those of life
@@ -23,7 +25,8 @@ export async function composeGeneration(
   deadlines: Partial<Deadlines> = {},
 ): Promise<Generation> {
   const clock = systemClock;
-  const folder = await openOutputFolder(config.outputDir, clock);
+  await settlePlace(config.stateDir);
+  const folder = await openOutputFolder(outputDirOf(config), clock);
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });

@@ -6,13 +6,15 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
+import { tryPublishing } from "../files/try-publishing.ts";
 import { createHolderId } from "../holder.ts";
+import { settlePlace } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
 import { type Check, DEADLINE_MS, failed, failedBy, passed, proxyFault, within } from "./doctor-checks.ts";
-import { secretsOf } from "./settings.ts";
+import { outputDirOf, secretsOf } from "./settings.ts";
 
 /** Well formed, and no service will ever have given it out. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
@@ -66,9 +68,9 @@ const checkFolder = (config: Config): Promise<Check> =>
     "output folder",
     "Check the disk of AUDIO_OUTPUT_DIR, or set it to a folder on another one.",
     async () => {
-      const folder = await openOutputFolder(config.outputDir, systemClock);
-      await folder.ensureWritable();
-      return `${folder.root} can be written`;
+      const folder = await openOutputFolder(outputDirOf(config), systemClock);
+      await tryPublishing(folder);
+      return `audio can be saved in ${folder.root}`;
     },
   );
 
@@ -146,11 +148,18 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   const unknown = ["host", "key"].map((name) =>
     failed(name, "not tested: the address or the key cannot be used", "Mend the settings first."),
   );
-  const [folder, store, service] = await Promise.all([
-    checkFolder(config),
-    checkStore(config),
+  await settlePlace(config.stateDir);
+  const untested = (name: string) =>
+    failed(name, "not tested: there is no folder", "Mend the settings first.");
+  const others = Promise.all([
+    config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
+  // SQLite stops everything while it waits for a slow disk, and the other checks would be taken for dead meanwhile.
+  if (config.storeUrl === null) await others;
+  const hasStore = config.storeUrl !== null || config.stateDir !== null;
+  const store = hasStore ? await checkStore(config) : untested("store");
+  const [folder, service] = await others;
   return [node, ...checkSettings(config, env), folder, store, ...service];
 }
 

@@ -1,12 +1,15 @@
 /** The sandbox behind `--sandbox`: started inside this process, with an empty ledger of its own, gone with it. */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config.ts";
 import { AudioError } from "../errors.ts";
 import { fileFailure } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { createHolderId, isHolderGone } from "../holder.ts";
+import { settlePlace } from "../ledger/machine-id.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
+import { configurationError } from "./settings.ts";
 import { CommandError } from "./usage.ts";
 
 export interface PrivateSandbox {
@@ -17,6 +20,7 @@ export interface PrivateSandbox {
 
 /** @throws AudioError `configuration_error` when its packages are missing, `store_unavailable` for the state folder */
 export async function startPrivateSandbox(config: Config): Promise<PrivateSandbox> {
+  if (config.stateDir === null) throw configurationError(config);
   const stateDir = await makeStateDir(config.stateDir);
   try {
     const { startSandbox } = await loadSandbox();
@@ -36,12 +40,31 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   }
 }
 
+/** No sandbox goes a week without a change; what is older is somebody's of whom nobody can tell whether he lives. */
+const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
+
 /** What killed processes left: their ledgers were for their own life only. */
 async function sweepLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
-    if (owner !== undefined && isHolderGone(owner))
-      await rm(join(parent, name), { recursive: true, force: true });
+    if (owner === undefined) continue;
+    const path = join(parent, name);
+    if (isHolderGone(owner) || systemClock.wallMs() - (await lastChange(path)) > STALE_AFTER_MS) {
+      await rm(path, { recursive: true, force: true });
+    }
+  }
+}
+
+/** The time of the newest file below a folder; now, where that cannot be told. */
+async function lastChange(path: string): Promise<number> {
+  try {
+    const names = await readdir(path, { recursive: true });
+    const stats = await Promise.all(
+      [path, ...names.map((name) => join(path, name))].map((each) => stat(each)),
+    );
+    return Math.max(...stats.map(({ mtimeMs }) => mtimeMs));
+  } catch {
+    return systemClock.wallMs();
   }
 }
 
@@ -49,6 +72,7 @@ async function sweepLeftovers(parent: string): Promise<void> {
 async function makeStateDir(parent: string): Promise<string> {
   try {
     await (await openOutputFolder(parent)).ensureWritable();
+    await settlePlace(parent);
     await sweepLeftovers(parent);
     return await mkdtemp(join(parent, `sandbox-${createHolderId()}-`));
   } catch (error) {

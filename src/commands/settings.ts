@@ -67,6 +67,12 @@ export function unmistakableSecretsOf(env: Environment): string[] {
   return [...keyOf(env), ...passwords];
 }
 
+/** @throws AudioError `configuration_error` where there is none */
+export function outputDirOf(config: Config): string {
+  if (config.outputDir === null) throw configurationError(config);
+  return config.outputDir;
+}
+
 /** All faults of a configuration in one error: every tool but `list_voices` answers with it. */
 export function configurationError(config: Config): AudioError {
   const faults = config.faults.map(({ message, fix }) => `${message} ${fix}`);

@@ -5,11 +5,12 @@ import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { listTasks } from "../generation/use-cases/list-tasks.ts";
 import { createHolderId } from "../holder.ts";
+import { settlePlace } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
-import { configurationError, secretsOf } from "./settings.ts";
+import { configurationError, outputDirOf, secretsOf } from "./settings.ts";
 import { CommandError } from "./usage.ts";
 
 const MOST_TASKS = 100;
@@ -48,7 +49,8 @@ async function readRows(): Promise<Row[]> {
   if (config.service === null || config.faults.length > 0) throw configurationError(config);
   const redact = createRedact(secretsOf(process.env));
   const log = createLog(config.logLevel, redact);
-  const folder = await openOutputFolder(config.outputDir, systemClock);
+  await settlePlace(config.stateDir);
+  const folder = await openOutputFolder(outputDirOf(config), systemClock);
   const address = config.service;
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {

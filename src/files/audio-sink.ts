@@ -3,7 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../api/download.ts";
 import { MAGIC_BYTES } from "../contract/audio-format.ts";
 import type { Digest } from "./file-content.ts";
-import type { TemporaryFile } from "./temporary-file.ts";
+import { flush, type TemporaryFile } from "./temporary-file.ts";
 
 export class AudioSink implements ByteSink {
   readonly #file: TemporaryFile;
@@ -58,7 +58,7 @@ export class AudioSink implements ByteSink {
 
   /** Puts everything on the disk; to be called once, at the end. */
   async finish(): Promise<Digest> {
-    await this.#file.handle.sync();
+    await flush(this.#file.handle);
     return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest("hex") };
   }
 }

@@ -1,9 +1,14 @@
 /** Reads and checks files that exist: regular ones, not through a link, inside the output folder. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { type FileHandle, lstat, open, realpath } from "node:fs/promises";
+import { type FileHandle, lstat, open } from "node:fs/promises";
 import { sep } from "node:path";
+import { patiently } from "./patience.ts";
+import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
+
+/** What a scanner that reads a file answers to others; a lack of permission does not pass by itself. */
+const IN_USE = new Set(["EBUSY"]);
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -18,7 +23,7 @@ export async function openRegular(path: string): Promise<FileHandle | null> {
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
   // Where there is no O_NOFOLLOW, this look is what refuses links.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
-  const handle = await open(path, flags).catch(() => null);
+  const handle = await patiently(() => open(path, flags), IN_USE).catch(() => null);
   if (handle === null) return null;
   if ((await handle.stat()).isFile()) return handle;
   await handle.close();
@@ -55,8 +60,10 @@ export async function holds(path: string, digest: Digest): Promise<boolean> {
 /** Whether a path, followed through every link, lies inside a folder. */
 export async function isInside(path: string, root: string): Promise<boolean> {
   try {
-    const [realFile, realRoot] = await Promise.all([realpath(path), realpath(root)]);
-    return realFile.startsWith(realRoot.endsWith(sep) ? realRoot : `${realRoot}${sep}`);
+    const [realFile, realRoot] = await Promise.all([realPath(path), realPath(root)]);
+    if (realFile.startsWith(realRoot.endsWith(sep) ? realRoot : `${realRoot}${sep}`)) return true;
+    // The same folder may have been spelled otherwise when the file was saved.
+    return await liesIn(realFile, realRoot);
   } catch {
     return false;
   }

@@ -1,12 +1,16 @@
 /** The folder that audio is saved in: its real path, its creation, and whether it can be written. */
-import { lstat, mkdir, realpath } from "node:fs/promises";
+import { lstat, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
 import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
+import { isOtherSpelling, realPath } from "./real-path.ts";
 import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./temporary-file.ts";
 
 export interface OutputFolder {
-  /** Absolute real path: a configured folder that is a symbolic link is resolved once, here. */
+  /**
+   * Absolute real path: a configured folder that is a symbolic link is resolved once, here. Its spelling is the
+   * disk's own only after {@link ensureWritable} has made it, for disks have their own ideas of case, accents and dots.
+   */
   readonly root: string;
   /**
    * Makes the folder (0700) where it is missing, and really writes to it.
@@ -24,7 +28,7 @@ const PROBE_BYTES = 4096;
 /** The real path of a folder that may not exist yet: that of its nearest existing ancestor, and the rest. */
 async function realPathOf(path: string): Promise<string> {
   try {
-    return await realpath(path);
+    return await realPath(path);
   } catch {
     const parent = dirname(path);
     return parent === path ? path : join(await realPathOf(parent), basename(path));
@@ -57,9 +61,13 @@ async function exists(path: string): Promise<boolean> {
 /**
  * Complains unless a folder is where it was when its real path was taken: otherwise somebody has put a symbolic
  * link into the path since.
+ *
+ * @returns the disk's own spelling of it
  */
-export async function assertInPlace(root: string): Promise<void> {
-  if ((await realpath(root)) !== root) throw notWritable(root, "the path now leads somewhere else");
+export async function assertInPlace(root: string): Promise<string> {
+  const real = await realPath(root);
+  if (real === root || (await isOtherSpelling(root, real))) return real;
+  throw notWritable(root, "the path now leads somewhere else");
 }
 
 /**
@@ -71,13 +79,15 @@ export async function openOutputFolder(
   path: string,
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
-  const root = await realPathOf(path);
+  let root = await realPathOf(path);
   return {
-    root,
+    get root() {
+      return root;
+    },
     async ensureWritable() {
       try {
         await makeFolder(root);
-        await assertInPlace(root);
+        root = await assertInPlace(root);
         const probe = await createTemporaryFile(root);
         try {
           await probe.handle.write(Buffer.alloc(PROBE_BYTES));

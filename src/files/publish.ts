@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Digest, holds } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
+import { patiently } from "./patience.ts";
 import { markerName, NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
 
 /** `published`: the name is new. `adopted`: the very same bytes had it already. `taken`: something else has it. */
@@ -73,7 +74,7 @@ async function publishByRename(
   try {
     const target = join(folder, name);
     if (await isTaken(target)) return "taken";
-    await rename(temporaryPath, target);
+    await patiently(() => rename(temporaryPath, target));
     return "published";
   } finally {
     await removeQuietly(marker);

@@ -44,10 +44,10 @@ export interface SaveRequest {
  * @throws AudioError `file_exists`, `disk_full`, `output_not_writable`, or whatever the download throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
-  const { root } = request.folder;
   try {
     // Minutes may have passed since anybody looked.
     await request.folder.ensureWritable();
+    const { root } = request.folder;
     const temporary = await createTemporaryFile(root);
     let isOpen = true;
     const close = async (): Promise<void> => {
@@ -77,7 +77,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       await removeQuietly(temporary.path);
     }
   } catch (error) {
-    throw fileFailure(error, root);
+    throw fileFailure(error, request.folder.root);
   }
 }
 

@@ -3,6 +3,8 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { createHolderId, isHolderGone } from "../holder.ts";
+import { systemCode } from "./file-failure.ts";
+import { patiently } from "./patience.ts";
 
 const PREFIX = ".audio-generation-";
 const SUFFIX = ".part";
@@ -26,16 +28,30 @@ export interface TemporaryFile {
   readonly handle: FileHandle;
 }
 
+/** A new unguessable path that is swept when its process is dead. */
+export const temporaryPath = (folder: string): string =>
+  join(folder, `${PREFIX}${createHolderId()}${SUFFIX}`);
+
 /** Creates an empty file, 0600, under a new unguessable name. */
 export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
-  const path = join(folder, `${PREFIX}${createHolderId()}${SUFFIX}`);
+  const path = temporaryPath(folder);
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | NO_FOLLOW;
   return { path, handle: await open(path, flags, 0o600) };
 }
 
 /** Removes a temporary file that may be gone already; a failure to remove must not hide what happened before. */
 export async function removeQuietly(path: string): Promise<void> {
-  await unlink(path).catch(() => {});
+  await patiently(() => unlink(path)).catch(() => {});
+}
+
+/** Node under `--permission` forbids every flush; some disks know none. */
+const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
+
+/** Puts a file's bytes on the disk, where that can be asked for: audio that is paid for is kept all the same. */
+export async function flush(handle: FileHandle): Promise<void> {
+  await handle.sync().catch((error) => {
+    if (!NO_FLUSH.has(systemCode(error) ?? "")) throw error;
+  });
 }
 
 /** Removes what killed processes left behind: at once where their death is certain, else when it is old. */

@@ -4,39 +4,16 @@ import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
-import { recordId as recordIdOf } from "./identity.ts";
-import type {
-  AdmitRequest,
-  CreateHold,
-  LedgerIdentity,
-  LedgerStore,
-  ListQuery,
-  Settlement,
-  StoredValue,
-} from "./ledger-store.ts";
+import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
-import { rowOf, type TaskRecord } from "./record.ts";
+import { adopt, forgetTwin } from "./other-keys.ts";
+import { earlierTask, rowOf, type TaskRecord } from "./record.ts";
+import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
-
-export interface ChangeOptions {
-  /** A slot whose request has ended with this change. */
-  readonly settle?: Settlement | undefined;
-  readonly lease?: "renew" | "release";
-}
-
-/** What the limits allow a create; see {@link AdmitRequest}. */
-export type CreateLimits = Omit<AdmitRequest, "after" | "expectedRevision" | "slotId">;
-
-export type Admitted =
-  | { readonly kind: "admitted"; readonly record: TaskRecord }
-  /** Somebody else has moved the record on, removed it, or drives it now. */
-  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
-  | { readonly kind: "over_budget"; readonly countedCredits: number }
-  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
 export class Ledger {
   readonly store: LedgerStore;
@@ -71,8 +48,10 @@ export class Ledger {
     return await this.#readAll(await this.store.ofWork(workId));
   }
 
+  /** By the task that a record has now; where there is none, by that of an attempt that failed. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
-    return await this.#readAll(await this.store.ofTask(taskId));
+    const records = await this.#readAll(await this.store.ofTask(taskId));
+    return records.length > 0 ? records : await this.ofPath(earlierTask(taskId));
   }
 
   async ofPath(path: string): Promise<TaskRecord[]> {
@@ -196,18 +175,9 @@ export class Ledger {
     throw unavailable("The ledger stayed busy with the same record.");
   }
 
-  /**
-   * Forgets this account's record of a task that a record of another key tells of as well: both keys are of one
-   * account, which the service has just shown by giving both the same task, and its credits are counted once.
-   *
-   * @returns whether there was such a record, and this one is gone
-   */
-  async forgetTwin(record: TaskRecord): Promise<boolean> {
-    const { taskId, accountId, recordId, revision } = record;
-    const known = taskId === null ? [] : await this.ofTask(taskId);
-    if (known.every((other) => other.accountId === accountId)) return false;
-    const write = { accountId, recordId, expectedRevision: revision, after: null };
-    return (await this.store.write(write)).written;
+  /** See {@link forgetTwin}. */
+  forgetTwin(record: TaskRecord): Promise<boolean> {
+    return forgetTwin(this, record);
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
@@ -221,33 +191,9 @@ export class Ledger {
     return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { settle });
   }
 
-  /**
-   * A record of another API key turned out to be this account's: it goes over, with what it counts, unless a living
-   * process drives it.
-   *
-   * @returns the record as it is this account's now; `null` while it is driven elsewhere
-   */
-  async adopt(other: TaskRecord): Promise<TaskRecord | null> {
-    const { accountId } = this.identity;
-    const { record, isOurs } = await this.claim(other);
-    if (!isOurs) return null;
-    const recordId = recordIdOf(other.workId, accountId);
-    const own = await this.get(recordId);
-    const from = { accountId: record.accountId, recordId: record.recordId };
-    if (own !== null && own.status !== "waiting") {
-      // It went over a moment ago, and the claim has written the other's row anew: one of the two has to go.
-      if (own.taskId === record.taskId) await this.store.adopt(from, rowOf(own));
-      return own;
-    }
-    // A claim that was never sent makes room.
-    if (own !== null) {
-      await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
-    }
-    const after = { ...record, accountId, recordId, revision: record.revision + 1 };
-    await this.store.adopt(from, rowOf(after));
-    const adopted = await this.get(recordId);
-    if (adopted === null) throw vanished();
-    return adopted;
+  /** See {@link adopt}. */
+  adopt(other: TaskRecord): Promise<TaskRecord | null> {
+    return adopt(this, other);
   }
 }
 

@@ -177,13 +177,14 @@ function saved(record: TaskRecord, file: SavedFile): TaskRecord {
 }
 
 function again(record: TaskRecord, failed: number): TaskRecord {
-  const { input, take, attempt, status } = record;
+  const { input, take, attempt, status, taskId, earlierTaskIds } = record;
   if (input === null || take === null || status !== "failed" || attempt !== failed) return record;
   return {
     ...record,
     ...NO_TASK_YET,
     attempt: attempt + 1,
     idempotencyKey: idempotencyKey(input, take, attempt + 1),
+    earlierTaskIds: taskId === null ? earlierTaskIds : [...earlierTaskIds, taskId],
     earlierCredits: record.spend?.credits ?? 0,
   };
 }

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { tellPlace } from "../holder.ts";
 
 const FILE_NAME = "machine-id";
 const PATTERN = /^[0-9a-f]{32}$/;
@@ -10,11 +11,13 @@ const PATTERN = /^[0-9a-f]{32}$/;
  * The id in the state folder, made on first use.
  *
  * @returns 32 hex digits; new ones each time where the folder can be neither read nor written, which costs no more
- *   than that tasks of an earlier API key are not looked for on a shared store
+ *   than that tasks of an earlier API key are not looked for on a shared store, and that a dead process is known by
+ *   its age alone
  */
-export async function machineId(stateDir: string): Promise<string> {
-  const file = join(stateDir, FILE_NAME);
+export async function machineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");
+  if (stateDir === null) return fresh;
+  const file = join(stateDir, FILE_NAME);
   const known = await readId(file);
   if (known !== null) return known;
   try {
@@ -25,6 +28,14 @@ export async function machineId(stateDir: string): Promise<string> {
     // Another process was first, or nobody can write here.
     return (await readId(file)) ?? fresh;
   }
+}
+
+/**
+ * Lets holders' names say which machine they are of; to be called before the first one is made. Linux has a name of
+ * the boot and of the process numbers, which is more exact: a state folder may be shared between containers.
+ */
+export async function settlePlace(stateDir: string | null): Promise<void> {
+  if (process.platform !== "linux") tellPlace(await machineId(stateDir));
 }
 
 async function readId(file: string): Promise<string | null> {

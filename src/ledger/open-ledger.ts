@@ -1,6 +1,7 @@
 /** Opens the ledger that the settings name, for the account that they name. */
 import type { Clock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config.ts";
+import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { accountFingerprint, accountId } from "./identity.ts";
@@ -31,6 +32,9 @@ async function openStore(
   identity: LedgerIdentity,
 ): Promise<LedgerStore> {
   if (storeUrl === null) {
+    if (stateDir === null) {
+      throw new AudioError("configuration_error", "AUDIO_STATE_DIR is not set, and there is no default.");
+    }
     const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
     return openSqliteStore({ stateDir, log, clock, identity });
   }

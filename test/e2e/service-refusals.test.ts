@@ -217,6 +217,29 @@ describe("a task that fails", () => {
     expect(service.count("create")).toBe(2);
   });
 
+  it("is still found by the id that the call was given before it failed", async () => {
+    service.processingMs = 400;
+    let failures = 0;
+    service.intercept = ({ kind }, _response, self) => {
+      if (kind === "query" && failures === 0) {
+        failures += 1;
+        for (const task of self.tasks.values()) task.status = "failed";
+      }
+      return false;
+    };
+    const handle = taskOf(
+      await driver.call("generate_audio", { prompt: "Known by two ids", wait_seconds: 0 }),
+    );
+    await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(2);
+    const outcome = await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 10 });
+    const task = taskOf(outcome);
+    expect(task.status).toBe("succeeded");
+    expect(task.task_id).not.toBe(handle.task_id);
+    expect(textOf(outcome)).toContain(`Task ${handle.task_id} failed and was refunded`);
+    const saved = taskOf(await driver.call("download_audio", { task_id: handle.task_id }));
+    expect(saved.audio?.path).toBe(task.audio?.path);
+  });
+
   it("twice is an error for the call that watched it, costs nothing, and one new attempt is made by the next", async () => {
     service.processingMs = 150;
     service.intercept = ({ kind, ordinal }, _response, self) => {

@@ -162,8 +162,18 @@ async function send(
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }
   // Another key had the same create accepted at the same time: the call looks anew, and follows that one.
-  if (await deps.ledger.forgetTwin(job.record)) job.stop();
+  if (await isTwin(job, deps)) job.stop();
   job.signal.throwIfAborted();
   job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
   return null;
+}
+
+/** Where the store is away, nobody is asked: a task that two keys count is no reason to give it up. */
+async function isTwin({ record }: Job, { ledger, log }: GenerationDeps): Promise<boolean> {
+  try {
+    return await ledger.forgetTwin(record);
+  } catch (error) {
+    log.warn("it could not be seen whether another key has the same task", error);
+    return false;
+  }
 }

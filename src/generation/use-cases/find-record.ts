@@ -39,6 +39,7 @@ export function emptyRecord(
     ...NO_TASK_YET,
     ...facts,
     spend: null,
+    earlierTaskIds: [],
     earlierCredits: 0,
     files: [],
     createdAtMs: clock.wallMs(),
@@ -173,4 +174,11 @@ export async function findRecordOfTask(
     if (ours !== null) return ours;
   }
   return null;
+}
+
+/** What is told to a caller who knows a request by the task of an attempt that failed. */
+export function noteOfEarlierTask({ taskId: now, earlierTaskIds }: TaskRecord, asked: string): string[] {
+  if (!earlierTaskIds.includes(asked)) return [];
+  const again = now === null ? "" : `, as task ${now}`;
+  return [`Task ${asked} failed and was refunded; the same request was tried again by itself${again}.`];
 }

@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
+import { holds } from "../../files/file-content.ts";
+import { otherSpellings } from "../../files/real-path.ts";
 import { isIntact, readSaved } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -31,7 +33,8 @@ async function locate(deps: GenerationDeps, uri: string): Promise<Located | null
   const taskId = TASK_URI.exec(uri)?.[1];
   if (taskId === undefined) {
     const path = safely(() => fileURLToPath(uri));
-    return path === null ? null : await locatePath(deps, path);
+    if (path === null) return null;
+    return (await locatePath(deps, path)) ?? (await locateSpelling(deps, path));
   }
   const decoded = safely(() => decodeURIComponent(taskId));
   if (decoded === null || !isTaskId(decoded)) return null;
@@ -61,6 +64,16 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
   }
   // Gone or changed, which is for the reading to say.
   return recorded;
+}
+
+/** Clients spell addresses in their own ways (VS Code turns drive letters to lower case), and so do disks. */
+async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
+  for (const spelling of await otherSpellings(path, deps.folder.root)) {
+    const located = await locatePath(deps, spelling);
+    // Nearly the same name may be another file's: then its bytes are not the recorded ones.
+    if (located !== null && (await holds(path, located.file))) return located;
+  }
+  return null;
 }
 
 /**

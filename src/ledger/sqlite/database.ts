@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as pause, setImmediate as yieldToOthers } from "node:timers/promises";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
@@ -16,6 +16,9 @@ import { takeOverLayout1 } from "./take-over.ts";
 /** How long SQLite itself waits for a lock, which blocks the whole process; what remains is waited for asleep. */
 const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
+
+/** A disk that takes this long for a transaction stops the process for as long: then others get their turn in between. */
+const SLOW_MS = 100;
 
 const versionSchema = z.object({ user_version: z.int() });
 const applicationSchema = z.object({ application_id: z.int() });
@@ -156,6 +159,7 @@ export class LedgerDatabase {
   readonly #options: DatabaseOptions;
   #connection: Connection | undefined;
   #isClosed = false;
+  #isSlow = false;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -186,9 +190,10 @@ export class LedgerDatabase {
     return this.#retrying(work);
   }
 
+  /** On a slow disk the file stays as it is: merging the journal would take seconds, and the next process does it. */
   close(): void {
     this.#isClosed = true;
-    this.#connection?.close();
+    if (!this.#isSlow) this.#connection?.close();
     this.#connection = undefined;
   }
 
@@ -205,8 +210,13 @@ export class LedgerDatabase {
   async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
     const startedAtMs = performance.now();
     for (;;) {
+      // A timer that ends the process in time must not starve behind transactions that follow each other.
+      if (this.#isSlow) await yieldToOthers();
+      const beganAtMs = performance.now();
       try {
-        return work(this.#open());
+        const result = work(this.#open());
+        this.#isSlow = performance.now() - beganAtMs > SLOW_MS;
+        return result;
       } catch (error) {
         const waitedMs = performance.now() - startedAtMs;
         if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw storeFault(this.file, error);

@@ -1,8 +1,7 @@
 /** Tells a state folder on which SQLite is not safe: shares of a network, and folders that a program synchronises. */
-import { statfsSync } from "node:fs";
-import { sep } from "node:path";
+import { readFileSync, statfsSync } from "node:fs";
 
-/** As Linux names them; elsewhere these numbers mean nothing. */
+/** As Linux numbers them; elsewhere these numbers mean nothing. */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -10,22 +9,59 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0xfe534d42, "SMB"],
   [0x5346414f, "AFS"],
   [0x00c36400, "Ceph"],
+  [0x01021997, "9P, a folder of the machine around this one"],
 ]);
 
-const SYNCED_FOLDERS = /^(?:OneDrive\b.*|Dropbox\b.*|Google ?Drive|CloudStorage|Mobile Documents|Nextcloud)$/;
+/** Stands for disks of every kind, which only the table of mounts tells apart. */
+const FUSE = 0x65735546;
+const NETWORK_FUSE =
+  /^fuse\.(?:rclone|sshfs|s3fs|gcsfuse|glusterfs|grpcfuse|davfs2?|onedriver|google-drive-ocamlfuse)$/;
+
+const SYNCED_FOLDERS =
+  /^(?:OneDrive\b.*|Dropbox\b.*|Google ?Drive|My Drive|CloudStorage|Mobile Documents|iCloud ?Drive|Nextcloud|ownCloud|Box(?: Sync)?|pCloud ?Drive|MEGA)$/i;
 
 /** Whole sentences; none where nothing is wrong, or where it cannot be told. */
 export function folderWarnings(stateDir: string): string[] {
-  const synced = stateDir.split(sep).find((name) => SYNCED_FOLDERS.test(name));
+  const synced = stateDir.split(/[\\/]/).find((name) => SYNCED_FOLDERS.test(name));
   if (synced !== undefined) {
     return [
       `The state folder ${stateDir} lies in ${synced}, which copies files while they are written and can damage the ledger: set AUDIO_STATE_DIR to a folder that nothing synchronises.`,
     ];
   }
-  if (process.platform !== "linux") return [];
-  const share = NETWORK_FILE_SYSTEMS.get(statfsSync(stateDir).type);
-  if (share === undefined) return [];
+  const share = networkShare(stateDir);
+  if (share === null) return [];
   return [
     `The state folder ${stateDir} lies on a network share (${share}), where SQLite cannot keep several machines apart: set AUDIO_STATE_DIR to a local folder, or share a ledger by AUDIO_STORE_URL.`,
   ];
+}
+
+function networkShare(stateDir: string): string | null {
+  if (process.platform === "win32") return /^[\\/]{2}(?![.?])/.test(stateDir) ? "a path with a server" : null;
+  if (process.platform !== "linux") return null;
+  try {
+    const { type } = statfsSync(stateDir);
+    const kind = type === FUSE ? mountKind(stateDir) : undefined;
+    if (kind !== undefined && NETWORK_FUSE.test(kind)) return kind.slice("fuse.".length);
+    return NETWORK_FILE_SYSTEMS.get(type) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The kind of the file system that is mounted nearest above a path, as the kernel names it. */
+function mountKind(path: string): string | undefined {
+  let nearest = "";
+  let kind: string | undefined;
+  for (const line of readFileSync("/proc/self/mountinfo", "utf8").split("\n")) {
+    const [, , , , escaped = ""] = line.split(" ");
+    const point = escaped.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+      String.fromCharCode(Number.parseInt(octal, 8)),
+    );
+    const isAbove = point === "/" || path === point || path.startsWith(`${point}/`);
+    // The last of equal ones lies on top.
+    if (!isAbove || point.length < nearest.length) continue;
+    nearest = point;
+    kind = / - (\S+) /.exec(line)?.[1];
+  }
+  return kind;
 }

@@ -1,0 +1,82 @@
+/** Real paths on disks of every kind, and whether two spellings of a path lead to one folder. */
+import { realpath as realpathByNode } from "node:fs";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { systemCode } from "./file-failure.ts";
+
+const walkPath = promisify(realpathByNode);
+
+/** What is wrong with the path itself, whoever looks. */
+const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
+
+/**
+ * The real path, as the system tells it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
+ * tell (EISDIR); there Node walks the path itself.
+ */
+export async function realPath(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (FAULTS_OF_THE_PATH.has(systemCode(error) ?? "ENOENT")) throw error;
+    return await walkPath(path);
+  }
+}
+
+/** One form for all spellings that some disk takes for the same: case, accents' forms, dots and spaces at the end. */
+function fold(path: string): string {
+  return path
+    .normalize("NFC")
+    .toLowerCase()
+    .normalize("NFC")
+    .replace(/[. ]+(?=[\\/]|$)/g, "");
+}
+
+/**
+ * Whether a real path is but the disk's own spelling of a path. The same letters alone would not do: where case
+ * counts, a symbolic link may lead from one to the other.
+ */
+export async function isOtherSpelling(path: string, real: string): Promise<boolean> {
+  if (fold(path) !== fold(real)) return false;
+  for (let part = path; dirname(part) !== part; part = dirname(part)) {
+    const stats = await lstat(part).catch(() => null);
+    if (stats?.isDirectory() !== true) return false;
+  }
+  return true;
+}
+
+/**
+ * Whether a file lies in a folder, however each is spelled.
+ *
+ * @param file a real path
+ */
+export async function liesIn(file: string, folder: string): Promise<boolean> {
+  const parent = dirname(file);
+  const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
+  if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
+  // FUSE numbers a folder anew for each spelling, so the letters have to do, and the file has to be in both.
+  if (!(await isOtherSpelling(parent, folder))) return false;
+  return (await lstat(join(folder, basename(file)))).isFile();
+}
+
+/**
+ * Other spellings under which a file may have been recorded: its real path, and its name as the output folder lists
+ * it. None where nothing has the path.
+ */
+export async function otherSpellings(path: string, root: string): Promise<string[]> {
+  try {
+    const real = await realPath(path);
+    const spellings = new Set([real]);
+    if (await liesIn(real, root)) {
+      const names = await readdir(root);
+      const name = basename(real);
+      // Where case counts, another file of nearly the same name is another file.
+      const listed = names.includes(name) ? name : names.find((known) => fold(known) === fold(name));
+      if (listed !== undefined) spellings.add(join(root, listed));
+    }
+    spellings.delete(path);
+    return [...spellings];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,41 @@
+/** Finds out whether audio could be saved in a folder, by doing all that saving does, with a file that is gone afterwards. */
+import { createHash } from "node:crypto";
+import { basename } from "node:path";
+import { holds } from "./file-content.ts";
+import { fileFailure, notWritable } from "./file-failure.ts";
+import type { OutputFolder } from "./output-folder.ts";
+import { publish } from "./publish.ts";
+import { createTemporaryFile, flush, removeQuietly, temporaryPath } from "./temporary-file.ts";
+
+const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
+
+/** @throws AudioError `output_not_writable` or `disk_full`, with the reason */
+export async function tryPublishing(folder: OutputFolder): Promise<void> {
+  await folder.ensureWritable();
+  const { root } = folder;
+  // A hidden name that the next start sweeps away, should this process be killed here.
+  const target = temporaryPath(root);
+  try {
+    const draft = await createTemporaryFile(root);
+    try {
+      try {
+        await draft.handle.write(CONTENT);
+        await flush(draft.handle);
+      } finally {
+        await draft.handle.close();
+      }
+      const digest = {
+        sizeBytes: CONTENT.byteLength,
+        sha256: createHash("sha256").update(CONTENT).digest("hex"),
+      };
+      await publish(draft.path, root, basename(target), digest);
+      if (!(await holds(target, digest)))
+        throw notWritable(root, "a file that was saved cannot be read back");
+    } finally {
+      await removeQuietly(draft.path);
+      await removeQuietly(target);
+    }
+  } catch (error) {
+    throw fileFailure(error, root);
+  }
+}

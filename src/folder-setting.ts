@@ -1,0 +1,48 @@
+/** Judges a setting that names a folder: what is wrong with it, in words for a person (docs/design.md, Configuration). */
+import type { ConfigFault } from "./config.ts";
+import { absoluteFolder, type Environment, isRooted, readValue } from "./environment.ts";
+
+export interface Platform {
+  /** `null`: there is none that could be used. */
+  readonly home: string | null;
+  readonly platform: NodeJS.Platform;
+}
+
+export interface FolderReading {
+  readonly folder: string | null;
+  /** Why there is no folder; that a default takes its place is for the caller to know. */
+  readonly fault: ConfigFault | null;
+}
+
+export function readFolder(env: Environment, variable: string, { home, platform }: Platform): FolderReading {
+  const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
+  const no = (message: string, fix: string): FolderReading => ({
+    folder: null,
+    fault: { variable, message, fix },
+  });
+  const text = readValue(env, variable);
+  if (text === undefined) {
+    const lack = homeFault(env, platform);
+    return no(`${variable} is not set, and there is no default: ${lack}.`, `Set ${variable} to ${kind}.`);
+  }
+  const folder = absoluteFolder(text, home, platform);
+  if (folder !== null) return { folder, fault: null };
+  const given = `${variable} is ${JSON.stringify(text)}`;
+  if (/^~(?:[/\\]|$)/.test(text) && home === null) {
+    const lack = homeFault(env, platform);
+    return no(`${given}, but there is nothing to take for ~: ${lack}.`, `Set ${variable} to ${kind}.`);
+  }
+  return no(`${given}, which is not ${kind}.`, `Set ${variable} to ${kind}, or to one that starts with ~/.`);
+}
+
+/** Why there is no home folder, or no folder for the state of programs; to go after a colon. */
+function homeFault(env: Environment, platform: NodeJS.Platform): string {
+  const names = platform === "win32" ? ["LOCALAPPDATA", "USERPROFILE"] : ["HOME"];
+  for (const name of names) {
+    const value = readValue(env, name);
+    if (value !== undefined && !isRooted(value, platform)) {
+      return `${name} is ${JSON.stringify(value)}, which is not an absolute path`;
+    }
+  }
+  return "this system names no home folder of this user";
+}

@@ -1,0 +1,44 @@
+/** A host with a stdin that keeps no process alive, which leaves the entry's path among the arguments (Electron's utility processes). */
+import { copyFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { BIN, taskOf } from "../support/workplace.ts";
+import { runBin } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+const HOST = join(import.meta.dirname, "odd-host.ts");
+
+describe("a host that does not reference stdin", () => {
+  it("is served while it says nothing, and the server ends with 0 when it is gone", async () => {
+    const bench = await openBench();
+    const server = await bench.another({}, { nodeArgs: [HOST] });
+    const ended = server.exited.then(() => "ended");
+    const quiet = new Promise((resolve) => setTimeout(() => resolve("lives"), 700));
+    expect(await Promise.race([ended, quiet])).toBe("lives");
+    expect(taskOf(await server.call("generate_audio", { prompt: "Unreferenced" })).status).toBe("succeeded");
+    expect(await server.end()).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+describe("the entry's own path among the arguments", () => {
+  it("is passed over, also through a link, and a command behind it is run", async () => {
+    const link = join(scratchFolder(), "audio-generation-mcp");
+    symlinkSync(BIN, link);
+    for (const path of [BIN, link, `file://${BIN}`]) {
+      expect(await runBin([path, "--version"], {})).toMatchObject({ status: 0, stderr: "" });
+    }
+  });
+
+  it("is not mistaken: another file is still no command", async () => {
+    const copy = join(scratchFolder(), "main.js");
+    copyFileSync(BIN, copy);
+    for (const path of [copy, "./no-such-file.js"]) {
+      const { status, stderr } = await runBin([path], {});
+      expect(status).toBe(2);
+      expect(stderr).toContain("is not a command");
+    }
+  });
+});

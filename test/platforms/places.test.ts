@@ -1,0 +1,105 @@
+/** A machine whose name and network change: saved files are found, dead processes are known to be dead, and what they left goes at once. */
+import { mkdirSync, utimesSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import type { RawServer, StartOptions } from "../faults/raw-server.ts";
+import { killHard } from "../support/processes.ts";
+import { BIN, driveCommand, NODE, taskOf } from "../support/workplace.ts";
+import { preload, skipUnless, works } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+const CALL = { prompt: "Left in the middle", wait_seconds: 30 };
+
+/** Kills a server while the audio is on its way, with half a file on the disk. */
+async function killInDownload(bench: Bench, server: RawServer): Promise<void> {
+  bench.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "content") return false;
+    const audio = service.tasks.get(exchange.taskId ?? "")?.audio ?? Buffer.alloc(0);
+    response.writeHead(200, { "content-type": "application/octet-stream", "content-length": audio.length });
+    response.write(audio.subarray(0, 500));
+    return true;
+  });
+  server.begin("generate_audio", CALL);
+  await expect.poll(() => bench.service.count("content"), { timeout: 5000 }).toBe(1);
+  await expect.poll(() => bench.workplace.outputNames(), { timeout: 5000 }).toHaveLength(1);
+  await killHard(server.child.pid ?? 0);
+  bench.misbehave(undefined);
+  expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/^\..*\.part$/)]);
+}
+
+describe("on a system whose only marks change with the network", () => {
+  // Leases of life, so that only the certainty that the process is dead can make it quick.
+  const env = { TEST_PLATFORM: "darwin", AUDIO_TIME_SCALE: "1", AUDIO_POLL_INTERVAL_SECONDS: "0.05" };
+  const start: StartOptions = { nodeArgs: preload("other-machine") };
+
+  it("a killed generation is taken up at once, and what it left is gone", async () => {
+    const bench = await openBench({ env, start });
+    await killInDownload(bench, bench.server);
+    const next = await bench.another({}, start);
+    const beganAtMs = performance.now();
+    expect(taskOf(await next.call("generate_audio", CALL)).status).toBe("succeeded");
+    expect(performance.now() - beganAtMs).toBeLessThan(6_000);
+    const [name, ...more] = await bench.workplace.outputNames();
+    expect(name).toMatch(/\.mp3$/);
+    expect(more).toEqual([]);
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("another state folder is another place: nobody of it is called dead", async () => {
+    const bench = await openBench({ env, start });
+    await killInDownload(bench, bench.server);
+    const other = await bench.another({ AUDIO_STATE_DIR: join(bench.workplace.stateDir, "other") }, start);
+    expect((await other.call("list_tasks", {})).isError).not.toBe(true);
+    expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/\.part$/)]);
+  });
+
+  it("a stranger's sandbox goes after a week, and a younger one stays", async () => {
+    const bench = await openBench({ env, start });
+    const { stateDir } = bench.workplace;
+    const nameOf = (letter: string): string => `sandbox-${letter.repeat(16)}.7.${letter.repeat(12)}-aaaaaa`;
+    for (const letter of ["a", "b"]) mkdirSync(join(stateDir, nameOf(letter)), { recursive: true });
+    const longAgo = Date.now() / 1000 - 8 * 86_400;
+    utimesSync(join(stateDir, nameOf("a")), longAgo, longAgo);
+    const server = await bench.another({}, { ...start, args: ["--sandbox"] });
+    expect((await server.call("list_tasks", {})).isError).not.toBe(true);
+    await server.end();
+    const left = (await readdir(stateDir)).filter((name) => name.startsWith("sandbox-"));
+    expect(left).toEqual([nameOf("b")]);
+  });
+});
+
+describe("on Linux under another host name", () => {
+  const canUnshare = process.platform === "linux" && works("unshare", "-u", "hostname", "agm-other-name");
+  const isSkipped = skipUnless(canUnshare, "no name of the host can be changed here (unshare -u)");
+
+  it.skipIf(isSkipped)("saved audio is found", async () => {
+    const bench = await openBench();
+    const saved = { prompt: "Saved before", file_name: "before" };
+    expect(taskOf(await bench.server.call("generate_audio", saved)).replayed).toBe(false);
+    await bench.server.end();
+    const driver = await driveCommand({
+      command: "unshare",
+      args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
+      env: bench.workplace.env(bench.service),
+    });
+    expect(taskOf(await driver.call("generate_audio", saved)).replayed).toBe(true);
+    await driver.close();
+    expect(bench.service.count("content")).toBe(1);
+  });
+
+  it.skipIf(isSkipped)("what a dead process of the old name left is gone at the next start", async () => {
+    const bench = await openBench();
+    await killInDownload(bench, bench.server);
+    const driver = await driveCommand({
+      command: "unshare",
+      args: ["-u", "sh", "-c", 'hostname agm-other-name && exec "$@"', "sh", NODE, BIN],
+      env: bench.workplace.env(bench.service, { AUDIO_TIME_SCALE: "0.001" }),
+    });
+    expect(taskOf(await driver.call("generate_audio", CALL)).status).toBe("succeeded");
+    await driver.close();
+    expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/\.mp3$/)]);
+  });
+});

@@ -1,0 +1,114 @@
+/** Real disks without hard links: exFAT (FUSE) and rclone's mount; skipped aloud where they cannot be mounted. */
+import { linkSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { errorOf, taskOf } from "../support/workplace.ts";
+import { type Mount, mountExfat, mountRclone } from "./mounts.ts";
+import { doctor, skipUnless } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+const roots: string[] = [];
+const mounts: Mount[] = [];
+
+afterAll(() => {
+  for (const mount of mounts) mount.unmount();
+  for (const root of roots) rmSync(root, { recursive: true, force: true });
+});
+
+function newRoot(): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "agm-mount-")));
+  roots.push(root);
+  return root;
+}
+
+const isLinux = process.platform === "linux";
+const exfat = isLinux ? mountExfat(newRoot()) : null;
+const rclone = isLinux ? await mountRclone(newRoot()) : null;
+for (const mount of [exfat, rclone]) if (mount !== null) mounts.push(mount);
+
+const DISKS = [
+  ["exFAT", exfat, "exFAT cannot be mounted here (exfat-fuse, exfatprogs, a loop device)"],
+  ["rclone", rclone, "rclone cannot be mounted here (rclone, fuse3, /dev/fuse)"],
+] as const;
+
+const onDisk = (folder: string): Promise<Bench> =>
+  openBench({ env: { AUDIO_OUTPUT_DIR: join(folder, "audio"), AUDIO_STATE_DIR: join(folder, "state") } });
+
+describe.each(DISKS)("%s", (name, mount, lack) => {
+  const isSkipped = skipUnless(mount !== null, lack);
+  const folder = mount?.folder ?? "";
+
+  it.skipIf(isSkipped)("knows no hard links, or the following would show nothing", () => {
+    writeFileSync(join(folder, "one"), "");
+    expect(() => linkSync(join(folder, "one"), join(folder, "two"))).toThrow(/EPERM|EIO/);
+  });
+
+  it.skipIf(isSkipped)("takes audio, ledger, a repeat, a second take and a read", async () => {
+    const bench = await onDisk(folder);
+    const call = { prompt: `On ${name}`, file_name: "Story" };
+    const { audio } = taskOf(await bench.server.call("generate_audio", call));
+    expect(audio?.size_bytes).toBe(20_000);
+    expect(taskOf(await bench.server.call("generate_audio", call)).replayed).toBe(true);
+    expect(await bench.server.request("resources/read", { uri: audio?.uri })).toHaveProperty(
+      "result.contents",
+    );
+    const taken = await bench.server.call("generate_audio", { prompt: "Other words", file_name: "Story" });
+    expect(errorOf(taken).code).toBe("file_exists");
+    await bench.server.end();
+    const next = await bench.another();
+    expect(taskOf(await next.call("generate_audio", call)).replayed).toBe(true);
+    expect(bench.service.count("content")).toBe(1);
+    expect(readdirSync(join(folder, "audio"))).toEqual(["Story.mp3"]);
+  });
+
+  it.skipIf(isSkipped)("passes doctor, which leaves nothing behind", async () => {
+    const bench = await openBench();
+    const outputDir = join(folder, "checked");
+    const checks = await doctor(bench.workplace.env(bench.service, { AUDIO_OUTPUT_DIR: outputDir }));
+    expect(checks["output folder"]).toMatchObject({ ok: true });
+    expect(readdirSync(outputDir)).toEqual([]);
+  });
+
+  it.skipIf(isSkipped)(
+    "is told from a local disk where it is a share: a ledger on it earns a warning",
+    async () => {
+      const bench = await openBench();
+      const env = bench.workplace.env(bench.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
+      const { store } = await doctor(env);
+      expect(store).toMatchObject({ ok: true });
+      expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");
+    },
+  );
+});
+
+describe("exFAT, which takes upper and lower case for one name", () => {
+  it.skipIf(exfat === null)(
+    "a resource is found under another spelling, and another case is the same name",
+    async () => {
+      const outputDir = join(exfat?.folder ?? "", "cases");
+      const bench = await openBench({ env: { AUDIO_OUTPUT_DIR: outputDir } });
+      const { audio } = taskOf(
+        await bench.server.call("generate_audio", { prompt: "Cases", file_name: "Story" }),
+      );
+      const path = audio?.path ?? "";
+      for (const spelling of [
+        join(dirname(path), basename(path).toUpperCase()),
+        join(dirname(path).replace(/cases$/, "CASES"), basename(path)),
+      ]) {
+        const answer = await bench.server.request("resources/read", { uri: pathToFileURL(spelling).href });
+        expect(answer).toHaveProperty("result.contents");
+      }
+      const other = await bench.server.call("generate_audio", { prompt: "Other", file_name: "STORY" });
+      expect(errorOf(other).code).toBe("file_exists");
+      await bench.server.end();
+      const elsewhere = await bench.another({ AUDIO_OUTPUT_DIR: outputDir.replace(/cases$/, "CASES") });
+      const again = await elsewhere.call("generate_audio", { prompt: "Cases", file_name: "Story" });
+      expect(taskOf(again).replayed).toBe(true);
+      expect(bench.service.count("content")).toBe(1);
+    },
+  );
+});

@@ -1,0 +1,66 @@
+/** Owns what the tests of platforms share: preloads, single runs of the bin, and saying aloud what is skipped. */
+import { spawn, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { z } from "zod";
+import { BIN, NODE } from "../support/workplace.ts";
+
+/** Arguments for Node that load a module of test/support/preloads before the server. */
+export const preload = (name: string): string[] => [
+  "--import",
+  join(import.meta.dirname, "..", "support", "preloads", `${name}.ts`),
+];
+
+export interface Run {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly nodeArgs?: readonly string[];
+  readonly cwd?: string;
+}
+
+/** Runs the bin to its end. */
+export async function runBin(
+  args: readonly string[],
+  env: Record<string, string>,
+  { nodeArgs = [], cwd }: RunOptions = {},
+): Promise<Run> {
+  const child = spawn(NODE, [...nodeArgs, BIN, ...args], { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += String(chunk);
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += String(chunk);
+  });
+  const status = await new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { status, stdout, stderr };
+}
+
+const report = z.object({
+  checks: z.array(
+    z.object({ name: z.string(), ok: z.boolean(), detail: z.string(), fix: z.string().nullable() }),
+  ),
+});
+export type Checks = Record<string, { ok: boolean; detail: string; fix: string | null }>;
+
+/** What `doctor` finds, by the name of the check. */
+export async function doctor(env: Record<string, string>, options: RunOptions = {}): Promise<Checks> {
+  const { stdout, stderr } = await runBin(["doctor", "--json"], env, options);
+  if (stdout === "") throw new Error(`doctor said nothing: ${stderr}`);
+  return Object.fromEntries(report.parse(JSON.parse(stdout)).checks.map(({ name, ...rest }) => [name, rest]));
+}
+
+/** Whether a command ends well; a missing program does not. */
+export function works(command: string, ...args: string[]): boolean {
+  return spawnSync(command, args, { stdio: "ignore" }).status === 0;
+}
+
+/** Whether to skip, which is said on stderr: what was not shown must not look as if it was. */
+export function skipUnless(isPossible: boolean, what: string): boolean {
+  if (!isPossible) process.stderr.write(`skipped, because ${what}\n`);
+  return !isPossible;
+}

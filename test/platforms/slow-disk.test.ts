@@ -1,0 +1,41 @@
+/** A disk whose flushes take seconds: the ledger blocks the process, and still it stops in time and doctor blames the right thing. */
+import { expect, it } from "vitest";
+import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { taskOf } from "../support/workplace.ts";
+import { doctor, preload } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+const nodeArgs = preload("slow-ledger");
+
+it("doctor does not call the other checks dead while the ledger blocks", async () => {
+  const bench = await openBench();
+  const slow = { TEST_COMMIT_MS: "8500", TEST_COMMITS: "1" };
+  const checks = await doctor(bench.workplace.env(bench.service, slow), { nodeArgs });
+  expect(checks["output folder"]).toMatchObject({ ok: true });
+  expect(checks["host"]).toMatchObject({ ok: true });
+  expect(checks["key"]).toMatchObject({ ok: true });
+}, 60_000);
+
+it("the server ends within 2 s of losing its client, and what was accepted is found again", async () => {
+  const bench = await openBench({
+    env: { TEST_COMMIT_MS: "400" },
+    service: { processingMs: 60_000 },
+    start: { nodeArgs },
+  });
+  for (const prompt of ["Slow one", "Slow two"]) {
+    expect(
+      taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0 })).task_id,
+    ).not.toBeNull();
+  }
+  const beganAtMs = performance.now();
+  expect(await bench.server.end()).toMatchObject({ code: 0, signal: null });
+  expect(performance.now() - beganAtMs).toBeLessThan(2_000);
+  bench.service.processingMs = 0;
+  const next = await bench.another({ TEST_COMMIT_MS: "0" });
+  expect(taskOf(await next.call("generate_audio", { prompt: "Slow one" }))).toMatchObject({
+    status: "succeeded",
+    replayed: true,
+  });
+  expect(bench.service.count("create")).toBe(2);
+});

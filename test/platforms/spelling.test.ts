@@ -1,0 +1,114 @@
+/** Disks with a spelling of their own, and drives that cannot tell real paths: found again under every spelling. */
+import { mkdir, readdir, realpath, symlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import type { RawServer } from "../faults/raw-server.ts";
+import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { preload } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+const bytesAt = async (server: RawServer, uri: string): Promise<number> => {
+  const { result, error } = await server.request("resources/read", { uri });
+  if (error !== undefined) throw new Error(error.message);
+  const [content] = Array.isArray(result?.["contents"]) ? result["contents"] : [];
+  return Buffer.from(String(content?.blob), "base64").byteLength;
+};
+
+/** A server whose output folder is given in some spelling, on a disk that has its own. */
+async function onOddDisk(bench: Bench, name: string): Promise<RawServer> {
+  const disk = await realpath(bench.workplace.root);
+  const env = { TEST_ODD_DISK: join(disk, "out"), AUDIO_OUTPUT_DIR: join(disk, "out", name) };
+  await mkdir(join(disk, "out"), { recursive: true });
+  return await bench.another(env, { nodeArgs: preload("odd-disk") });
+}
+
+describe("a folder that the disk spells in its own way", () => {
+  it.each([
+    ["a dot at the end", "dotted.", "dotted"],
+    ["a space at the end", "spaced ", "spaced"],
+  ])("(%s) takes the audio at once and again", async (_what, configured, onDisk) => {
+    const bench = await openBench();
+    const server = await onOddDisk(bench, configured);
+    const call = { prompt: "Spelled", file_name: "story" };
+    const { audio } = taskOf(await server.call("generate_audio", call));
+    expect(audio?.path.endsWith(join(onDisk, "story.mp3"))).toBe(true);
+    expect(taskOf(await server.call("generate_audio", call)).replayed).toBe(true);
+    expect(
+      taskOf(await server.call("generate_audio", { prompt: "Spelled", take: 2, file_name: "more" })).replayed,
+    ).toBe(false);
+    expect(await readdir(join(bench.workplace.outputDir, onDisk))).toEqual(["more.mp3", "story.mp3"]);
+    expect(bench.service.count("content")).toBe(2);
+  });
+
+  it("is the same one when another process has made it in another case or form meanwhile", async () => {
+    const bench = await openBench();
+    const server = await onOddDisk(bench, "T\u00f6ne");
+    expect((await server.call("list_tasks", {})).isError).not.toBe(true);
+    await mkdir(join(bench.workplace.outputDir, "TO\u0308NE"));
+    const call = { prompt: "Made meanwhile", file_name: "story" };
+    expect(taskOf(await server.call("generate_audio", call)).status).toBe("succeeded");
+    await server.end();
+    const next = await onOddDisk(bench, "t\u00f6NE");
+    expect(taskOf(await next.call("generate_audio", call)).replayed).toBe(true);
+    expect(bench.service.count("content")).toBe(1);
+  });
+
+  it("is no excuse for a link: where case counts, one that leads to nearly the same name is refused", async () => {
+    const bench = await openBench();
+    const { outputDir } = bench.workplace;
+    const folder = join(outputDir, "audio");
+    const server = await bench.another({ AUDIO_OUTPUT_DIR: folder });
+    expect((await server.call("list_tasks", {})).isError).not.toBe(true);
+    await mkdir(join(outputDir, "AUDIO"), { recursive: true });
+    await symlink(join(outputDir, "AUDIO"), folder);
+    const outcome = await server.call("generate_audio", { prompt: "Through a link" });
+    expect(errorOf(outcome).code).toBe("output_not_writable");
+    expect(textOf(outcome)).toContain("leads somewhere else");
+    expect(await readdir(join(outputDir, "AUDIO"))).toEqual([]);
+  });
+});
+
+describe("resources/read", () => {
+  it("finds a file by any spelling that the disk takes for it", async () => {
+    const bench = await openBench();
+    const server = await onOddDisk(bench, "Disk");
+    const { audio } = taskOf(
+      await server.call("generate_audio", { prompt: "Read", file_name: "Gr\u00fc\u00dfe" }),
+    );
+    const path = audio?.path ?? "";
+    expect(await bytesAt(server, audio?.uri ?? "")).toBe(20_000);
+    const folder = join(path, "..");
+    const spellings = [
+      join(folder, basename(path).toUpperCase().replace("SS", "\u00df")),
+      join(folder, basename(path).normalize("NFD")),
+      join(folder.replace(/Disk$/, "disk"), basename(path)),
+    ];
+    for (const spelling of spellings) {
+      expect(await bytesAt(server, pathToFileURL(spelling).href)).toBe(20_000);
+    }
+  });
+
+  it("takes no other file for it where case counts", async () => {
+    const bench = await openBench();
+    const made = await bench.server.call("generate_audio", { prompt: "Case counts", file_name: "story" });
+    const { audio } = taskOf(made);
+    const other = pathToFileURL((audio?.path ?? "").replace("story", "STORY")).href;
+    await expect(bytesAt(bench.server, other)).rejects.toThrow("not_found");
+  });
+});
+
+describe("a drive that cannot tell real paths", () => {
+  it.each(["EISDIR", "UNKNOWN"])("(native realpath answers %s) is used all the same", async (code) => {
+    const bench = await openBench({
+      env: { TEST_FS_FAULTS: JSON.stringify([{ call: "promises.realpath", code }]) },
+      start: { nodeArgs: preload("fs-faults") },
+    });
+    const { audio } = taskOf(await bench.server.call("generate_audio", { prompt: "RAM disk" }));
+    expect(await bytesAt(bench.server, audio?.uri ?? "")).toBe(20_000);
+    expect(taskOf(await bench.server.call("generate_audio", { prompt: "RAM disk" })).replayed).toBe(true);
+    expect(bench.service.count("content")).toBe(1);
+  });
+});

@@ -1,0 +1,49 @@
+/** Preloaded into the server: makes calls of the file system answer the codes that a platform answers, as TEST_FS_FAULTS says. */
+import fs from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { z } from "zod";
+
+const faults = z
+  .array(
+    z.strictObject({
+      /** `promises.link`, `fs.linkSync` or `handle.sync`. */
+      call: z.string(),
+      code: z.string(),
+      /** How often, from the first call on; absent: for ever. */
+      times: z.int().optional(),
+      /** Only paths that hold this. */
+      path: z.string().optional(),
+    }),
+  )
+  .parse(JSON.parse(process.env["TEST_FS_FAULTS"] ?? "[]"));
+
+const handle = await promises.open(import.meta.filename);
+const owners: Record<string, object> = { promises, fs, handle: Object.getPrototypeOf(handle) };
+await handle.close();
+
+function failure(code: string, name: string, path: unknown): Error {
+  const syscall = name.replace(/Sync$/, "");
+  const message = `${code}: as a test would have it, ${syscall} '${String(path)}'`;
+  // Node's own refusals name no system call.
+  return Object.assign(new Error(message), code.startsWith("ERR_") ? { code } : { code, syscall, path });
+}
+
+for (const { call, code, times, path } of faults) {
+  const [ownerName = "", name = ""] = call.split(".");
+  const owner = owners[ownerName];
+  const original: unknown = owner === undefined ? undefined : Reflect.get(owner, name);
+  if (owner === undefined || typeof original !== "function") throw new Error(`there is no ${call}`);
+  let left = times ?? Number.POSITIVE_INFINITY;
+  const faulty = function (this: unknown, ...args: unknown[]): unknown {
+    if (left <= 0 || (path !== undefined && !args.some((arg) => String(arg).includes(path)))) {
+      return Reflect.apply(original, this, args);
+    }
+    left -= 1;
+    const error = failure(code, name, args[0]);
+    if (ownerName === "fs") throw error;
+    return Promise.reject(error);
+  };
+  Reflect.set(owner, name, Object.assign(faulty, original));
+}
+syncBuiltinESMExports();
