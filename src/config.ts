@@ -115,12 +115,11 @@ class Reader {
 
   voiceNotes(): VoiceNotes {
     const name = "AUDIO_VOICE_NOTES";
-    const text = this.text(name);
-    if (text === undefined) return NO_VOICE_NOTES;
-    const path = absoluteFolder(text, this.#home);
-    const read = path === null ? "is not an absolute path" : readVoiceNotes(path);
+    const path = this.folder(name, null, false);
+    if (path === null) return NO_VOICE_NOTES;
+    const read = readVoiceNotes(path);
     if (typeof read !== "string") return read;
-    this.fault(name, `${name} is ${JSON.stringify(text)}, which ${read}.`, `Correct it or unset ${name}.`);
+    this.fault(name, `${name} is ${JSON.stringify(path)}, which ${read}.`, `Correct it or unset ${name}.`);
     return NO_VOICE_NOTES;
   }
 

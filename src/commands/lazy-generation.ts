@@ -76,7 +76,9 @@ export class LazyGeneration {
     if (this.#opening !== undefined) return await this.#opening;
     const { faults, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
-    return isHere && existsSync(join(stateDir, "ledger.sqlite")) ? await this.get() : null;
+    return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
+      ? await this.get()
+      : null;
   }
 
   /** @throws AudioError `configuration_error` */

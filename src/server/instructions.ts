@@ -29,5 +29,5 @@ function shortened(path: string, most: number): string {
 export function instructionsFor(config: Pick<Config, "faults" | "service" | "outputDir">): string {
   const missing = missingWords(config);
   const left = MOST_CHARACTERS - words("", missing).length;
-  return words(shortened(config.outputDir, left), missing);
+  return words(shortened(config.outputDir ?? "a folder still to be set", left), missing);
 }
