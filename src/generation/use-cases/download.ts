@@ -70,7 +70,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 /** What was sent and never answered is sent again; what was never sent is for a call that asks for it. */
 async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
-    throw new AudioError("not_ready", "This request was never sent, so there is no audio of it.", {
+    throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
       taskId: handleOf(record),
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
     });
