@@ -1,7 +1,8 @@
-/** Runs the protocol, main-job and packaging tests with the built bin under every supported major of Node, fetched from npm's `node` package. */
+/** Runs the protocol, main-job and packaging tests with the built bin under every supported major of Node, fetched from npm's `node` package, and reports on Bun and Deno. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { cachedNode } from "./cached-packages.ts";
+import { reportOtherRuntimes } from "./runtimes/other-runtimes.ts";
 
 const root = join(import.meta.dirname, "..");
 const MAJORS = ["22", "24", "26"];
@@ -19,4 +20,5 @@ for (const major of MAJORS) {
   });
   if (run.status !== 0) failures += 1;
 }
+await reportOtherRuntimes();
 process.exitCode = failures === 0 ? 0 : 1;

@@ -47,7 +47,13 @@ export function absoluteFolder(
   const isBelowHome = text === "~" || /^~[/\\]/.test(text);
   if (isBelowHome && home === null) return null;
   const expanded = isBelowHome ? joinFor(platform)(home ?? "", text.slice(1)) : text;
-  return isRooted(expanded, platform) && !expanded.includes("\0") ? expanded : null;
+  if (!isRooted(expanded, platform) || expanded.includes("\0")) return null;
+  return platform === "win32" ? asWindowsReads(expanded) : expanded;
+}
+
+/** Windows' programs drop dots and spaces at the end of names; Node keeps them, and makes folders that nobody else can open. */
+function asWindowsReads(path: string): string {
+  return path.startsWith("\\\\?\\") ? path : path.replace(/([^\\/. ])[. ]+(?=[\\/]|$)/g, "$1");
 }
 
 /** Where the platform keeps the state of programs; `null` where the environment names no absolute path for it. */

@@ -16,11 +16,20 @@ const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPE
  */
 export async function realPath(path: string): Promise<string> {
   try {
-    return await realpath(path);
+    const real = await realpath(path);
+    // Windows tells one without the dots at its end, which may be nowhere.
+    if (real === path || (await isThere(real))) return real;
   } catch (error) {
     if (FAULTS_OF_THE_PATH.has(systemCode(error) ?? "ENOENT")) throw error;
-    return await walkPath(path);
   }
+  return await walkPath(path);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** One form for all spellings that some disk takes for the same: case, accents' forms, dots and spaces at the end. */

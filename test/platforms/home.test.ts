@@ -102,6 +102,15 @@ describe("on Windows", () => {
     },
   );
 
+  it.each([
+    ["C:\\audio\\dotted.", "C:\\audio\\dotted"],
+    ["C:\\audio. \\x . ", "C:\\audio\\x"],
+    ["C:\\..\\.hidden", "C:\\..\\.hidden"],
+    ["\\\\?\\C:\\dotted.", "\\\\?\\C:\\dotted."],
+  ])("%s is the folder that other programs of Windows take it for", (path, folder) => {
+    expect(read({ AUDIO_OUTPUT_DIR: path }).outputDir).toBe(folder);
+  });
+
   it("a relative LOCALAPPDATA is a fault that names it", () => {
     expect(read({ LOCALAPPDATA: "rel" }).faults).toMatchObject([
       { variable: "AUDIO_STATE_DIR", message: expect.stringContaining('LOCALAPPDATA is "rel"') },

@@ -72,7 +72,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.running(record.recordId) !== undefined) throw notReady(record);
-    throw new AudioError("not_ready", "This request was never sent, so there is no audio of it.", {
+    throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
       taskId: handleOf(record),
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
     });

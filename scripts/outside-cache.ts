@@ -1,0 +1,37 @@
+/** Owns what scripts fetch once and keep outside of this repository: programs from npm, of which nothing runs at install. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** `AUDIO_TEST_CACHE`, or a folder beside other programs' caches. */
+export function outsideCache(...names: string[]): string {
+  const base =
+    process.env["AUDIO_TEST_CACHE"] ??
+    join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "audio-generation-mcp-tests");
+  const folder = join(base, ...names);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/**
+ * The node_modules folder that holds a package and what it needs; fetched when it is not there.
+ *
+ * @param isForeign packages for other platforms are taken, too
+ * @throws what npm says
+ */
+export function fetchedPackage(spec: string, isForeign = false): string {
+  const folder = outsideCache("npm", spec.replaceAll("/", "+"));
+  const modules = join(folder, "node_modules");
+  if (existsSync(modules) && readdirSync(modules).length > 0) return modules;
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
+  const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  const args = ["install", "--prefix", folder, ...flags, ...(isForeign ? ["--force"] : []), spec];
+  try {
+    execFileSync("npm", args, { stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+  return modules;
+}
