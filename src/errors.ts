@@ -74,7 +74,7 @@ export function ownMistake(cause: unknown): AudioError {
   return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
     retryable: true,
     remedy:
-      "Repeat the same call unchanged: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
+      "Repeat the same call: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
     cause,
   });
 }

@@ -1,7 +1,7 @@
 /** What to do about each error code, in words for an assistant. */
 import type { ErrorCode } from "../errors.ts";
 
-const REPEAT = "Repeat the same call unchanged: it does not pay twice.";
+const REPEAT = "Repeat the same call: it does not pay twice.";
 
 /** The usual next step of a code; a thrown error may carry one that fits better. */
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
@@ -58,4 +58,4 @@ export const REFUSED_BY_SERVICE =
 
 /** An answer that no repeat will change, as a redirect: something else stands at the address. */
 export const WRONG_ADDRESS =
-  "Ask the user to check that AUDIO_BASE_URL is the service's own address. Then repeat the same call unchanged: it does not pay twice.";
+  "Ask the user to check that AUDIO_BASE_URL is the service's own address. Then repeat the same call: it does not pay twice.";

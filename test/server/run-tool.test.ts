@@ -68,7 +68,7 @@ describe("a ZodError", () => {
     const { text, code, log } = await call(failing, {});
     expect(code).toBe("unexpected_response");
     expect(text).toBe(
-      "unexpected_response: Something unexpected went wrong inside this server.\nWhat to do: Repeat the same call unchanged: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
+      "unexpected_response: Something unexpected went wrong inside this server.\nWhat to do: Repeat the same call: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
     );
     expect(log).toContain("voice");
   });

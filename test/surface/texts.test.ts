@@ -14,6 +14,7 @@ import { toolList } from "../../src/server/tool-list.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
 import { publishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { thrownErrors } from "./thrown.ts";
 import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
 
 const CREATED_AT_MS = new Date(2026, 10, 21, 14, 3, 22).getTime();
@@ -143,7 +144,14 @@ async function errors(): Promise<string[]> {
   ];
   const faults = await Promise.all(bad.map(async ([name, args]) => call(name, args, depsThat([]))));
   const told = faults.map((fault) => (fault instanceof AudioError ? errorText(fault) : "no error"));
-  return ["### The usual remedy of each code", ...usual, "### With words of their own", ...special, ...told];
+  return [
+    "### The usual remedy of each code",
+    ...usual,
+    "### With words of their own",
+    ...special,
+    ...told,
+    ...thrownErrors().map(errorText),
+  ];
 }
 
 async function lists(): Promise<string[]> {
