@@ -61,7 +61,7 @@ async function getOwnTask(
   return viewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
-/** Whether another process drives a record is known after its first look into the ledger. */
+/** Whether another process drives a record is known with the claim, which is one look into the ledger. */
 const LOOK_MS = 1000;
 
 /** A request without a task id: what is being done for it is told, where anything is. Nothing is sent. */
@@ -73,7 +73,7 @@ async function lookAtUnaccepted(
 ): Promise<TaskView> {
   const { job } = jobs.start(record, "finish");
   const look = { ...call, deadline: new Deadline(deps.clock, LOOK_MS) };
-  const end = await waitForJob(job, look, () => job.phase.kind !== "following");
+  const end = await waitForJob(job, look, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
   return viewOf(job.record, end?.kind === "saved" ? { ...facts, file: end.file } : facts);
 }
