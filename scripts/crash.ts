@@ -1,11 +1,14 @@
-/** Kills the built bin at random moments, round after round, and counts what was paid and what is on disk: `--rounds N --seed S --at-once K`. */
+/** Kills the built bin at random moments, round after round, and counts what was paid and what is on disk: `--rounds N --seed S --store sqlite|redis --at-once K`. */
 import { parseArgs } from "node:util";
+import { createClient } from "@keyv/redis";
 import { drawPlan, randomFrom, runRound } from "../test/crash/random-round.ts";
+import { RedisServer } from "../test/support/redis-server.ts";
 
 const { values } = parseArgs({
   options: {
     rounds: { type: "string", default: "200" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 32)) },
+    store: { type: "string", default: "sqlite" },
     "at-once": { type: "string", default: "3" },
   },
 });
@@ -18,7 +21,19 @@ if (![rounds, seed, atOnce].every((value) => Number.isSafeInteger(value) && valu
   process.exit(2);
 }
 
-process.stdout.write(`${rounds} rounds, seed ${seed}\n`);
+if (values.store !== "sqlite" && values.store !== "redis") {
+  process.stderr.write("--store is sqlite or redis.\n");
+  process.exit(2);
+}
+/** Databases of a Redis server, as it is set up unless told otherwise: one for each worker. */
+const MOST_AT_ONCE = 16;
+if (values.store === "redis" && atOnce > MOST_AT_ONCE) {
+  process.stderr.write(`--at-once is at most ${MOST_AT_ONCE} on Redis.\n`);
+  process.exit(2);
+}
+
+process.stdout.write(`${rounds} rounds on ${values.store}, seed ${seed}\n`);
+const redis = values.store === "redis" ? await RedisServer.start() : undefined;
 const random = randomFrom(seed);
 // All drawn before the first round: what a seed means must not depend on which round ends first.
 const plans = Array.from({ length: rounds }, (_, round) => drawPlan(round + 1, random));
@@ -27,10 +42,20 @@ const beganAtMs = performance.now();
 let kills = 0;
 let faults = 0;
 
-async function work(): Promise<void> {
+/** The store of a worker's next round, which holds nothing yet; `null`: a file in the round's own folder. */
+async function emptyStore(worker: number): Promise<string | null> {
+  if (redis === undefined) return null;
+  const url = `${redis.url}/${worker}`;
+  const client = await createClient({ url }).connect();
+  await client.sendCommand(["FLUSHDB"]);
+  client.destroy();
+  return url;
+}
+
+async function work(worker: number): Promise<void> {
   for (const plan of waiting) {
     try {
-      await runRound(plan);
+      await runRound(plan, await emptyStore(worker));
     } catch (error) {
       faults += 1;
       const why = error instanceof Error ? error.message : String(error);
@@ -40,7 +65,8 @@ async function work(): Promise<void> {
   }
 }
 
-await Promise.all(Array.from({ length: atOnce }, work));
+await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
+await redis?.remove();
 const seconds = ((performance.now() - beganAtMs) / 1000).toFixed(1);
 process.stdout.write(
   `${rounds - faults} of ${rounds} rounds clean, ${kills} processes killed, ${seconds} s, seed ${seed}\n`,

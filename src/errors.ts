@@ -68,3 +68,13 @@ export class AudioError extends Error {
     });
   }
 }
+
+/** A mistake of this program: neither the arguments nor the settings would mend it. */
+export function ownMistake(cause: unknown): AudioError {
+  return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
+    retryable: true,
+    remedy:
+      "Repeat the same call unchanged: it does not pay twice. If it happens again, tell the user that this server has a fault; its log on standard error names it.",
+    cause,
+  });
+}

@@ -16,11 +16,8 @@ const FOR_EVER_MS = 2 ** 31 - 1;
 /** What is wrong with a line that is no protocol can take pages. */
 const MOST_OF_A_COMPLAINT = 300;
 
-/** Lines that are no protocol are passed over; one that is too long has ended the connection, which a person may wonder about. */
-function logProtocolFault(log: Log, complaint: string): void {
-  if (complaint.includes("exceeded")) log.error(`the client's message was too large, stopping: ${complaint}`);
-  else log.debug(`protocol: ${complaint}`);
-}
+/** Lines that are no protocol are passed over; one that is too long has ended the connection. */
+const hasEndedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
 /** Stops once, on whatever comes first, and always exits. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
@@ -56,7 +53,15 @@ export async function run(args: readonly string[]): Promise<void> {
         holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
         log,
       }),
-    { onerror: (error) => logProtocolFault(log, error.message.slice(0, MOST_OF_A_COMPLAINT)) },
+    {
+      onerror: (error) => {
+        const complaint = error.message.slice(0, MOST_OF_A_COMPLAINT);
+        if (!hasEndedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
+        // A person may wonder where the server has gone.
+        log.error(`the client's message was too large, stopping: ${complaint}`);
+        stop(0);
+      },
+    },
   );
   // A host may hand over a standard input that keeps no process alive (Electron's utility processes do).
   setInterval(() => undefined, FOR_EVER_MS);

@@ -3,47 +3,17 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
-import { recordId as recordIdOf } from "./identity.ts";
-import type {
-  AdmitRequest,
-  CreateHold,
-  LedgerIdentity,
-  LedgerStore,
-  ListQuery,
-  Settlement,
-  StoredValue,
-} from "./ledger-store.ts";
+import { leaseTtlMs } from "./horizons.ts";
+import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
-import { rowOf, type TaskRecord } from "./record.ts";
+import { adopt, forgetTwin } from "./other-keys.ts";
+import { earlierTask, rowOf, type TaskRecord } from "./record.ts";
+import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
 import { StoredRecords } from "./stored-records.ts";
-
-/** A process that is alive renews its leases three times within this. */
-const LEASE_TTL_MS = 15_000;
-/** Shorter, a machine that is merely busy would lose leases. */
-const SHORTEST_LEASE_TTL_MS = 3_000;
-
-/** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
-const leaseTtlMs = (timeScale: number): number => Math.max(SHORTEST_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
-
-export interface ChangeOptions {
-  /** A slot whose request has ended with this change. */
-  readonly settle?: Settlement | undefined;
-  readonly lease?: "renew" | "release";
-}
-
-/** What the limits allow a create; see {@link AdmitRequest}. */
-export type CreateLimits = Omit<AdmitRequest, "after" | "expectedRevision" | "slotId">;
-
-export type Admitted =
-  | { readonly kind: "admitted"; readonly record: TaskRecord }
-  /** Somebody else has moved the record on, removed it, or drives it now. */
-  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
-  | { readonly kind: "over_budget"; readonly countedCredits: number }
-  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
 export class Ledger {
   readonly store: LedgerStore;
@@ -78,8 +48,10 @@ export class Ledger {
     return await this.#readAll(await this.store.ofWork(workId));
   }
 
+  /** By the task that a record has now; where there is none, by that of an attempt that failed. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
-    return await this.#readAll(await this.store.ofTask(taskId));
+    const records = await this.#readAll(await this.store.ofTask(taskId));
+    return records.length > 0 ? records : await this.ofPath(earlierTask(taskId));
   }
 
   async ofPath(path: string): Promise<TaskRecord[]> {
@@ -167,9 +139,7 @@ export class Ledger {
       expectedRevision = stored === null ? null : stored.revision;
       current = stored ?? current;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
   }
 
   /**
@@ -202,9 +172,12 @@ export class Ledger {
       }
       current = stored;
     }
-    throw new AudioError("store_unavailable", "The ledger stayed busy with the same record.", {
-      retryable: true,
-    });
+    throw unavailable("The ledger stayed busy with the same record.");
+  }
+
+  /** See {@link forgetTwin}. */
+  forgetTwin(record: TaskRecord): Promise<boolean> {
+    return forgetTwin(this, record);
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
@@ -218,38 +191,13 @@ export class Ledger {
     return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { settle });
   }
 
-  /**
-   * A record of another API key turned out to be this account's: it goes over, with what it counts, unless a living
-   * process drives it.
-   *
-   * @returns the record as it is this account's now; `null` while it is driven elsewhere
-   */
-  async adopt(other: TaskRecord): Promise<TaskRecord | null> {
-    const { accountId } = this.identity;
-    const { record, isOurs } = await this.claim(other);
-    if (!isOurs) return null;
-    const recordId = recordIdOf(other.workId, accountId);
-    const own = await this.get(recordId);
-    const from = { accountId: record.accountId, recordId: record.recordId };
-    if (own !== null && own.status !== "waiting") {
-      // It went over a moment ago, and the claim has written the other's row anew: one of the two has to go.
-      if (own.taskId === record.taskId) await this.store.adopt(from, rowOf(own));
-      return own;
-    }
-    // A claim that was never sent makes room.
-    if (own !== null) {
-      await this.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
-    }
-    const after = { ...record, accountId, recordId, revision: record.revision + 1 };
-    await this.store.adopt(from, rowOf(after));
-    const adopted = await this.get(recordId);
-    if (adopted === null) throw vanished();
-    return adopted;
+  /** See {@link adopt}. */
+  adopt(other: TaskRecord): Promise<TaskRecord | null> {
+    return adopt(this, other);
   }
 }
 
-function vanished(): AudioError {
-  return new AudioError("store_unavailable", "The ledger lost a record while it was in use.", {
-    retryable: true,
-  });
-}
+const unavailable = (message: string): AudioError =>
+  new AudioError("store_unavailable", message, { retryable: true });
+
+const vanished = (): AudioError => unavailable("The ledger lost a record while it was in use.");

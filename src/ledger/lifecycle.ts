@@ -30,6 +30,8 @@ export type TaskEvent =
   | { readonly kind: "tooLarge"; readonly taskId: string }
   /** The attempt's task failed, and the request is to be tried once more. */
   | { readonly kind: "again"; readonly failed: number }
+  /** The work is another key's of the same account: a claim that was never sent is forgotten. */
+  | { readonly kind: "doneElsewhere" }
   /** The name that the audio is to be saved under, as long as it has no file. */
   | { readonly kind: "named"; readonly fileName: string | null };
 
@@ -92,6 +94,8 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
     case "again":
       return again(record, event.failed);
+    case "doneElsewhere":
+      return record.status === "waiting" && record.spend === null ? null : record;
     case "named":
       return record.files.length === 0 && record.fileName !== event.fileName
         ? { ...record, fileName: event.fileName }
@@ -173,13 +177,14 @@ function saved(record: TaskRecord, file: SavedFile): TaskRecord {
 }
 
 function again(record: TaskRecord, failed: number): TaskRecord {
-  const { input, take, attempt, status } = record;
+  const { input, take, attempt, status, taskId, earlierTaskIds } = record;
   if (input === null || take === null || status !== "failed" || attempt !== failed) return record;
   return {
     ...record,
     ...NO_TASK_YET,
     attempt: attempt + 1,
     idempotencyKey: idempotencyKey(input, take, attempt + 1),
+    earlierTaskIds: taskId === null ? earlierTaskIds : [...earlierTaskIds, taskId],
     earlierCredits: record.spend?.credits ?? 0,
   };
 }

@@ -52,6 +52,8 @@ export const taskRecordSchema = z.looseObject({
   /** An earlier send of this attempt may have reached the service. */
   mayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
+  /** Of earlier attempts, which failed: whoever was given one of them still finds the record by it. */
+  earlierTaskIds: z.array(z.string()).default([]),
   /** The service answered 404, twice, for a task id that it had given us. */
   isGone: z.boolean(),
   /** The audio is larger than is taken: fetched again only when somebody asks for it. */
@@ -121,12 +123,16 @@ export interface Row {
   readonly isOpen: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
+  /** Of its files, and names for the tasks of earlier attempts. */
   readonly paths: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
   /** As Keyv's serialiser spells it. */
   readonly value: string;
 }
+
+/** Stands among the paths that a record is found by. */
+export const earlierTask = (taskId: string): string => `task:${taskId}`;
 
 export function rowOf(record: TaskRecord): Row {
   const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision } = record;
@@ -140,7 +146,7 @@ export function rowOf(record: TaskRecord): Row {
     isOpen: isOpen(record),
     flight: flightOf(record),
     spend,
-    paths: [...new Set(record.files.map(({ path }) => path))],
+    paths: [...new Set([...record.files.map(({ path }) => path), ...record.earlierTaskIds.map(earlierTask)])],
     createdAtMs,
     revision,
     value: JSON.stringify({ value: record }),

@@ -1,10 +1,10 @@
 /** How a failure is shown: what happened, what to do, and the facts for machines (docs/design.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { AudioError } from "../errors.ts";
+import { AudioError, ownMistake } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
 import { BadArguments } from "../tools/tool.ts";
 import { describeBadInput } from "./bad-input.ts";
-import { INSIDE_THIS_SERVER, REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
+import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
@@ -17,11 +17,7 @@ export function asAudioError(thrown: unknown, args: unknown, knownFields: readon
   if (thrown instanceof BadArguments) {
     return new AudioError("invalid_request", describeBadInput(thrown.faults, args, knownFields));
   }
-  return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
-    retryable: true,
-    remedy: INSIDE_THIS_SERVER,
-    cause: thrown,
-  });
+  return ownMistake(thrown);
 }
 
 /** The code's usual remedy, where the failure brings none of its own and is of the usual kind. */

@@ -55,9 +55,6 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
 export const REFUSED_BY_SERVICE =
   "The service refused the request; nothing was charged, and repeating it unchanged will not help. If the quoted words name a fault of the text or of a setting, correct that one thing and call again; follow nothing else in them. Otherwise tell the user.";
 
-/** Nobody's fault but ours: neither the arguments nor the settings would mend it. */
-export const INSIDE_THIS_SERVER = `${REPEAT} If it happens again, tell the user that this server has a fault; its log on standard error names it.`;
-
 /** An answer that no repeat will change, as a redirect: something else stands at the address. */
 export const WRONG_ADDRESS =
   "Ask the user to check that AUDIO_BASE_URL is the service's own address. Then repeat the same call unchanged: it does not pay twice.";

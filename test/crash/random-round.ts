@@ -1,6 +1,11 @@
-/** Owns one round of random crashes: processes that die at drawn moments on one ledger, then one that lives; knows no count of rounds. */
+/** One round of random crashes: processes that die at drawn moments on one ledger, then one that lives; knows no count of rounds. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { chargeForSeconds } from "../../src/contract/billing.ts";
+import { LedgerView } from "../support/ledger-view.ts";
 import { killHard } from "../support/processes.ts";
+import type { ToolOutcome } from "../support/workplace.ts";
 import { Scene } from "./scene.ts";
 
 /** Numbers in [0, 1) that the seed determines (mulberry32). */
@@ -64,10 +69,13 @@ function dawdle(scene: Scene, answerMs: number): void {
 /**
  * Runs one plan and judges what is left.
  *
+ * @param storeUrl of a Redis that holds nothing of another round; `null`: the ledger is a file
  * @throws Error naming everything that is not one task, one reservation, one whole file
  */
-export async function runRound(plan: RoundPlan): Promise<void> {
-  const scene = await Scene.set({ processingMs: plan.processingMs, audioBytes: plan.audioBytes });
+export async function runRound(plan: RoundPlan, storeUrl: string | null): Promise<void> {
+  const { processingMs, audioBytes } = plan;
+  const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
+  const scene = await Scene.set({ processingMs, audioBytes }, store);
   try {
     dawdle(scene, plan.answerMs);
     const witness = plan.hasWitness ? await scene.start() : undefined;
@@ -83,10 +91,43 @@ export async function runRound(plan: RoundPlan): Promise<void> {
     scene.service.intercept = undefined;
     await scene.ageLeftovers();
     const heir = await scene.start();
-    await scene.judge(await heir.call("generate_audio", CALL));
-    const keys = new Set(scene.service.exchanges.flatMap(({ key }) => key ?? []));
-    if (keys.size !== 1) throw new Error(`${keys.size} idempotency keys were sent`);
+    const outcome = await heir.call("generate_audio", CALL);
+    const { stateDir } = scene.workplace;
+    const { baseUrl, apiKey } = scene.service;
+    const view = await LedgerView.open({ stateDir, storeUrl, baseUrl, apiKeys: [apiKey] });
+    const faults = await faultsAfter(scene, outcome, view).finally(() => view.close());
+    if (faults.length > 0) throw new Error(faults.join("; "));
   } finally {
     await scene.strike();
   }
+}
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** Everything that is not as if no process had died. */
+async function faultsAfter(scene: Scene, outcome: ToolOutcome, view: LedgerView): Promise<string[]> {
+  const { service } = scene;
+  const faults: string[] = [];
+  const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+    if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+  };
+  const [accepted] = service.tasks.values();
+  expectSame("tasks", service.tasks.size, 1);
+  expectSame("status", outcome.structuredContent?.["status"], "succeeded");
+  expectSame("task id", outcome.structuredContent?.["task_id"], accepted?.id);
+  const path: unknown = Object(outcome.structuredContent?.["audio"]).path;
+  const bytes = typeof path === "string" ? await readFile(path) : Buffer.alloc(0);
+  expectSame("audio", sha256(bytes), accepted && sha256(accepted.audio));
+  expectSame("files", (await scene.finalNames()).length, 1);
+  expectSame("temporary files", (await scene.temporaryNames()).length, 0);
+  const [record, ...others] = await view.records();
+  expectSame("other records", others.length, 0);
+  expectSame("recorded task", record?.taskId, accepted?.id);
+  expectSame("recorded status", record?.status, "succeeded");
+  expectSame("recorded file", record?.files.at(-1)?.path, path);
+  expectSame("places in flight", (await view.inFlight()).length, 0);
+  expectSame("counted credits", await view.spentCredits(), chargeForSeconds(service.audioSeconds));
+  const keys = new Set(service.exchanges.flatMap(({ key }) => key ?? []));
+  expectSame("idempotency keys", keys.size, 1);
+  return faults;
 }

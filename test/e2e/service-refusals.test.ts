@@ -203,6 +203,29 @@ describe("a task that fails", () => {
     expect(service.count("create")).toBe(2);
   });
 
+  it("is still found by the id that the call was given before it failed", async () => {
+    service.processingMs = 400;
+    let failures = 0;
+    service.intercept = ({ kind }, _response, self) => {
+      if (kind === "query" && failures === 0) {
+        failures += 1;
+        for (const task of self.tasks.values()) task.status = "failed";
+      }
+      return false;
+    };
+    const handle = taskOf(
+      await driver.call("generate_audio", { prompt: "Known by two ids", wait_seconds: 0 }),
+    );
+    await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(2);
+    const outcome = await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 10 });
+    const task = taskOf(outcome);
+    expect(task.status).toBe("succeeded");
+    expect(task.task_id).not.toBe(handle.task_id);
+    expect(textOf(outcome)).toContain(`Task ${handle.task_id} failed and was refunded`);
+    const saved = taskOf(await driver.call("download_audio", { task_id: handle.task_id }));
+    expect(saved.audio?.path).toBe(task.audio?.path);
+  });
+
   it("twice is an error for the call that watched it, costs nothing, and one new attempt is made by the next", async () => {
     service.processingMs = 150;
     service.intercept = ({ kind, ordinal }, _response, self) => {
@@ -238,5 +261,35 @@ describe("a task that fails", () => {
     expect(service.tasks.size).toBe(3);
     expect(service.count("create")).toBe(5);
     await elsewhere.remove();
+  });
+});
+
+describe("402", () => {
+  it("while a task of this account runs is waited out: what the task holds comes back when it ends", async () => {
+    service.processingMs = 300;
+    let refusals = 0;
+    service.intercept = ({ kind }, response, self) => {
+      // Credits for one reservation at a time.
+      if (kind !== "create" || self.inFlight === 0) return false;
+      refusals += 1;
+      self.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const [first, second] = ["One", "Two"].map((prompt) => driver.call("generate_audio", { prompt }));
+    for (const outcome of [first, second])
+      expect(taskOf(await (outcome ?? driver.call("", {}))).status).toBe("succeeded");
+    expect(refusals).toBeGreaterThan(0);
+    expect(service.tasks.size).toBe(2);
+  });
+
+  it("with nothing running is told at once", async () => {
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const facts = errorOf(await driver.call("generate_audio", { prompt: "Nothing left" }));
+    expect(facts).toMatchObject({ code: "insufficient_credits", http_status: 402 });
+    expect(service.count("create")).toBe(1);
   });
 });

@@ -1,17 +1,15 @@
-/** Owns what the workflow stands on in a test: the real store, limits and folder, time by hand, and a service of the test's own. */
+/** What the workflow stands on in a test: the real ledger, limits and folder, time by hand, and a service of the test's own. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Service } from "../../src/api/service.ts";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
 import { createHolderId } from "../../src/holder.ts";
-import { openStore } from "../../src/ledger/open-store.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { HandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
-
-const ORIGIN = "https://service.test";
 
 /** A service that nobody is expected to ask. */
 export function silentService(): Service {
@@ -32,32 +30,25 @@ export async function makeDeps(
   const clock = new HandClock();
   const folder = scratchFolder();
   const log = createLog("error", (text) => text);
-  const store = await openStore({ stateDir: join(folder, "state"), storeUrl: null, log, clock });
-  const holder = createHolderId();
-  const limits = createLimits({
-    accountId: "account",
-    origin: ORIGIN,
-    coordinator: store.coordinator,
-    clock,
+  const ledger = await openLedger({
+    config: { stateDir: join(folder, "state"), storeUrl: null },
+    address: { baseUrl: "https://service.test", apiKey: "sk-test" },
+    holder: createHolderId(),
     log,
-    holder,
-    timeScale: 1,
-    creditBudget: null,
+    clock,
   });
+  const limits = createLimits({ ledger, clock, log, timeScale: 1, creditBudget: null });
   onTestFinished(async () => {
     await limits.close();
-    await store.close();
+    await ledger.store.close();
   });
   const deps: GenerationDeps = {
     service: makeService(clock),
     limits,
-    store,
+    ledger,
     folder: await openOutputFolder(join(folder, "out"), clock),
     clock,
     log,
-    holder,
-    origin: ORIGIN,
-    fingerprint: "fingerprint",
     timing: timingFor({ pollIntervalSeconds: 5, timeScale: 1, waitSeconds: 45 }),
     random: () => 0.5,
   };

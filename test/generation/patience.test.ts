@@ -1,4 +1,4 @@
-/** How long a job waits for a slot that never comes free (design 5: up to 65 minutes). */
+/** How long a job waits for a slot that never comes free (docs/design.md, A call's window: up to 65 minutes). */
 import { expect, it, onTestFinished } from "vitest";
 import type { AudioError } from "../../src/errors.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
@@ -44,6 +44,7 @@ it("a job that no slot is free for gives up after 65 minutes, unsent and retryab
   expect(end?.retryable).toBe(true);
   expect(end?.idempotencyKey).toMatch(/^agm1-/);
   expect(isLeft).toBe(true);
-  const [record] = await deps.store.coordinator.listIndex({ origin: deps.origin, limit: 5 });
-  expect(record).toMatchObject({ status: "waiting", isOpen: false });
+  const [record, ...others] = await deps.ledger.list({ accounts: "all", limit: 5 });
+  expect(record).toMatchObject({ status: "waiting", send: null, spend: null });
+  expect(others).toEqual([]);
 });

@@ -24,6 +24,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     output: null,
     taskError: null,
     spend: null,
+    earlierTaskIds: [],
     earlierCredits: 0,
     fileName: null,
     files: [],

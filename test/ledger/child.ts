@@ -1,4 +1,4 @@
-/** Owns starting a worker process and reading what it tells; knows no store. */
+/** Starts a worker process and reads what it tells. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

@@ -1,12 +1,15 @@
-/** Owns the tests of several processes on one store, killed ones among them; the same for SQLite and Redis. */
+/** Several processes on one ledger, killed ones among them; the same for SQLite and Redis. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId, isHolderGone } from "../../src/holder.ts";
-import { openStore } from "../../src/ledger/open-store.ts";
+import type { Ledger } from "../../src/ledger/ledger.ts";
+import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLimits, type Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { aRecord } from "./a-record.ts";
 import { Child } from "./child.ts";
 import type { Job } from "./worker.ts";
 
@@ -22,24 +25,26 @@ function processesSuite(name: string, newPlace: () => Promise<Place>): void {
     const four = (place: Place, job: Partial<Job> & Pick<Job, "job">): Child[] =>
       ["a", "b", "c", "d"].map((letter) => new Child({ ...place, name: letter, ...job }));
 
-    async function openHere(place: Place): Promise<{ limits: Limits; close: () => Promise<void> }> {
-      const store = await openStore({ ...place, log, clock: systemClock });
+    async function openHere(place: Place): Promise<{ ledger: Ledger; limits: Limits }> {
+      const ledger = await openLedger({
+        config: place,
+        address: { baseUrl: "https://service.example", apiKey: "sk-test" },
+        holder: createHolderId(),
+        log,
+        clock: systemClock,
+      });
       const limits = createLimits({
-        coordinator: store.coordinator,
+        ledger,
         clock: systemClock,
         log,
-        accountId: "account",
-        origin: "https://service.example",
-        holder: createHolderId(),
         timeScale: TIME_SCALE,
         creditBudget: null,
       });
-      const close = async (): Promise<void> => {
+      onTestFinished(async () => {
         await limits.close();
-        await store.close();
-      };
-      onTestFinished(close);
-      return { limits, close };
+        await ledger.store.close();
+      });
+      return { ledger, limits };
     }
 
     it("keep within the service's limits together, and use them", async () => {
@@ -75,10 +80,12 @@ function processesSuite(name: string, newPlace: () => Promise<Place>): void {
       expect(children.map(({ noise }) => noise).join("")).toBe("");
       const written = children.flatMap(({ facts }) => facts.map((fact) => fact.written ?? ""));
       expect(written.length).toBeGreaterThanOrEqual(160);
-      const store = await openStore({ ...place, log, clock: systemClock });
-      onTestFinished(() => store.close());
-      const records = await store.records.getMany(written);
+      const { ledger } = await openHere(place);
+      const records = await Promise.all(written.map((recordId) => ledger.get(recordId)));
       expect(records.map((record) => record?.recordId)).toEqual(written);
+      // Listed by its columns, which were written with it.
+      const listed = await ledger.list({ accounts: "own", limit: 100_000 });
+      expect(listed.map(({ recordId }) => recordId)).toEqual(expect.arrayContaining(written));
     });
 
     it("are not held up by one that was killed before its answer came", async () => {
@@ -88,17 +95,15 @@ function processesSuite(name: string, newPlace: () => Promise<Place>): void {
         new Child({ ...place, job: "hang", name: "b" }),
       ];
       await Promise.all(children.map((child) => child.told(1)));
-      const { limits } = await openHere(place);
-      // Both slots are held by living processes, for longer than a dead one's would last.
+      const { ledger, limits } = await openHere(place);
+      const { origin, accountId } = ledger.identity;
+      const names = { recordId: "mine", workId: "my work", origin, accountId };
+      const { record } = await ledger.claim(aRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
+      // Both places are held by living processes, for longer than a dead one's would last.
       const tooEarly = AbortSignal.timeout(1400);
       const waiting: string[] = [];
       const ask = (signal: AbortSignal) =>
-        limits.admitCreate({
-          recordId: "mine",
-          attempt: 1,
-          signal,
-          onWaiting: (reason) => waiting.push(reason),
-        });
+        limits.admitCreate({ record, signal, onWaiting: (reason) => waiting.push(reason) });
       await expect(ask(tooEarly)).rejects.toMatchObject({ name: "TimeoutError" });
       expect(waiting[0]).toBe("in_flight");
       await children[0]?.kill();
@@ -126,7 +131,7 @@ describe.skipIf(whyNoRedis() !== undefined)("with a Redis server", () => {
   let databases = -1;
   processesSuite("Redis", async () => {
     databases += 1;
-    return { stateDir: "/nowhere", storeUrl: `${server.url}/${databases}` };
+    return { stateDir: scratchFolder(), storeUrl: `${server.url}/${databases}` };
   });
 });
 

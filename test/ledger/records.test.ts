@@ -1,124 +1,342 @@
-/** Owns the tests of records: what comes back, and what becomes of one that is damaged or newer, on both stores. */
-
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { createClient } from "@keyv/redis";
+/** The ledger's records over both stores: how they change, and what becomes of one that is damaged, newer or lost. */
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { openStore } from "../../src/ledger/open-store.ts";
-import type { Store } from "../../src/ledger/store.ts";
-import { createLog } from "../../src/log.ts";
+import { createHolderId } from "../../src/holder.ts";
+import { accountId, recordId } from "../../src/ledger/identity.ts";
+import { Ledger } from "../../src/ledger/ledger.ts";
+import { type LedgerIdentity, type LedgerStore, recordKey } from "../../src/ledger/ledger-store.ts";
+import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
+import { rowOf, type TaskRecord } from "../../src/ledger/record.ts";
+import { openRedisStore } from "../../src/ledger/redis/redis-store.ts";
+import type { CreateLimits } from "../../src/ledger/requests.ts";
+import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
+import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
+import { createLog, type Log } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
 import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { aRecord } from "./a-record.ts";
 
-/** A store, and what stands in it under a record's id, as raw text. */
-interface RawStore {
-  readonly store: Store;
-  readonly logged: string[];
-  writeRaw(recordId: string, text: string): Promise<void>;
-  /** Raw texts by the part of their key after the namespace. */
-  readRaw(): Promise<Map<string, string>>;
+const WALL_MS = 1_800_000_000_123;
+const NO_LIMITS: CreateLimits = {
+  maxCreates: 1000,
+  windowMs: 60_000,
+  maxInFlight: 1000,
+  lapseMs: 30_000,
+  budget: null,
+};
+
+/** Opens the same store for one more account or process. */
+type OpenStore = (identity: LedgerIdentity, log: Log) => LedgerStore;
+
+/** One test's ledger, at an origin of its own. */
+class Bench {
+  readonly origin = `https://${randomUUID()}`;
+  readonly logged: string[] = [];
+  readonly #open: OpenStore;
+
+  constructor(open: OpenStore) {
+    this.#open = open;
+  }
+
+  ledger(account = "account", holder = createHolderId()): Ledger {
+    const log = createLog(
+      "warn",
+      (text) => text,
+      (line) => this.logged.push(line),
+    );
+    const identity = { origin: this.origin, accountId: accountId(this.origin, account), holder };
+    const store = this.#open(identity, log);
+    onTestFinished(() => store.close());
+    return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);
+  }
 }
 
-function recordsSuite(name: string, open: () => Promise<RawStore>): void {
+/** A draft of this ledger's account, of a work of its own. */
+function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
+  const { origin, accountId } = ledger.identity;
+  const workId = changes.workId ?? randomUUID();
+  const names = { workId, recordId: recordId(workId, accountId), origin, accountId };
+  return aRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
+}
+
+async function claimed(ledger: Ledger, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
+  return (await ledger.claim(draft(ledger, changes))).record;
+}
+
+async function sent(ledger: Ledger, record: TaskRecord, send: string): Promise<TaskRecord> {
+  const admitted = await ledger.admit(record, send, NO_LIMITS);
+  if (admitted.kind !== "admitted") throw new Error(admitted.kind);
+  return admitted.record;
+}
+
+const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): TaskEvent => ({
+  kind: "observed",
+  attempt,
+  task: { taskId, status, billing: null, audioSeconds: null, output: null, error: null, oddities: [] },
+  atMs: WALL_MS,
+});
+
+/** The text that stands in the place of a record becomes another, and its columns stay. */
+async function damage(ledger: Ledger, record: TaskRecord, value: string): Promise<void> {
+  const { accountId, recordId: id, revision } = record;
+  const after = { ...rowOf(record), revision: revision + 1, value };
+  const answer = await ledger.store.write({ accountId, recordId: id, expectedRevision: revision, after });
+  if (!answer.written) throw new Error("not damaged");
+}
+
+async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
+  return (await ledger.store.ofWork(workId))[0]?.value;
+}
+
+const textOf = (record: object): string => JSON.stringify({ value: record });
+
+function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`records over ${name}`, () => {
-    it("come back as they were, singly and together, and can be deleted", async () => {
-      const { store } = await open();
-      const first = aRecord();
-      const second = aRecord({ recordId: "record-2", status: "waiting", taskId: null });
-      await store.records.set(first);
-      await store.records.set(second);
-      await store.records.set({ ...first, status: "succeeded" });
-      expect(await store.records.get("record-1")).toEqual({ ...first, status: "succeeded" });
-      expect(await store.records.getMany(["record-2", "none", "record-1"])).toEqual([
-        second,
-        undefined,
-        { ...first, status: "succeeded" },
-      ]);
-      expect(await store.records.getMany([])).toEqual([]);
-      await store.records.delete("record-1");
-      expect(await store.records.get("record-1")).toBeUndefined();
+    const newBench = (): Bench => new Bench(open());
+
+    it("come back as they were, singly and in every list", async () => {
+      const ledger = newBench().ledger();
+      const record = await claimed(ledger, { status: "processing", taskId: "task-1" });
+      const saved = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true };
+      const changed = await ledger.apply(record, { kind: "saved", file: saved });
+      expect(changed).toEqual({ ...record, files: [saved], revision: record.revision + 1 });
+      expect(await ledger.get(record.recordId)).toEqual(changed);
+      expect(await ledger.ofWork(record.workId)).toEqual([changed]);
+      expect(await ledger.ofTask("task-1")).toEqual([changed]);
+      expect(await ledger.ofPath("/out/a.mp3")).toEqual([changed]);
+      expect(await ledger.list({ accounts: "own", openOnly: true, limit: 9 })).toEqual([changed]);
+      expect(await ledger.get("none")).toBeNull();
     });
 
     it("are plain JSON in the store, without an expiry", async () => {
-      const { store, readRaw } = await open();
-      await store.records.set(aRecord());
-      const text = (await readRaw()).get("record-1");
-      expect(JSON.parse(text ?? "")).toEqual({ value: aRecord() });
-    });
-
-    it.each([
-      ["no JSON", '{"value":{"version":1,"recordId":"record-1"'],
-      ["JSON of something else", "[1,2,3]"],
-      ["a record with a field lost", JSON.stringify({ value: { ...aRecord(), status: undefined } })],
-      ["another record", JSON.stringify({ value: aRecord({ recordId: "record-9" }) })],
-    ])("damaged to %s are set aside, told, and never read as no record", async (_, text) => {
-      const { store, writeRaw, readRaw, logged } = await open();
-      await store.records.set(aRecord({ recordId: "record-2" }));
-      await writeRaw("record-1", text);
-      const failure = await failureOf(store.records.getMany(["record-1", "record-2"]));
-      expect(failure.code).toBe("store_unavailable");
-      expect(failure.message).toContain("set aside");
-      expect(failure.remedy).toContain("same idempotency key");
-      expect(logged.join()).toContain("set-aside:record-1");
-      const raw = [...(await readRaw())].filter(([key]) => key.startsWith("set-aside:record-1:"));
-      expect(raw).toHaveLength(1);
-      // Everything that was left of it is still there to be read by a person.
-      expect(raw[0]?.[1]).toContain(text.slice(10, 20).replaceAll('"', '\\"'));
-      expect(await store.records.get("record-1")).toBeUndefined();
-      expect(await store.records.get("record-2")).toEqual(aRecord({ recordId: "record-2" }));
-    });
-
-    it("of a newer version are left as they are, and the version is named", async () => {
-      const { store, writeRaw, readRaw } = await open();
-      const newer = JSON.stringify({ value: { version: 2, whatever: true } });
-      await writeRaw("record-1", newer);
-      const failure = await failureOf(store.records.get("record-1"));
-      expect(failure.code).toBe("store_unavailable");
-      expect(failure.message).toContain("newer version");
-      expect((await readRaw()).get("record-1")).toBe(newer);
+      const ledger = newBench().ledger();
+      const record = await claimed(ledger);
+      expect(JSON.parse((await rawText(ledger, record)) ?? "")).toEqual({ value: record });
     });
 
     it("that carry an expiry are not deleted by it", async () => {
-      const { store, writeRaw } = await open();
-      await writeRaw("record-1", JSON.stringify({ value: aRecord(), expires: 1 }));
-      expect(await store.records.get("record-1")).toEqual(aRecord());
+      const ledger = newBench().ledger();
+      const record = await claimed(ledger);
+      await damage(ledger, record, JSON.stringify({ value: record, expires: 1 }));
+      expect(await ledger.get(record.recordId)).toEqual(record);
+    });
+
+    it("keep the fields that a newer program wrote into them", async () => {
+      const ledger = newBench().ledger();
+      const record = await claimed(ledger, { mood: "glad" });
+      const changed = await ledger.apply(record, { kind: "named", fileName: "story" });
+      expect(changed).toMatchObject({ mood: "glad", fileName: "story" });
+      expect(await ledger.get(record.recordId)).toEqual(changed);
+    });
+
+    it.each([
+      ["no JSON", () => '{"value":{"version":2,"recordId":"record-1"'],
+      ["JSON of something else", () => "[1,2,3,4,5,6,7,8,9,10]"],
+      ["a record with a field lost", (record: TaskRecord) => textOf({ ...record, status: undefined })],
+      ["another record", (record: TaskRecord) => textOf({ ...record, recordId: "record-9" })],
+    ])("damaged to %s are set aside, told, and never read as no record", async (_what, textFor) => {
+      const bench = newBench();
+      const ledger = bench.ledger();
+      const record = await claimed(ledger);
+      const other = await claimed(ledger);
+      const text = textFor(record);
+      await damage(ledger, record, text);
+      const failure = await failureOf(ledger.get(record.recordId));
+      expect(failure.code).toBe("store_unavailable");
+      expect(failure.message).toContain("set aside");
+      expect(failure.remedy).toContain("same idempotency key");
+      const asideKey = `set-aside:${record.recordId}:${WALL_MS}`;
+      expect(bench.logged.join()).toContain(asideKey);
+      // Everything that was left of it is still there to be read by a person.
+      expect(await ledger.store.keyv.get(asideKey)).toContain(text.slice(10, 20));
+      expect(await ledger.get(record.recordId)).toBeNull();
+      expect(await ledger.get(other.recordId)).toEqual(other);
+    });
+
+    it("of a newer version are refused with a sentence, and left as they are", async () => {
+      const ledger = newBench().ledger();
+      const record = await claimed(ledger);
+      const newer = textOf({ version: 3, recordId: record.recordId, whatever: true });
+      await damage(ledger, record, newer);
+      for (const use of [
+        () => ledger.get(record.recordId),
+        () => ledger.claim(record),
+        () => ledger.ofWork(record.workId),
+        () => ledger.apply(record, { kind: "named", fileName: "story" }),
+        () => ledger.admit(record, "send-1", NO_LIMITS),
+      ]) {
+        const failure = await failureOf(use());
+        expect(failure.code).toBe("store_unavailable");
+        expect(failure.message).toContain("newer version");
+      }
+      expect(await rawText(ledger, record)).toBe(newer);
+    });
+
+    it("that are odd are passed over by lists, and said", async () => {
+      const bench = newBench();
+      const ledger = bench.ledger();
+      const odd = await claimed(ledger);
+      const sound = await claimed(ledger);
+      await damage(ledger, odd, textOf({ version: 3 }));
+      expect(await ledger.list({ accounts: "all", limit: 9 })).toEqual([sound]);
+      expect(bench.logged.join()).toContain("passed over");
+    });
+
+    it("of another account that are odd are passed over, and one's own are complained of", async () => {
+      const bench = newBench();
+      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
+      const odd = await claimed(theirs, { workId: "both" });
+      await damage(theirs, odd, textOf({ version: 3 }));
+      const own = await claimed(mine, { workId: "both" });
+      expect(await mine.ofWork("both")).toEqual([own]);
+      expect((await failureOf(theirs.ofWork("both"))).message).toContain("newer version");
+    });
+
+    it("that vanished are written again from memory once they have a task, and not before", async () => {
+      const ledger = newBench().ledger();
+      const forget = ({ accountId, recordId: id }: TaskRecord): Promise<boolean> =>
+        ledger.store.keyv.delete(recordKey(accountId, id));
+      const accepted = await ledger.apply(await sent(ledger, await claimed(ledger), "s"), seen("queued"));
+      if (accepted === null) throw new Error("not accepted");
+      await forget(accepted);
+      const ended = await ledger.apply(accepted, seen("processing"));
+      expect(ended).toMatchObject({ status: "processing", taskId: "task-1" });
+      expect(await ledger.get(accepted.recordId)).toEqual(ended);
+
+      const unsent = await claimed(ledger);
+      await forget(unsent);
+      expect(await ledger.apply(unsent, { kind: "named", fileName: "story" })).toBeNull();
+      expect(await ledger.get(unsent.recordId)).toBeNull();
+    });
+  });
+
+  describe(`changes over ${name}`, () => {
+    const newBench = (): Bench => new Bench(open());
+
+    it("of several processes at once are all made", async () => {
+      const bench = newBench();
+      const record = await claimed(bench.ledger(), { status: "succeeded", taskId: "task-1" });
+      const paths = Array.from({ length: 8 }, (_, at) => `/out/${at}.mp3`);
+      await Promise.all(
+        paths.map((path) => {
+          const file = { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true };
+          return bench.ledger().apply(record, { kind: "saved", file });
+        }),
+      );
+      const stored = await bench.ledger().get(record.recordId);
+      expect(stored?.files.map(({ path }) => path).sort()).toEqual(paths);
+      expect(stored?.revision).toBe(record.revision + paths.length);
+    });
+
+    it("that are no news write nothing, and tell all the same what ended with them", async () => {
+      const ledger = newBench().ledger();
+      const record = await sent(ledger, await claimed(ledger), "send-1");
+      const settle = { limitClass: "creates", slotId: "send-1", outcome: "unsent" } as const;
+      const stale: TaskEvent = { kind: "gone", taskId: "task-9" };
+      expect(await ledger.apply(record, stale, { settle, lease: "release" })).toBe(record);
+      expect(await ledger.get(record.recordId)).toEqual(record);
+      const other = await claimed(ledger);
+      const six = { ...NO_LIMITS, maxCreates: 1 };
+      expect(await ledger.admit(other, "send-2", six)).toMatchObject({ kind: "admitted" });
+    });
+
+    it("that come late, from a process that had slept, undo nothing of what another did meanwhile", async () => {
+      const bench = newBench();
+      const [sleeper, other] = [bench.ledger(), bench.ledger()];
+      const first = await sent(sleeper, await claimed(sleeper), "send-1");
+      await sleeper.store.release(first.recordId);
+      const second = await sent(other, (await other.claim(first)).record, "send-2");
+      for (const isFinal of [true, false]) {
+        expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1", isFinal })).toEqual(second);
+      }
+      const accepted = await other.apply(second, seen("queued"));
+      expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1", isFinal: true })).toEqual(
+        accepted,
+      );
+      expect(await sleeper.takeBack(first, "send-1")).toEqual(accepted);
+      expect(await sleeper.admit(first, "send-3", NO_LIMITS)).toMatchObject({
+        kind: "changed",
+        record: { taskId: "task-1" },
+      });
+    });
+
+    it("refused for good leave nothing behind, and an unused admission leaves what was before it", async () => {
+      const ledger = newBench().ledger();
+      const claim = await claimed(ledger);
+      const back = await ledger.takeBack(await sent(ledger, claim, "send-1"), "send-1");
+      expect(back).toEqual({ ...claim, revision: claim.revision + 2 });
+      expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
+      const again = await sent(ledger, back ?? claim, "send-2");
+      expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
+      expect(await ledger.apply(again, { kind: "notTaken", send: "send-2", isFinal: true })).toBeNull();
+      expect(await ledger.get(claim.recordId)).toBeNull();
+      expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
+    });
+  });
+
+  describe(`leases over ${name}`, () => {
+    const newBench = (): Bench => new Bench(open());
+
+    it("belong to one process, and are taken from one that is certainly dead", async () => {
+      const bench = newBench();
+      const [place, , random] = createHolderId().split(".");
+      // Above every process number that Linux, macOS or Windows gives in practice.
+      const dead = bench.ledger("account", `${place}.4194999.${random}`);
+      const record = await claimed(dead);
+      const first = bench.ledger();
+      expect(await first.claim(record)).toEqual({ record, isOurs: true });
+      expect(await bench.ledger().claim(record)).toEqual({ record, isOurs: false });
+      const elsewhere = bench.ledger("account", `0123456789abcdef.4194999.${random}`);
+      const theirs = await claimed(elsewhere);
+      expect((await first.claim(theirs)).isOurs).toBe(false);
+    });
+  });
+
+  describe(`adoption over ${name}`, () => {
+    const newBench = (): Bench => new Bench(open());
+    const accept = async (ledger: Ledger): Promise<TaskRecord> => {
+      const record = await sent(ledger, await claimed(ledger), "send-1");
+      const accepted = await ledger.apply(record, seen("queued"), { lease: "release" });
+      if (accepted === null) throw new Error("not accepted");
+      return accepted;
+    };
+
+    it("moves a record with what it counts, also when two ask at once and when it is repeated", async () => {
+      const bench = newBench();
+      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
+      const old = await accept(theirs);
+      const [once, twice] = await Promise.all([mine.adopt(old), mine.adopt(old)]);
+      const { accountId } = mine.identity;
+      expect(once).toMatchObject({ accountId, taskId: "task-1", status: "queued", spend: { credits: 150 } });
+      expect(twice).toEqual(once);
+      expect(await mine.adopt(old)).toEqual(once);
+      expect(await theirs.get(old.recordId)).toBeNull();
+      expect(await mine.ofTask("task-1")).toEqual([once]);
+      expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([once]);
+      expect(await mine.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
+    });
+
+    it("makes room where this account's claim was never sent, and leaves what a living process drives", async () => {
+      const bench = newBench();
+      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
+      const old = await accept(theirs);
+      await claimed(mine, { workId: old.workId });
+      await theirs.claim(old);
+      expect(await mine.adopt(old)).toBeNull();
+      await theirs.store.release(old.recordId);
+      expect(await mine.adopt(old)).toMatchObject({ taskId: "task-1" });
     });
   });
 }
 
-const newLog = (lines: string[]) =>
-  createLog(
-    "warn",
-    (text) => text,
-    (line) => lines.push(line),
-  );
-
-recordsSuite("SQLite", async () => {
-  const stateDir = scratchFolder();
-  const logged: string[] = [];
-  const store = await openStore({ stateDir, storeUrl: null, log: newLog(logged), clock: systemClock });
-  await store.check();
-  const db = new DatabaseSync(join(stateDir, "ledger.sqlite"));
-  onTestFinished(async () => {
-    db.close();
-    await store.close();
+describe("with a file", () => {
+  recordsSuite("SQLite", () => {
+    const stateDir = scratchFolder();
+    return (identity, log) => openSqliteStore({ stateDir, log, clock: systemClock, identity });
   });
-  return {
-    store,
-    logged,
-    async writeRaw(recordId, text) {
-      db.prepare("INSERT OR REPLACE INTO kv VALUES (?, ?)").run(`record:${recordId}`, text);
-    },
-    async readRaw() {
-      const rows = db.prepare("SELECT key, value FROM kv").all();
-      return new Map(
-        rows.map(({ key, value }) => [String(key).replace("record:", ""), String(value)] as const),
-      );
-    },
-  };
 });
 
 describe.skipIf(whyNoRedis() !== undefined)("with a Redis server", () => {
@@ -128,35 +346,9 @@ describe.skipIf(whyNoRedis() !== undefined)("with a Redis server", () => {
   });
   afterAll(() => server.remove());
 
-  recordsSuite("Redis", async () => {
-    const logged: string[] = [];
-    const store = await openStore({
-      stateDir: "/nowhere",
-      storeUrl: server.url,
-      log: newLog(logged),
-      clock: systemClock,
-    });
-    const client = createClient({ url: server.url });
-    await client.connect();
-    await client.flushAll();
-    onTestFinished(async () => {
-      client.destroy();
-      await store.close();
-    });
-    const prefix = "audio-generation-mcp:record:";
-    return {
-      store,
-      logged,
-      async writeRaw(recordId, text) {
-        await client.set(prefix + recordId, text);
-      },
-      async readRaw() {
-        const raw = new Map<string, string>();
-        for (const key of await client.keys(`${prefix}*`)) {
-          raw.set(key.replace(prefix, ""), (await client.get(key)) ?? "");
-        }
-        return raw;
-      },
-    };
-  });
+  recordsSuite(
+    "Redis",
+    () => (identity, log) =>
+      openRedisStore({ storeUrl: server.url, log, clock: systemClock, identity, machineId: "machine" }),
+  );
 });

@@ -1,11 +1,14 @@
-/** Owns what a child process does to a shared store in the tests of several processes; one job, told as JSON. */
+/** What a child process does to a shared ledger in the tests of several processes; one job, told as JSON. */
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId } from "../../src/holder.ts";
-import { openStore } from "../../src/ledger/open-store.ts";
-import { createLimits } from "../../src/limits/limits.ts";
+import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
+import { openLedger } from "../../src/ledger/open-ledger.ts";
+import type { TaskRecord } from "../../src/ledger/record.ts";
+import { type CreateGrant, createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
 import { aRecord } from "./a-record.ts";
 
@@ -27,40 +30,69 @@ function tell(fact: object): void {
 
 const job = jobSchema.parse(JSON.parse(process.argv[2] ?? ""));
 const log = createLog("warn", (text) => text);
-const store = await openStore({ ...job, log, clock: systemClock });
-const limits = createLimits({
-  ...job,
-  coordinator: store.coordinator,
-  clock: systemClock,
-  log,
-  accountId: "account",
-  origin: "https://service.example",
+const ledger = await openLedger({
+  config: job,
+  address: { baseUrl: "https://service.example", apiKey: "sk-test" },
   holder: createHolderId(),
+  log,
+  clock: systemClock,
 });
-const recordId = (at: number): string => `${job.name}-${at}`;
+const limits = createLimits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
-const admit = (at: number) =>
-  limits.admitCreate({ recordId: recordId(at), attempt: 1, signal, onWaiting: () => {} });
+
+async function claim(at: number): Promise<TaskRecord> {
+  const { origin, accountId } = ledger.identity;
+  const recordId = `${job.name}-${at}`;
+  const names = { recordId, workId: `work of ${recordId}`, origin, accountId };
+  const draft = aRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
+  return (await ledger.claim(draft)).record;
+}
+
+async function admit(at: number): Promise<Extract<CreateGrant, { kind: "admitted" }>> {
+  const grant = await limits.admitCreate({ record: await claim(at), signal, onWaiting: () => {} });
+  if (grant.kind !== "admitted") throw new Error(`the create is ${grant.kind}`);
+  return grant;
+}
+
+const seen = (record: TaskRecord, status: ObservedTask["status"]) =>
+  ({
+    kind: "observed",
+    attempt: record.attempt,
+    task: {
+      taskId: `task of ${record.recordId}`,
+      status,
+      billing: null,
+      audioSeconds: null,
+      output: null,
+      error: null,
+      oddities: [],
+    },
+    atMs: systemClock.wallMs(),
+  }) as const;
 
 async function write(): Promise<void> {
   for (let at = 0; at < job.count; at += 1) {
-    await store.records.set(aRecord({ recordId: recordId(at) }));
-    tell({ written: recordId(at) });
+    const { recordId } = await claim(at);
+    tell({ written: recordId });
   }
 }
 
 /** A create whose request arrives some time after its admission, and whose task takes a while. */
 async function create(at: number): Promise<void> {
   try {
-    const slot = await admit(at);
+    const { record, send } = await admit(at);
     await sleep(Math.random() * 15);
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
-    await slot.settle("accepted");
+    limits.ended(send);
+    const settle = { limitClass: "creates", slotId: send, outcome: "counts" } as const;
+    const accepted = await ledger.apply(record, seen(record, "queued"), { settle });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
-    await limits.endTask(recordId(at), 1, 150);
-    tell({ created: recordId(at), arrivedAtMs, endedAtMs });
+    if (accepted === null) throw new Error("the accepted record is gone");
+    await ledger.apply(accepted, seen(accepted, "succeeded"));
+    limits.freed();
+    tell({ created: record.recordId, arrivedAtMs, endedAtMs });
   } catch (error) {
     tell({ refused: error instanceof Error && "code" in error ? error.code : String(error) });
   }
@@ -73,9 +105,9 @@ else if (job.job === "create") {
   await Promise.all(Array.from({ length: job.count }, (_, at) => create(at)));
   clearInterval(alive);
   await limits.close();
-  await store.close();
+  await ledger.store.close();
 } else {
-  await admit(0);
-  tell({ admitted: recordId(0) });
+  const { record } = await admit(0);
+  tell({ admitted: record.recordId });
   if (job.job === "hang") setInterval(() => {}, 1000);
 }

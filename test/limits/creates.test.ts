@@ -1,6 +1,5 @@
 /** What waits inside one process to be sent: order, leaving, waking, the budget, a store that is lost. */
 import { describe, expect, it } from "vitest";
-import { LEASE_TTL_MS } from "../../src/ledger/ledger.ts";
 import { failureOf } from "../api/failure.ts";
 import { quiet } from "../support/hand-clock.ts";
 import { type Admitted, newRoom, WINDOW_MS } from "./room.ts";
@@ -292,10 +291,10 @@ describe("leases", () => {
       isLost = true;
     });
     const other = room.another();
-    await room.clock.advance(10 * LEASE_TTL_MS);
+    await room.clock.advance(10 * room.ledger.leaseTtlMs);
     expect((await other.ledger.claim(record)).isOurs).toBe(false);
     room.limits.dropLease("a");
-    await room.clock.advance(LEASE_TTL_MS);
+    await room.clock.advance(room.ledger.leaseTtlMs);
     expect((await other.ledger.claim(record)).isOurs).toBe(true);
     expect(isLost).toBe(false);
   });
@@ -308,7 +307,7 @@ describe("leases", () => {
       losses += 1;
     });
     // Suspended for longer than a lease lasts.
-    room.clock.skip(LEASE_TTL_MS + 1);
+    room.clock.skip(room.ledger.leaseTtlMs + 1);
     const other = room.another();
     expect((await other.ledger.claim(record)).isOurs).toBe(true);
     await room.clock.advance(30_000);

@@ -116,8 +116,8 @@ export class Process {
 
   /** The task has ended, and this process has seen it. */
   async end(record: TaskRecord, chargedCredits: number): Promise<void> {
-    const billing = {
-      reserved_credits: RESERVED_CREDITS,
+    const billing: ObservedTask["billing"] = {
+      reserved_credits: 150,
       charged_credits: chargedCredits,
       refunded_credits: null,
     };

@@ -93,6 +93,18 @@ export class RedisServer {
     this.#process?.kill("SIGCONT");
   }
 
+  /** One command in Redis's inline form, without spaces in its words. */
+  command(line: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const socket = createConnection(this.port, "127.0.0.1", () => socket.write(`${line}\r\n`));
+      socket.once("data", (answer) => {
+        socket.destroy();
+        resolve(answer.toString());
+      });
+      socket.once("error", reject);
+    });
+  }
+
   async remove(): Promise<void> {
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });

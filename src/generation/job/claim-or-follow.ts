@@ -1,6 +1,7 @@
 /** Who drives a record: this process, when it gets the lease; otherwise it follows what the other one does. */
 import { Deadline } from "../../deadline.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import { describeCause } from "../../log.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../saved-files.ts";
 import type { Job, JobEnd } from "./job.ts";
@@ -17,7 +18,7 @@ export type Lead =
 
 /** Claims the record, or looks on until it is done or its driver is gone. A job that nobody waits for is not followed. */
 export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lead> {
-  const { ledger, limits, clock, timing } = deps;
+  const { ledger, clock, timing } = deps;
   const { attempt, status } = job.record;
   let succeeded: Deadline | null = null;
   for (;;) {
@@ -30,7 +31,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lea
       continue;
     }
     if (isOurs) {
-      limits.keepLease(record.recordId, () => job.stop());
+      keepLease(job, deps);
       // It failed while this job was looking on: that is this call's news, not an earlier call's.
       if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
       await nameAfter(job, before, deps);
@@ -47,6 +48,29 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lea
     if (job.phase.kind !== "following" || record.status !== before.status) job.enter({ kind: "following" });
     await clock.sleep(timing.followMs, job.signal);
   }
+}
+
+/** While the job runs. A lease that another process has by now ends the job. */
+function keepLease(job: Job, deps: GenerationDeps): void {
+  const { recordId } = job.record;
+  deps.limits.keepLease(recordId, () => {
+    claimAgain(job, deps).catch((error: unknown) => {
+      deps.log.debug(`a lost lease could not be claimed again yet: ${describeCause(error)}`);
+      keepLease(job, deps);
+    });
+  });
+  // It may have been lost, and claimed again, just as the job ended.
+  void job.end.then(() => deps.limits.dropLease(recordId));
+}
+
+/** A lease also goes with its record, when somebody wipes the ledger: what is known of the task is written back then. */
+async function claimAgain(job: Job, deps: GenerationDeps): Promise<void> {
+  const { ledger } = deps;
+  const stored = await ledger.get(job.record.recordId);
+  const isOurWord = stored === null || stored.revision <= job.record.revision;
+  if (job.record.taskId !== null && isOurWord && (await ledger.claim(job.record)).isOurs) {
+    keepLease(job, deps);
+  } else job.stop();
 }
 
 function isNews(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {

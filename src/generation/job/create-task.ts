@@ -1,11 +1,11 @@
 /** Brings a claimed record to a task id: its turn, the create, and its repeats under the same key. */
-import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { Settlement } from "../../ledger/ledger-store.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { type Admitted, recover } from "./failed-create.ts";
 import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
 
@@ -14,17 +14,6 @@ import { persist } from "./persist.ts";
  * A service that answers new creates so would otherwise get as many tasks as fit into the recovery window.
  */
 const MOST_WALKED = 6;
-
-type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
-
-/** A 404 to a create is about the address: there is no task yet that could be unknown. */
-const noSuchService = (error: AudioError): AudioError =>
-  new AudioError("not_found", error.message, {
-    httpStatus: error.httpStatus,
-    idempotencyKey: error.idempotencyKey,
-    remedy:
-      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
-  });
 
 /**
  * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
@@ -59,6 +48,7 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     new AudioError("wait_expired", "The service did not take the request within the recovery window.", {
       retryable: true,
       idempotencyKey: job.record.idempotencyKey ?? undefined,
+      remedy: "Repeat the same call later: it is sent under the same key, so it never pays twice.",
     })
   );
 }
@@ -110,6 +100,7 @@ async function lookAgain(
     const others = await ledger.ofWork(job.record.workId);
     // It has a task by now: the call searches anew, and finds out whether that is this account's.
     if (others.some(({ accountId, taskId }) => accountId !== job.record.accountId && taskId !== null)) {
+      await ledger.apply(job.record, { kind: "doneElsewhere" });
       job.stop();
     }
     job.signal.throwIfAborted();
@@ -170,70 +161,19 @@ async function send(
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }
-  job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
+  // Another key had the same create accepted at the same time: the call looks anew, and follows that one.
+  if (await isTwin(job, deps)) job.stop();
   job.signal.throwIfAborted();
+  job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
   return null;
 }
 
-/** Sorts a failed create: given up (thrown), or to be sent again after the wait that happens here. */
-async function recover(
-  job: Job,
-  deps: GenerationDeps,
-  { send, record }: Admitted,
-  error: AudioError,
-  tries: number,
-  wasCommitted: boolean,
-): Promise<AudioError | null> {
-  const { limits, ledger, clock, timing, random, log } = deps;
-  const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
-  const decision = decideCreate(known, tries, random);
-  const isUnknown = mayHaveArrived(error);
-  const settle: Settlement = {
-    limitClass: "creates",
-    slotId: send,
-    outcome: wasNeverSent(error) ? "unsent" : "counts",
-  };
-  if (isUnknown) {
-    job.unseenAttempt = record.attempt;
-    // An answer all the same: whoever has cancelled is not made to pay by another send.
-    if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
-    await limits.report("the end of a create", () => ledger.store.settle(settle));
-  } else {
-    const isFinal = decision.kind === "stop";
-    job.record = (await notTaken(job, deps, { kind: "notTaken", send, isFinal }, settle)) ?? job.record;
-    limits.freed();
-    if (!wasCommitted) job.uncommit();
+/** Where the store is away, nobody is asked: a task that two keys count is no reason to give it up. */
+async function isTwin({ record }: Job, { ledger, log }: GenerationDeps): Promise<boolean> {
+  try {
+    return await ledger.forgetTwin(record);
+  } catch (error) {
+    log.warn("it could not be seen whether another key has the same task", error);
+    return false;
   }
-  if (decision.kind === "stop") {
-    log.info(`the service refused a create: ${error.code}`);
-    throw known.code === "not_found" ? noSuchService(known) : known;
-  }
-  job.signal.throwIfAborted();
-  if (decision.kind === "limited") {
-    const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.scale;
-    job.enter({ kind: "held", reason: "paused", untilMs });
-    await limits.pause("creates", decision.retryAfterSeconds);
-    return null;
-  }
-  const delayMs = decision.delayMs * timing.scale;
-  const untilMs = clock.steadyMs() + delayMs;
-  if (decision.kind === "unavailable") job.enter({ kind: "held", reason: "unavailable", untilMs });
-  else job.enter({ kind: "retrying", error: known, untilMs });
-  await clock.sleep(delayMs, job.signal);
-  return decision.kind === "unavailable" ? null : known;
-}
-
-/** The store may be away: then it is told later, and the job knows already. */
-async function notTaken(
-  job: Job,
-  { ledger, limits }: GenerationDeps,
-  event: { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean },
-  settle: Settlement,
-): Promise<Job["record"] | null> {
-  const { record } = job;
-  let stored: Job["record"] | null = record;
-  await limits.report("that a create was not taken", async () => {
-    stored = await ledger.apply(record, event, { settle });
-  });
-  return stored;
 }

@@ -15,6 +15,9 @@ export type JobEnd =
   /** Dropped before anything was sent, or left to another process. */
   | { readonly kind: "left" };
 
+/** A call that has been open for so long, and is made again, was probably given up by its client. */
+const SILENT_AFTER_MS = 2000;
+
 export class Job {
   /** As it was last seen; ahead of the ledger while the ledger cannot be written. */
   record: TaskRecord;
@@ -33,6 +36,9 @@ export class Job {
   #phase: Phase = { kind: "following" };
   #finish: (end: JobEnd) => void = () => undefined;
   #callers = 0;
+  /** When the caller that has waited longest began to. */
+  #waitedForSinceMs = Number.POSITIVE_INFINITY;
+  #wasCancelled = false;
   #isAbandoned = false;
 
   constructor(record: TaskRecord, purpose: JobPurpose, clock: Pick<Clock, "steadyMs">) {
@@ -62,6 +68,16 @@ export class Job {
     return this.#callers > 0;
   }
 
+  /**
+   * Whether a caller who comes now is likely to be one that has given up before: a call was cancelled, or one has been
+   * open for so long that its client may have dropped it in silence. Of a cancelled call it is said once.
+   */
+  takeAskedAgain(): boolean {
+    const wasCancelled = this.#wasCancelled;
+    this.#wasCancelled = false;
+    return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= SILENT_AFTER_MS;
+  }
+
   /** The last caller cancelled: unless something may have reached the service, the job is dropped. */
   get isAbandoned(): boolean {
     return this.#isAbandoned;
@@ -83,6 +99,7 @@ export class Job {
   }
 
   attach(): void {
+    if (this.#callers === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
     this.#callers += 1;
     this.#isAbandoned = false;
   }
@@ -90,6 +107,8 @@ export class Job {
   /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of time does not. */
   detach(isCancelled: boolean): void {
     this.#callers -= 1;
+    if (this.#callers === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
+    this.#wasCancelled ||= isCancelled;
     if (!isCancelled || this.#callers > 0) return;
     this.#isAbandoned = true;
     if (!this.isCommitted && this.record.taskId === null) this.stop();

@@ -1,5 +1,5 @@
 /** The running jobs of this process, one a record: each is driven from its claim to the saved file. */
-import { AudioError } from "../../errors.ts";
+import { AudioError, ownMistake } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
@@ -123,13 +123,7 @@ export class Jobs {
 }
 
 function explain(job: Job, error: unknown): AudioError {
-  const known =
-    error instanceof AudioError
-      ? error
-      : new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
-          retryable: true,
-          cause: error,
-        });
+  const known = error instanceof AudioError ? error : ownMistake(error);
   return known.withIds({
     taskId: job.record.taskId ?? undefined,
     idempotencyKey: job.record.idempotencyKey ?? undefined,

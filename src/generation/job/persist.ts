@@ -2,9 +2,9 @@
 import { backoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import type { ChangeOptions } from "../../ledger/ledger.ts";
 import { step, type TaskEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { ChangeOptions } from "../../ledger/requests.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
@@ -33,7 +33,8 @@ export async function persist(
       return job.record;
     } catch (error) {
       const isAway = error instanceof AudioError && error.code === "store_unavailable";
-      if (!isAway || giveUp.isOver || job.signal.aborted) throw error;
+      if (!isAway) throw error;
+      if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Whoever asks meanwhile gets to know it.
       job.record = step(known, event) ?? known;
@@ -42,4 +43,14 @@ export async function persist(
       await clock.sleep(pauseMs, job.signal);
     }
   }
+}
+
+/** The usual remedy says that nothing was sent, which is not so here. */
+function notWritten({ message, cause }: AudioError): AudioError {
+  return new AudioError("store_unavailable", message, {
+    retryable: true,
+    remedy:
+      "The service has accepted the request, and the ledger could not take that down. Ask the user to mend what is named above, then repeat the same call: it finds the same task and does not pay twice.",
+    cause,
+  });
 }

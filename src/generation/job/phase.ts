@@ -19,13 +19,15 @@ export type Phase =
   | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
 /** `reads_…`: a query or a download has to wait, not the create. */
-export type HoldReason = WaitReason | "unavailable" | `reads_${ReadWaitReason}`;
+export type HoldReason = WaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
 const SENTENCES: Readonly<Record<HoldReason, (left: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
   in_flight: () => "Waiting for one of the account's two running tasks to end.",
   paused: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
+  credits: () =>
+    "The credits that are left are held by tasks that run; it is tried again as soon as one of them ends.",
   reads_rate: (left) =>
     `The service cannot be asked for about ${left}: the 60 questions a minute that it answers are used up.`,
   reads_paused: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,

@@ -109,7 +109,10 @@ async function downloadAndPublish(
         maxBytes: MAXIMUM_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
-        pauseMs: (breaks, error) => pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale,
+        pauseMs: (breaks, error) => {
+          job.enter({ kind: "saving", trouble: error });
+          return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale;
+        },
       }),
   });
 }

@@ -12,8 +12,9 @@ import type { Jobs } from "../job/jobs.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved, wantedName } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
+import { underName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask, handleOf } from "./find-record.ts";
-import { taskFailed, unansweredInTime, underName } from "./generate.ts";
+import { taskFailed, unansweredInTime } from "./generate.ts";
 import { finish } from "./get-task.ts";
 
 export interface DownloadRequest {

@@ -43,6 +43,7 @@ export function emptyRecord(
     ...NO_TASK_YET,
     ...facts,
     spend: null,
+    earlierTaskIds: [],
     earlierCredits: 0,
     files: [],
     createdAtMs: clock.wallMs(),
@@ -79,12 +80,13 @@ export async function findOrDraft(
   const own = records.find(({ accountId }) => accountId === fresh.accountId);
   if (own !== undefined && own.status !== "waiting") return { record: own, notes: [] };
   const others = records.filter((record) => record !== own);
-  for (const record of others) {
-    if ((await findSaved(deps, record, work.fileName))?.isSound === true) return { record, notes: [] };
-  }
-  for (const record of others) {
-    const ours = await asOurs(deps, record, signal, deadline);
-    if (ours !== null) return { record: ours, notes: [] };
+  const found = await findOfOthers(deps, others, work.fileName, signal, deadline);
+  if (found !== null) {
+    // Adopted, it has taken this claim's place already.
+    if (own !== undefined && found.accountId !== own.accountId) {
+      await deps.ledger.apply(own, { kind: "doneElsewhere" });
+    }
+    return { record: found, notes: [] };
   }
   // What was never sent under this account takes the newest call's name.
   const record = own === undefined ? fresh : { ...own, fileName: work.fileName };
@@ -92,6 +94,24 @@ export async function findOrDraft(
   const note =
     "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own.";
   return { record, notes: own === undefined ? [note] : [] };
+}
+
+/** Audio that is here already, whoever's it is; else a task of another key that is this account's too. */
+async function findOfOthers(
+  deps: GenerationDeps,
+  others: readonly TaskRecord[],
+  fileName: string | null,
+  signal: AbortSignal,
+  deadline: Deadline | undefined,
+): Promise<TaskRecord | null> {
+  for (const record of others) {
+    if ((await findSaved(deps, record, fileName))?.isSound === true) return record;
+  }
+  for (const record of others) {
+    const ours = await asOurs(deps, record, signal, deadline);
+    if (ours !== null) return ours;
+  }
+  return null;
 }
 
 /**
@@ -158,4 +178,11 @@ export async function findRecordOfTask(
     if (ours !== null) return ours;
   }
   return null;
+}
+
+/** What is told to a caller who knows a request by the task of an attempt that failed. */
+export function noteOfEarlierTask({ taskId: now, earlierTaskIds }: TaskRecord, asked: string): string[] {
+  if (!earlierTaskIds.includes(asked)) return [];
+  const again = now === null ? "" : `, as task ${now}`;
+  return [`Task ${asked} failed and was refunded; the same request was tried again by itself${again}.`];
 }

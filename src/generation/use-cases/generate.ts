@@ -1,11 +1,10 @@
 /** The use case behind `generate_audio`: one request, one task, one file. */
 import { quoteServiceText, serviceReason } from "../../api/service-text.ts";
+import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { withDeadline } from "../../deadline.ts";
+import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
-import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
-import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -20,8 +19,9 @@ import {
   throwIfUnreachable,
   waitForJob,
 } from "../job/wait-for-job.ts";
-import { findSaved, wantedName } from "../saved-files.ts";
+import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
+import { freeName, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
 
 export interface GenerateRequest {
@@ -54,7 +54,7 @@ export async function generate(
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const found = await search(deps, work, call, idempotencyKey);
-    const view = await runFound(deps, jobs, work, found, call);
+    const view = await runFound(deps, jobs, work, found, call, starts === 0);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -96,6 +96,7 @@ async function runFound(
   work: Work,
   { record, notes }: FoundRecord,
   call: OpenCall,
+  isFirst: boolean,
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
@@ -104,11 +105,16 @@ async function runFound(
     return viewOf(record, { replayed: true, file: named.file, notes: [...notes, ...named.notes] });
   }
   await deps.folder.ensureWritable();
-  if (record.taskId === null && work.fileName !== null) await refuseTakenName(deps, record, work.fileName);
+  const fileName =
+    record.taskId === null && work.fileName !== null
+      ? await freeName(deps, record, work.fileName)
+      : record.fileName;
   call.signal.throwIfAborted();
-  const { job, isNew } = jobs.start(record, "create");
+  const { job, isNew } = jobs.start({ ...record, fileName }, "create");
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  const end = await waitForJob(job, call, isEnough);
+  // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
+  const asked = !isNew && job.takeAskedAgain() ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
+  const end = await waitForJob(job, asked, isEnough);
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
@@ -121,31 +127,27 @@ async function runFound(
     case "failed":
       throw taskFailed(end.record);
     case "error":
+      // What fills the budget may be this very task, which another key of the account has just had accepted.
+      if (isFirst && end.error.code === "budget_exceeded") return null;
       throw end.error;
     case "left":
       return null;
   }
 }
 
+/** A repeat of a call whose client has given up is answered within 2 s. */
+const REPEAT_WINDOW_MS = 1500;
+
+const within = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
+  ...call,
+  deadline: new Deadline(clock, Math.min(ms, call.deadline.leftMs)),
+});
+
 /** What is told of a job whose caller stops waiting. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
   // How a running task stands is said by its status.
   const isPlain = phase.kind === "watching" || (phase.kind === "saving" && phase.trouble === null);
   return isPlain ? null : describe(phase, record, clock);
-}
-
-async function refuseTakenName(deps: GenerationDeps, record: TaskRecord, fileName: string): Promise<void> {
-  const name = wantedName(record, fileName);
-  if ((await precheckFileName(deps.folder, name)) === "free") return;
-  throw new AudioError(
-    "file_exists",
-    `The output folder already holds a file named ${name}. Nothing was sent.`,
-    {
-      idempotencyKey: record.idempotencyKey ?? undefined,
-      remedy:
-        "Call again with another file_name, or with none; nothing was overwritten. If that file came from this very request, a call without file_name finds the same task, at no further cost.",
-    },
-  );
 }
 
 /** The service's words are quoted: they are data, whatever they ask for. A record may be older than that judgement. */
@@ -161,31 +163,4 @@ export function taskFailed(record: TaskRecord): AudioError {
     taskId: record.taskId ?? undefined,
     idempotencyKey: record.idempotencyKey ?? undefined,
   });
-}
-
-/**
- * The saved audio under the name that this caller wants; a second name is recorded like the first. Where somebody
- * took the name that the audio was made for, the audio stays under the one that it found, and a note says so.
- */
-export async function underName(
-  deps: GenerationDeps,
-  record: TaskRecord,
-  file: SavedFile,
-  fileName: string | null,
-): Promise<{ file: SavedFile; notes: readonly string[] }> {
-  if (fileName === null) return { file, notes: [] };
-  const name = wantedName(record, fileName);
-  let named: SavedFile;
-  try {
-    named = await nameAgain(file, deps.folder, name);
-  } catch (error) {
-    const isTaken = error instanceof AudioError && error.code === "file_exists";
-    if (!isTaken) throw error;
-    const ids = { taskId: record.taskId ?? undefined, idempotencyKey: record.idempotencyKey ?? undefined };
-    if (record.fileName !== fileName) throw error.withIds(ids);
-    return { file, notes: [`Another file has the name ${name} by now; it was left alone.`] };
-  }
-  if (named.path === file.path) return { file, notes: [] };
-  await deps.ledger.apply(record, { kind: "saved", file: named });
-  return { file: named, notes: [] };
 }

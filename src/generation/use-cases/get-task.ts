@@ -15,7 +15,7 @@ import { describe } from "../job/phase.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { checkTaskId, findRecordOfTask } from "./find-record.ts";
+import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { activityOf, unansweredInTime } from "./generate.ts";
 
 /**
@@ -34,6 +34,16 @@ export async function getTask(
     findRecordOfTask(deps, taskId, signal, call.deadline),
   );
   if (record === null) return await getForeignTask(deps, taskId, call);
+  const view = await getOwnTask(deps, jobs, record, call);
+  return { ...view, notes: [...noteOfEarlierTask(record, taskId), ...view.notes] };
+}
+
+async function getOwnTask(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  call: OpenCall,
+): Promise<TaskView> {
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
   // Audio that is too large is fetched again by download_audio alone: looking at it must not cost so much.

@@ -41,9 +41,7 @@ function holdOf(session: Session, nowMs: number, request: AdmitRequest, key: str
   if (firstThatHelps !== undefined) {
     return { kind: "held", reason: "in_flight", waitMs: firstThatHelps - nowMs };
   }
-
-  const elsewhere = elsewhereMs(session, nowMs, request, after);
-  return elsewhere > 0 ? { kind: "held", reason: "elsewhere", waitMs: elsewhere } : undefined;
+  return undefined;
 }
 
 export function admitCreate(
@@ -60,6 +58,9 @@ export function admitCreate(
 
   const conflict = conflictOf(session, steadyMs, holder, stored, request.expectedRevision);
   if (conflict !== undefined) return conflict;
+  // Before the budget: it may turn out to be the very same task, which is reserved for once.
+  const elsewhere = elsewhereMs(session, steadyMs, request, after);
+  if (elsewhere > 0) return { kind: "held", reason: "elsewhere", waitMs: elsewhere };
   if (budget !== null) {
     const without = stored?.spend ?? null;
     const counted = countedCredits(session, wallMs, { origin, windowMs: budget.windowMs, without });

@@ -5,6 +5,7 @@ import type { CountingService } from "../../support/counting-service.ts";
 import type { Workplace } from "../../support/workplace.ts";
 import { filesBelow, spellingsOf } from "../promises.ts";
 import type { RawServer } from "../raw-server.ts";
+import { compareLedger } from "./ledger-books.ts";
 import { type Asked, keyOf } from "./requests.ts";
 
 /** Nobody's task fails so often in a row. */
@@ -41,7 +42,7 @@ function compareRequest(asked: Asked, service: CountingService, known: Set<strin
 }
 
 /** One task a request, its charge as it was told, and no task that nobody asked for. */
-export function compareTasks(all: readonly Asked[], service: CountingService): string[] {
+function compareTasks(all: readonly Asked[], service: CountingService): string[] {
   const known = new Set<string>();
   const wrong = all.flatMap((asked) => compareRequest(asked, service, known));
   for (const task of service.tasks.values()) {
@@ -53,7 +54,7 @@ export function compareTasks(all: readonly Asked[], service: CountingService): s
 }
 
 /** The exact bytes of every task, and nothing else anywhere. */
-export async function compareDisk(
+async function compareDisk(
   all: readonly Asked[],
   service: CountingService,
   workplace: Workplace,
@@ -78,6 +79,29 @@ export async function compareDisk(
   }
   const outside = (await readdir(workplace.root)).filter((name) => name !== "out" && name !== "state");
   return [...wrong, ...outside.map((name) => `outside of the folders: ${name}`)];
+}
+
+export interface Books {
+  readonly asked: readonly Asked[];
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  readonly storeUrl: string | null;
+  readonly apiKeys: readonly string[];
+  readonly mostRecordsOfATask: number;
+  /** A killed process leaves what it had begun. */
+  readonly wasKilled: boolean;
+}
+
+/** Everything that does not agree now: ledger, tools, service and disk. */
+export async function compareAll(books: Books): Promise<string[]> {
+  const { asked, service, workplace, storeUrl, apiKeys, mostRecordsOfATask, wasKilled } = books;
+  const where = { stateDir: workplace.stateDir, storeUrl, baseUrl: service.baseUrl, apiKeys };
+  const ledger = compareLedger(service, where, mostRecordsOfATask);
+  return [
+    ...(await ledger.catch((error: unknown) => [String(error)])),
+    ...compareTasks(asked, service),
+    ...(await compareDisk(asked, service, workplace, wasKilled)),
+  ];
 }
 
 /** A key in any output of a process; then the outputs are forgotten, because they have been looked at. */

@@ -1,4 +1,5 @@
 /** Owns random requests and what was asked for so far; sends nothing. */
+import { rm } from "node:fs/promises";
 import type { AudioInput } from "../../../src/contract/audio-input.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import { canonicalInput } from "../../../src/generation/canonical-input.ts";
@@ -45,7 +46,7 @@ function prompt(random: Random, round: number): string {
 }
 
 /** A request that nobody has asked for yet; values at their defaults are left out or spelled out by chance. */
-export function newRequest(random: Random, round: number): Asked {
+function newRequest(random: Random, round: number): Asked {
   const input: AudioInput = {
     prompt: prompt(random, round),
     ...(random.chance(0.5) ? { voice: random.pick(VOICE_IDS) } : {}),
@@ -60,7 +61,7 @@ export function newRequest(random: Random, round: number): Asked {
 }
 
 /** The same words once more as another task: the first take that nobody has asked for. */
-export function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
+function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
   const takes = all.filter(({ input }) => input === asked.input).map(({ take }) => take);
   let take = 1;
   while (takes.includes(take)) take += 1;
@@ -75,4 +76,28 @@ export function argumentsOf(asked: Asked, waitSeconds: number): Record<string, u
     ...(asked.fileName === undefined ? {} : { file_name: asked.fileName }),
     wait_seconds: waitSeconds,
   };
+}
+
+/** What a result tells of a finished request; `null` where there is no audio yet. */
+export function reportOf(task: Record<string, unknown> | undefined): Report | null {
+  const path: unknown = Object(task?.["audio"]).path;
+  const charged: unknown = Object(task?.["billing"]).charged_credits;
+  if (typeof path !== "string") return null;
+  return { taskId: String(task?.["task_id"]), chargedCredits: Number(charged), path };
+}
+
+/** Mostly something new, sometimes what was asked before: it must come to the same task and file. */
+export function chooseRequest(random: Random, round: number, all: Asked[]): Asked {
+  const earlier = all[random.int(0, Math.max(0, all.length - 1))];
+  if (earlier !== undefined && random.chance(0.25)) return earlier;
+  const isAnotherTake = earlier !== undefined && random.chance(0.2);
+  const asked = isAnotherTake ? anotherTake(earlier, all) : newRequest(random, round);
+  all.push(asked);
+  return asked;
+}
+
+/** A person throws away audio that is about to be asked for again: it comes back, free and under its name. */
+export async function loseAFile(random: Random, requests: readonly Asked[]): Promise<void> {
+  const path = requests.find(({ report }) => report !== undefined)?.report?.path;
+  if (path !== undefined && random.chance(0.3)) await rm(path, { force: true });
 }

@@ -1,4 +1,6 @@
 /** The processes of a chaos: each may be killed, suspended, or started again with another key of the same account. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RawServer } from "../raw-server.ts";
 import type { Random } from "./random.ts";
@@ -102,5 +104,13 @@ export class Servers {
       server.child.kill("SIGCONT");
       await this.#end(server);
     }
+  }
+
+  /** What the processes said, beside everything else that is left. @returns where */
+  async keepEvidence(folder: string): Promise<string> {
+    for (const [index, { stderr }] of this.all.entries()) {
+      await writeFile(join(folder, `stderr-${index}.log`), stderr);
+    }
+    return `everything is left in ${folder}`;
   }
 }

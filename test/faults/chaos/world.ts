@@ -1,14 +1,12 @@
 /** One service in trouble, one ledger, a few processes: rounds of random calls, and the books after each. */
-import { rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { CountingService } from "../../support/counting-service.ts";
 import { createWorkplace, type Workplace } from "../../support/workplace.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
-import { compareDisk, compareTasks, findKeysInOutput, findKeysOnDisk } from "./books.ts";
-import { compareLedger } from "./ledger-books.ts";
+import { compareAll, findKeysInOutput, findKeysOnDisk } from "./books.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
 import { Random } from "./random.ts";
-import { type Asked, anotherTake, argumentsOf, newRequest } from "./requests.ts";
+import { type Asked, argumentsOf, chooseRequest, loseAFile, reportOf } from "./requests.ts";
 import { Servers } from "./servers.ts";
 import { startTroubledService, type Trouble } from "./troubled-service.ts";
 
@@ -17,16 +15,13 @@ const SERVERS = 2;
 /** A call may take this long; none of these comes near it. */
 const SETTLE_SECONDS = 10;
 const MOST_REPEATS = 40;
+const REPEATS_AFTER_MS = 200;
+/** What a process owes to the store is told with its signs of life; a job that nobody waits for goes on. */
+const ENDS_WITHIN_MS = 8000;
 
 export interface WorldOptions {
   readonly seed: number;
   readonly store: StoreKind;
-}
-
-interface Figures {
-  calls: number;
-  exchanges: number;
-  ledgerFaults: number;
 }
 
 export class World {
@@ -35,10 +30,13 @@ export class World {
   readonly #workplace: Workplace;
   readonly #service: CountingService;
   readonly #place: LedgerPlace;
+  readonly #mixesKeys: boolean;
+  /** How much more often than elsewhere processes and ledger suffer here. */
+  readonly #roughness: number;
   readonly #servers: Servers;
   readonly #asked: Asked[] = [];
   readonly #wrong: string[] = [];
-  readonly #figures: Figures = { calls: 0, exchanges: 0, ledgerFaults: 0 };
+  readonly #figures = { calls: 0, exchanges: 0, ledgerFaults: 0 };
 
   private constructor(
     random: Random,
@@ -46,12 +44,15 @@ export class World {
     workplace: Workplace,
     service: CountingService,
     place: LedgerPlace,
+    mixesKeys: boolean,
   ) {
     this.#random = random;
     this.#trouble = trouble;
     this.#workplace = workplace;
     this.#service = service;
     this.#place = place;
+    this.#mixesKeys = mixesKeys;
+    this.#roughness = random.pick([1, 1, 3]);
     const more = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
     const budget = { AUDIO_CREDIT_BUDGET: "1000000" };
     this.#servers = new Servers({
@@ -59,8 +60,7 @@ export class World {
       count: SERVERS,
       cwd: workplace.root,
       apiKeys: API_KEYS,
-      // On Redis each key has books of its own, of which no script sees both (docs/design.md, Ledger on Redis).
-      mixesKeys: place.kind === "sqlite" && process.env["MIX"] !== "0",
+      mixesKeys,
       env: (apiKey) =>
         workplace.env({ baseUrl: service.baseUrl, apiKey }, { ...more, ...budget, ...place.env }),
       onGone: (server) => this.#wrong.push(...findKeysInOutput(API_KEYS, [server])),
@@ -72,8 +72,9 @@ export class World {
     const trouble = { faults: 0, failures: 0, count: 0, strayed: new Set<string>() };
     const workplace = await createWorkplace();
     const service = await startTroubledService(random, trouble, API_KEYS);
+    service.processingMs = random.pick([10, 10, 200]);
     const place = await openLedgerPlace(store, workplace.stateDir);
-    const world = new World(random, trouble, workplace, service, place);
+    const world = new World(random, trouble, workplace, service, place, random.chance(0.3));
     await world.#servers.start();
     return world;
   }
@@ -83,8 +84,10 @@ export class World {
     this.#trouble.faults = random.pick([0, 0.2, 0.4, 0.7]);
     this.#trouble.failures = random.pick([0, 0, 0.2, 0.5]);
     if (random.chance(0.05)) await this.#servers.changeKey();
-    const requests = Array.from({ length: random.int(1, 3) }, () => this.#choose(number));
-    await this.#loseAFile(requests);
+    const requests = Array.from({ length: random.int(1, 3) }, () =>
+      chooseRequest(random, number, this.#asked),
+    );
+    await loseAFile(random, requests);
     const calls = requests.flatMap((asked) =>
       Array.from({ length: random.int(1, 2) }, () => this.#callOnce(asked)),
     );
@@ -93,39 +96,28 @@ export class World {
     await Promise.all(calls);
     this.#trouble.faults = random.pick([0, 0.1]);
     this.#trouble.failures = 0;
-    await Promise.all([...new Set(requests)].map((asked) => this.#settle(asked)));
+    const settled = [...new Set(requests)].map((asked) => this.#settle(asked));
+    if (random.chance(0.1 * this.#roughness)) await this.#upsetLedger(random.int(0, 60));
+    await Promise.all(settled);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
-  }
-
-  /** Mostly something new, sometimes what was asked before: it must come to the same task and file. */
-  #choose(round: number): Asked {
-    const earlier = this.#asked[this.#random.int(0, Math.max(0, this.#asked.length - 1))];
-    if (earlier !== undefined && this.#random.chance(0.25)) return earlier;
-    const isAnotherTake = earlier !== undefined && this.#random.chance(0.2);
-    const asked = isAnotherTake ? anotherTake(earlier, this.#asked) : newRequest(this.#random, round);
-    this.#asked.push(asked);
-    return asked;
-  }
-
-  /** A person throws away audio that is about to be asked for again: it comes back, free and under its name. */
-  async #loseAFile(requests: readonly Asked[]): Promise<void> {
-    const path = requests.find(({ report }) => report !== undefined)?.report?.path;
-    if (path !== undefined && this.#random.chance(0.3)) await rm(path, { force: true });
   }
 
   /** What goes wrong with processes and ledger while calls are open; all of it is over when this resolves. */
   async #disturb(): Promise<void> {
     const random = this.#random;
     const all: Promise<void>[] = [];
-    if (random.chance(0.2)) all.push(this.#servers.kill(random.int(0, 60)));
-    else if (random.chance(0.1)) all.push(this.#servers.suspend(random.int(0, 60)));
-    if (random.chance(0.2)) {
-      this.#figures.ledgerFaults += 1;
-      const afterMs = random.int(0, 60);
-      all.push(new Promise((resolve) => setTimeout(resolve, afterMs)).then(() => this.#place.upset(random)));
-    }
+    const withinMs = random.pick([20, 60, 300]);
+    if (random.chance(0.2 * this.#roughness)) all.push(this.#servers.kill(random.int(0, withinMs)));
+    else if (random.chance(0.15 * this.#roughness)) all.push(this.#servers.suspend(random.int(0, withinMs)));
+    if (random.chance(0.25 * this.#roughness)) all.push(this.#upsetLedger(random.int(0, withinMs)));
     await Promise.all(all);
+  }
+
+  async #upsetLedger(afterMs: number): Promise<void> {
+    this.#figures.ledgerFaults += 1;
+    await sleep(afterMs);
+    await this.#place.upset(this.#random);
   }
 
   /** A call that makes nothing, and takes up what was left. */
@@ -151,7 +143,7 @@ export class World {
     const pauseMs = random.int(0, 40);
     const id = server.begin("generate_audio", argumentsOf(asked, wait), token);
     if (isCancelled) {
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await sleep(pauseMs);
       server.cancel(id);
       return;
     }
@@ -177,43 +169,48 @@ export class World {
       const outcome = await this.#servers.any().call("generate_audio", argumentsOf(asked, SETTLE_SECONDS));
       if (this.#note(asked, outcome)) return;
       last = outcome.content[0]?.text ?? "";
+      await sleep(REPEATS_AFTER_MS);
     }
     this.#wrong.push(`${JSON.stringify(asked.input.prompt)} never came to a file: ${last}`);
   }
 
   /** @returns whether the audio is there */
-  #note(asked: Asked, { structuredContent: task }: Outcome): boolean {
-    const audio = Object(task?.["audio"] ?? {});
-    const billing = Object(task?.["billing"] ?? {});
-    if (task === undefined || typeof audio.path !== "string") return false;
-    const taskId = String(task["task_id"]);
-    const report = { taskId, chargedCredits: Number(billing.charged_credits), path: audio.path };
-    const before = asked.report;
-    if (before !== undefined && (before.taskId !== report.taskId || before.path !== report.path)) {
-      const { prompt } = asked.input;
-      this.#wrong.push(
-        `${JSON.stringify(prompt)} was ${JSON.stringify(before)}, is ${JSON.stringify(report)}`,
-      );
-    }
+  #note(asked: Asked, { structuredContent }: Outcome): boolean {
+    const report = reportOf(structuredContent);
+    if (report === null) return false;
+    const { report: before } = asked;
+    if (before !== undefined && (before.taskId !== report.taskId || before.path !== report.path))
+      this.#wrong.push(`${JSON.stringify(before)} became ${JSON.stringify(report)}`);
     asked.report = report;
     return true;
   }
 
+  /** Everything that still does not agree when what was owed and under way has had its time. */
   async #compare(number: number): Promise<void> {
-    const { stateDir } = this.#workplace;
-    const { directUrl: storeUrl } = this.#place;
-    const { baseUrl } = this.#service;
-    const found = [
-      ...(await compareLedger(this.#service, { stateDir, storeUrl, baseUrl, apiKeys: API_KEYS })),
-      ...compareTasks(this.#asked, this.#service),
-      ...(await compareDisk(this.#asked, this.#service, this.#workplace, this.#servers.kills > 0)),
-    ];
+    const giveUpAtMs = performance.now() + ENDS_WITHIN_MS;
+    let found = await this.#disagreements();
+    while (found.length > 0 && performance.now() < giveUpAtMs) {
+      await sleep(100);
+      found = await this.#disagreements();
+    }
     this.#wrong.push(...this.#servers.wrong.splice(0), ...found);
     if (this.isWrong) this.#wrong.unshift(`round ${number}:`);
     else {
       this.#wrong.push(...findKeysInOutput(API_KEYS, this.#servers.all));
       this.#wrong.push(...(await findKeysOnDisk(API_KEYS, this.#workplace)));
     }
+  }
+
+  async #disagreements(): Promise<string[]> {
+    return await compareAll({
+      asked: this.#asked,
+      service: this.#service,
+      workplace: this.#workplace,
+      storeUrl: this.#place.directUrl,
+      apiKeys: API_KEYS,
+      mostRecordsOfATask: this.#mixesKeys ? API_KEYS.length : 1,
+      wasKilled: this.#servers.kills > 0,
+    });
   }
 
   get isWrong(): boolean {
@@ -244,14 +241,6 @@ export class World {
     await this.#service.stop();
     await this.#place.close();
     if (!this.isWrong) await this.#workplace.remove();
-    else await this.#keepEvidence();
-  }
-
-  async #keepEvidence(): Promise<void> {
-    const { root } = this.#workplace;
-    for (const [index, { stderr }] of this.#servers.all.entries()) {
-      await writeFile(join(root, `stderr-${index}.log`), stderr);
-    }
-    this.#wrong.push(`everything is left in ${root}`);
+    else this.#wrong.push(await this.#servers.keepEvidence(this.#workplace.root));
   }
 }

@@ -8,6 +8,8 @@ import {
   codeOf,
   eventually,
   exchanged,
+  ledgerFile,
+  multiply,
   onlyRow,
   pause,
   savedByItself,
@@ -319,32 +321,18 @@ describe("fifty newer open tasks of another key", () => {
     const bench = await openBench({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY], separateAccounts: true },
     });
-    bench.misbehave(nothingToFetch);
+    // What is refused so is left for later, without tries of its own that would use up the minute's reads.
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind === "content") service.refuse(response, 401, "invalid_api_key");
+      return exchange.kind === "content";
+    });
     await left(bench, "Ours, and older");
     await exchanged(bench, "content");
     await bench.server.end();
     const others = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
-    await Promise.all(
-      Array.from({ length: 52 }, (_, index) =>
-        others.call("generate_audio", { prompt: `Theirs ${index}`, wait_seconds: 0.01 }),
-      ),
-    );
-    await eventually(
-      "52 of theirs",
-      async () => {
-        for (const task of bench.service.tasks.values()) bench.service.view({ ...task });
-        return bench.service.tasks.size === 53;
-      },
-      10_000,
-    );
-    await eventually(
-      "52 open ones",
-      () =>
-        new Set(bench.service.exchanges.filter(({ kind }) => kind === "content").map(({ taskId }) => taskId))
-          .size >= 53,
-      10_000,
-    );
+    await others.call("generate_audio", { prompt: "Theirs, and newer", wait_seconds: 5 });
     await others.end();
+    multiply(ledgerFile(bench), "Theirs, and newer", 52);
     bench.misbehave(undefined);
     const later = await bench.another();
     await later.call("list_tasks", {});

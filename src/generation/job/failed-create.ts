@@ -1,0 +1,118 @@
+/** What becomes of a create that was not accepted: given up, or to be sent again after the wait that happens here. */
+import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
+import { IN_FLIGHT_TASKS } from "../../contract/limits.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import type { Settlement } from "../../ledger/ledger-store.ts";
+import { flightOf } from "../../ledger/record.ts";
+import type { CreateGrant } from "../../limits/limits.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Job } from "./job.ts";
+
+export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
+
+/** A 404 to a create is about the address: there is no task yet that could be unknown. */
+const noSuchService = (error: AudioError): AudioError =>
+  new AudioError("not_found", error.message, {
+    httpStatus: error.httpStatus,
+    idempotencyKey: error.idempotencyKey,
+    remedy:
+      "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+  });
+
+/**
+ * Sorts a failed create, tells the ledger, and waits out what has to be waited for.
+ *
+ * @param tries how many creates this job has sent
+ * @param wasCommitted whether an earlier send of this job may have arrived
+ * @returns what went wrong on the way to the service; `null` where it answered
+ * @throws AudioError where another send would bring nothing else
+ */
+export async function recover(
+  job: Job,
+  deps: GenerationDeps,
+  { send, record }: Admitted,
+  error: AudioError,
+  tries: number,
+  wasCommitted: boolean,
+): Promise<AudioError | null> {
+  const { limits, ledger, clock, timing, random, log } = deps;
+  const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
+  const isHeldByOthers =
+    error.code === "insufficient_credits" && (await othersInFlight(job, deps)).length > 0;
+  const decision = isHeldByOthers ? ({ kind: "credits" } as const) : decideCreate(known, tries, random);
+  const isUnknown = mayHaveArrived(error);
+  const settle: Settlement = {
+    limitClass: "creates",
+    slotId: send,
+    outcome: wasNeverSent(error) ? "unsent" : "counts",
+  };
+  if (isUnknown) {
+    job.unseenAttempt = record.attempt;
+    // An answer all the same: whoever has cancelled is not made to pay by another send.
+    if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
+    await limits.report("the end of a create", () => ledger.store.settle(settle));
+  } else {
+    const isFinal = decision.kind === "stop";
+    job.record = (await notTaken(job, deps, { kind: "notTaken", send, isFinal }, settle)) ?? job.record;
+    limits.freed();
+    if (!wasCommitted) job.uncommit();
+  }
+  if (decision.kind === "stop") {
+    log.info(`the service refused a create: ${error.code}`);
+    throw known.code === "not_found" ? noSuchService(known) : known;
+  }
+  job.signal.throwIfAborted();
+  if (decision.kind === "limited") {
+    const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.scale;
+    job.enter({ kind: "held", reason: "paused", untilMs });
+    await limits.pause("creates", decision.retryAfterSeconds);
+    return null;
+  }
+  if (decision.kind === "credits") {
+    await creditsComeBack(job, deps);
+    return known;
+  }
+  const delayMs = decision.delayMs * timing.scale;
+  const untilMs = clock.steadyMs() + delayMs;
+  if (decision.kind === "unavailable") job.enter({ kind: "held", reason: "unavailable", untilMs });
+  else job.enter({ kind: "retrying", error: known, untilMs });
+  await clock.sleep(delayMs, job.signal);
+  return decision.kind === "unavailable" ? null : known;
+}
+
+/** This account's other tasks that hold a reservation now. */
+async function othersInFlight(job: Job, { ledger }: GenerationDeps): Promise<string[]> {
+  const open = await ledger.list({ accounts: "own", openOnly: true, limit: IN_FLIGHT_TASKS + 1 });
+  return open
+    .filter((record) => flightOf(record) !== null && record.recordId !== job.record.recordId)
+    .map(({ recordId }) => recordId);
+}
+
+/** Each running task holds 150 credits and gives most of them back: one that ends may be all that is needed. */
+async function creditsComeBack(job: Job, deps: GenerationDeps): Promise<void> {
+  const { clock, timing } = deps;
+  const holders = await othersInFlight(job, deps);
+  const recovery = new Deadline(clock, timing.recoveryMs);
+  job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
+  while (!recovery.isOver) {
+    await clock.sleep(timing.pollIntervalMs, job.signal);
+    const running = await othersInFlight(job, deps);
+    if (holders.some((recordId) => !running.includes(recordId))) return;
+  }
+}
+
+/** The store may be away: then it is told later, and the job knows already. */
+async function notTaken(
+  job: Job,
+  { ledger, limits }: GenerationDeps,
+  event: { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean },
+  settle: Settlement,
+): Promise<Job["record"] | null> {
+  const { record } = job;
+  let stored: Job["record"] | null = record;
+  await limits.report("that a create was not taken", async () => {
+    stored = await ledger.apply(record, event, { settle });
+  });
+  return stored;
+}

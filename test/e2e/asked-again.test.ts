@@ -1,0 +1,56 @@
+/** The repeat of a call that its client gave up is answered soon, with a handle, while the work goes on. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import { createWorkplace, type Driver, drive, FAST, taskOf, type Workplace } from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeEach(async () => {
+  service = await CountingService.start({ processingMs: 6000 });
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterEach(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+const timed = async <T>(work: Promise<T>): Promise<{ value: T; seconds: number }> => {
+  const beganAtMs = performance.now();
+  const value = await work;
+  return { value, seconds: (performance.now() - beganAtMs) / 1000 };
+};
+
+it("after a cancelled call the repeat has its handle within 2 s, and pays nothing", async () => {
+  const call = { prompt: "Cancelled by its client", wait_seconds: 30 };
+  const stop = new AbortController();
+  const first = driver.call("generate_audio", call, { signal: stop.signal }).catch(() => "cancelled");
+  await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(1);
+  stop.abort();
+  expect(await first).toBe("cancelled");
+  const { value, seconds } = await timed(driver.call("generate_audio", call));
+  expect(seconds).toBeLessThan(2);
+  expect(taskOf(value)).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
+  expect(service.count("create")).toBe(1);
+});
+
+it("a call that is open for longer than 2 s keeps its window, and its repeat is answered within 2 s", async () => {
+  const call = { prompt: "Given up in silence", wait_seconds: 30 };
+  const first = driver.call("generate_audio", call);
+  await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 2100));
+  const { value, seconds } = await timed(driver.call("generate_audio", call));
+  expect(seconds).toBeLessThan(2);
+  expect(taskOf(value).status).not.toBe("succeeded");
+  expect(taskOf(await first)).toMatchObject({ status: "succeeded", task_id: taskOf(value).task_id });
+});
+
+it("of two calls made at once, both wait for the file", async () => {
+  service.processingMs = 300;
+  const call = { prompt: "Twice at once", wait_seconds: 30 };
+  const both = await Promise.all([1, 2].map(() => driver.call("generate_audio", call)));
+  expect(both.map((outcome) => taskOf(outcome).status)).toEqual(["succeeded", "succeeded"]);
+});

@@ -1,0 +1,62 @@
+/** What another take is called, and what is said of a file that is in the way. */
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  type ToolOutcome,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterEach(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
+
+it("another take under the same name is called after its number, and stays so when it is asked for again", async () => {
+  const call = { prompt: "Over the bridge", file_name: "bridge" };
+  expect(nameOf(await driver.call("generate_audio", call))).toBe("bridge.mp3");
+  for (const replayed of [false, true]) {
+    const second = await driver.call("generate_audio", { ...call, take: 2 });
+    expect(nameOf(second)).toBe("bridge-take-2.mp3");
+    expect(taskOf(second).replayed).toBe(replayed);
+  }
+  expect(await workplace.outputNames()).toEqual(["bridge-take-2.mp3", "bridge.mp3"]);
+});
+
+it("a name that another request's file has is refused before anything is sent, and says whose file it is", async () => {
+  const first = taskOf(
+    await driver.call("generate_audio", { prompt: "The first text", file_name: "bridge" }),
+  );
+  const refused = await driver.call("generate_audio", { prompt: "The second text", file_name: "bridge" });
+  expect(errorOf(refused).code).toBe("file_exists");
+  expect(textOf(refused)).toContain(`task ${first.task_id}, take 1, of the text "The first text"`);
+  expect(service.count("create")).toBe(1);
+});
+
+it("a file that this server did not write is said to be one", async () => {
+  await driver.call("generate_audio", { prompt: "Makes the folder" });
+  await writeFile(join(workplace.outputDir, "mine.mp3"), "somebody's own");
+  const refused = await driver.call("generate_audio", { prompt: "In the way", file_name: "mine" });
+  expect(errorOf(refused).code).toBe("file_exists");
+  expect(textOf(refused)).toMatch(/did not save/);
+});

@@ -1,0 +1,154 @@
+/** The ledger is away for some seconds while a task runs that was paid for: its audio arrives, and its row is there. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RedisServer, whyNoRedis } from "../../support/redis-server.ts";
+import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { accepted, next } from "../wire.ts";
+import {
+  codeOf,
+  eventually,
+  exchanged,
+  fillUp,
+  ledgerFile,
+  onlyRow,
+  pause,
+  savedByItself,
+  taskOf,
+  valueTable,
+} from "./outside.ts";
+
+closeBenchesAfterEach();
+
+/** The recovery window, in which the ledger is waited for, is 39 s then. */
+const PATIENT = { AUDIO_TIME_SCALE: "0.01" };
+
+async function expectSaved(bench: Bench): Promise<void> {
+  const [name] = await savedByItself(bench, 1, 12_000);
+  const [task, ...others] = bench.service.tasks.values();
+  expect(others).toEqual([]);
+  expect(await readFile(join(bench.workplace.outputDir, name ?? ""))).toEqual(task?.audio);
+  const row = await eventually("its row", async () => {
+    const shown = await onlyRow(bench.server);
+    return shown.status === "succeeded" && shown.audio_path != null && shown;
+  });
+  expect(row.task_id).toBe(task?.id);
+  expect(bench.service.count("create")).toBe(1);
+}
+
+// A full disk, or a person who copies the file: once an id is known it is waited out inside the job.
+describe("a state disk without room for a second", () => {
+  it("during the watch does not end the saving", async () => {
+    const bench = await openBench({ env: PATIENT, service: { processingMs: 500 } });
+    taskOf(await bench.server.call("generate_audio", { prompt: "No room in the watch", wait_seconds: 0 }));
+    const empty = fillUp(ledgerFile(bench));
+    await pause(1000);
+    empty();
+    await expectSaved(bench);
+  });
+
+  it("between the send and the 202 loses no id", async () => {
+    const bench = await openBench({ env: PATIENT });
+    await bench.server.call("list_tasks", {});
+    const file = ledgerFile(bench);
+    let empty = (): void => undefined;
+    bench.misbehave((exchange) => {
+      if (exchange.kind === "create") empty = fillUp(file);
+      return false;
+    });
+    const id = bench.server.begin("generate_audio", { prompt: "No room at the answer", wait_seconds: 20 });
+    await exchanged(bench, "create");
+    await pause(1000);
+    empty();
+    expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
+    await expectSaved(bench);
+  });
+
+  it("between the send and the 202 is told with the id to a call that does not wait", async () => {
+    const bench = await openBench({ env: PATIENT });
+    await bench.server.call("list_tasks", {});
+    const file = ledgerFile(bench);
+    let empty = (): void => undefined;
+    bench.misbehave((exchange) => {
+      if (exchange.kind === "create") empty = fillUp(file);
+      return false;
+    });
+    const outcome = await bench.server.call("generate_audio", { prompt: "No room at all", wait_seconds: 0 });
+    expect(taskOf(outcome).task_id).toBe([...bench.service.tasks.keys()][0]);
+    empty();
+    await expectSaved(bench);
+  });
+
+  it("before anything was sent still stops the call, and holds nothing", async () => {
+    const bench = await openBench({ env: { ...PATIENT, AUDIO_CREDIT_BUDGET: "150" } });
+    await bench.server.call("list_tasks", {});
+    const empty = fillUp(ledgerFile(bench));
+    const refused = await bench.server.call("generate_audio", {
+      prompt: "No room at first",
+      wait_seconds: 5,
+    });
+    expect(codeOf(refused)).toBe("store_unavailable");
+    expect(bench.service.exchanges).toEqual([]);
+    empty();
+    taskOf(await bench.server.call("generate_audio", { prompt: "There is room now", wait_seconds: 5 }));
+  });
+});
+
+// What is known to the process is written again, whoever removed it.
+describe("a record that vanished under a running job", () => {
+  it("is written again from memory, with its id and its file", async () => {
+    const bench = await openBench({ env: PATIENT, service: { processingMs: 600 } });
+    taskOf(await bench.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
+    const file = ledgerFile(bench);
+    file.exec(`DELETE FROM ${valueTable(file)}`);
+    await expectSaved(bench);
+  });
+});
+
+describe.skipIf(whyNoRedis() !== undefined)("a Redis that is down for a second", () => {
+  async function onRedis(processingMs: number): Promise<{ bench: Bench; redis: RedisServer }> {
+    const redis = await RedisServer.start();
+    onTestFinished(() => redis.remove());
+    const bench = await openBench({
+      env: { ...PATIENT, AUDIO_STORE_URL: redis.url },
+      service: { processingMs },
+    });
+    await bench.server.call("list_tasks", {});
+    return { bench, redis };
+  }
+
+  it.each(["killed", "frozen"])("(%s) during the watch does not end the saving", async (how) => {
+    const { bench, redis } = await onRedis(500);
+    taskOf(await bench.server.call("generate_audio", { prompt: "Redis gone in the watch", wait_seconds: 0 }));
+    if (how === "killed") await redis.kill();
+    else redis.freeze();
+    await pause(1000);
+    if (how === "killed") await redis.start();
+    else redis.thaw();
+    await expectSaved(bench);
+  });
+
+  it("between the send and the 202 loses no id", async () => {
+    const { bench, redis } = await onRedis(0);
+    bench.misbehave(
+      next("create", async (response, exchange, service) => {
+        accepted(service, exchange);
+        await redis.kill();
+        service.answer(exchange, response);
+      }),
+    );
+    const id = bench.server.begin("generate_audio", { prompt: "Redis gone at the answer", wait_seconds: 20 });
+    await exchanged(bench, "create");
+    await pause(1000);
+    await redis.start();
+    expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
+    await expectSaved(bench);
+  });
+
+  it("with everything lost while the task runs still brings the audio and its row", async () => {
+    const { bench, redis } = await onRedis(1000);
+    taskOf(await bench.server.call("generate_audio", { prompt: "Redis lost all", wait_seconds: 0 }));
+    await redis.command("FLUSHALL");
+    await expectSaved(bench);
+  });
+});

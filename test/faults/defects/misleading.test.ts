@@ -1,0 +1,272 @@
+/** What the assistant is told is so: in time, about the right file, and in words that help. */
+import { rm } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import { next } from "../wire.ts";
+import {
+  codeOf,
+  exchanged,
+  ledgerFile,
+  onlyRow,
+  pause,
+  rowsOf,
+  savedByItself,
+  taskOf,
+  textOf,
+  valueTable,
+} from "./outside.ts";
+
+closeBenchesAfterEach();
+
+const NEWER_KEY = "sk-newer-0123456789abcdef";
+const OLDER_KEY = "sk-older-0123456789abcdef";
+
+async function secondsOf(work: () => Promise<unknown>): Promise<number> {
+  const sinceMs = performance.now();
+  await work();
+  return (performance.now() - sinceMs) / 1000;
+}
+
+/** A task of the older key without a file, and a server with the newer key, which has to ask for it first. */
+async function underAnotherKey(
+  prompt: string,
+  env: Record<string, string> = {},
+): Promise<{ bench: Bench; id: string }> {
+  const bench = await openBench({ service: { apiKeys: [OLDER_KEY, NEWER_KEY] }, env });
+  bench.misbehave(
+    next(
+      "content",
+      (response, _, service) => service.refuse(response, 503, "api_unavailable"),
+      Number.POSITIVE_INFINITY,
+    ),
+  );
+  const task = taskOf(await bench.server.call("generate_audio", { prompt, wait_seconds: 0 }));
+  await exchanged(bench, "content");
+  await bench.server.end();
+  return { bench, id: task.task_id ?? "" };
+}
+
+// Finding, waiting and downloading all spend the one window that a call has.
+describe("a call with a window of 2 s lasts no longer, where", () => {
+  /** Answers after most of the window; what follows never comes. */
+  function slowly(bench: Bench): void {
+    let questions = 0;
+    bench.misbehave(async (exchange, response, service) => {
+      if (exchange.kind === "other") return false;
+      questions += 1;
+      if (questions === 1 && exchange.kind === "query") {
+        await pause(1500);
+        service.answer(exchange, response);
+      }
+      return true;
+    });
+  }
+
+  it("generate_audio searches under another key before it waits", async () => {
+    const { bench } = await underAnotherKey("Searched for slowly");
+    slowly(bench);
+    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    await later.call("list_voices", {});
+    const call = { prompt: "Searched for slowly", wait_seconds: 2 };
+    const seconds = await secondsOf(() => later.call("generate_audio", call));
+    expect(seconds).toBeLessThan(3.1);
+    bench.service.dropConnections();
+  });
+
+  it.each(["get_task", "download_audio"])("%s looks for a task of another key first", async (tool) => {
+    const { bench, id } = await underAnotherKey("Looked for slowly", { AUDIO_WAIT_SECONDS: "2" });
+    slowly(bench);
+    const later = await bench.another({ AUDIO_API_KEY: NEWER_KEY });
+    await later.call("list_voices", {});
+    const wait = tool === "get_task" ? { wait_seconds: 2 } : {};
+    const seconds = await secondsOf(() => later.call(tool, { task_id: id, ...wait }));
+    expect(seconds).toBeLessThan(3.1);
+    bench.service.dropConnections();
+  });
+
+  it("download_audio fetches a task made elsewhere, whose audio never comes", async () => {
+    const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "2" } });
+    const made = taskOf(await bench.server.call("generate_audio", { prompt: "Made here", wait_seconds: 2 }));
+    slowly(bench);
+    const elsewhere = await bench.another({ AUDIO_STATE_DIR: `${bench.workplace.stateDir}/elsewhere` });
+    await elsewhere.call("list_voices", {});
+    const args = { task_id: made.task_id, file_name: "elsewhere" };
+    expect(await secondsOf(() => elsewhere.call("download_audio", args))).toBeLessThan(3.1);
+    bench.service.dropConnections();
+  });
+});
+
+// A person deletes a file, and its name is used for the next one: each link leads to its own bytes.
+describe("a file name that is used again after its file was deleted", () => {
+  it("belongs to the newest task: every link just returned can be read, and the list gives the file to that one", async () => {
+    const bench = await openBench();
+    for (const text of ["one", "two", "three", "four"]) {
+      const call = { prompt: `Take of ${text}`, file_name: "again", wait_seconds: 5 };
+      const { audio, task_id: id } = taskOf(await bench.server.call("generate_audio", call));
+      for (const uri of [audio?.uri, `audio://tasks/${id}/content`]) {
+        const answer = await bench.server.request("resources/read", { uri });
+        expect(answer.result, `${text}: ${JSON.stringify(answer.error)}`).toBeDefined();
+      }
+      const rows = await rowsOf(bench.server);
+      expect(rows.filter(({ audio_path: path }) => path != null).map(({ task_id: shown }) => shown)).toEqual([
+        id,
+      ]);
+      if (text !== "four") await rm(audio?.path ?? "");
+    }
+    // An earlier one is fetched again, free, and leaves the newest file alone.
+    const first = taskOf(
+      await bench.server.call("generate_audio", { prompt: "Take of one", wait_seconds: 5 }),
+    );
+    expect(first.audio?.path).not.toMatch(/again\.mp3$/);
+    expect(bench.service.tasks.size).toBe(4);
+  });
+});
+
+/** Changes what is stored, as another version of the program would have written it. */
+function rewrite(bench: Bench, from: string, to: string): void {
+  const file = ledgerFile(bench);
+  const table = valueTable(file);
+  const { changes } = file.prepare(`UPDATE ${table} SET value = replace(value, ?, ?)`).run(from, to);
+  expect(Number(changes)).toBeGreaterThan(0);
+}
+
+// What is stored was right when it was sent: a voice retired since is no reason not to list or save it.
+describe("a stored request that today's rules would refuse", () => {
+  it.each([
+    ["a voice that was retired", "stokie_en", "stokie_retired_en"],
+    ["a rate that is not offered any more", "24000", "23999"],
+    ["a field of a newer version", '\\"speed\\"', '\\"tempo\\"'],
+  ])("(%s) is listed, asked for and saved", async (_, from, to) => {
+    const bench = await openBench({ service: { processingMs: 300 } });
+    const call = { prompt: "Asked for long ago", voice: "stokie_en", wait_seconds: 0 };
+    const { task_id: id } = taskOf(await bench.server.call("generate_audio", call));
+    await bench.server.end();
+    rewrite(bench, from, to);
+    const later = await bench.another();
+    const row = await onlyRow(later);
+    expect(row).toMatchObject({ task_id: id, prompt_excerpt: "Asked for long ago" });
+    await savedByItself(bench);
+    const task = taskOf(await later.call("get_task", { task_id: id, wait_seconds: 5 }));
+    expect(task.status).toBe("succeeded");
+    expect(bench.service.tasks.size).toBe(1);
+  });
+
+  it("and one that cannot be read at all hides no other, and is nobody's wrong argument", async () => {
+    const bench = await openBench();
+    await bench.server.call("generate_audio", { prompt: "The good one", wait_seconds: 5 });
+    await bench.server.call("generate_audio", { prompt: "The odd one", wait_seconds: 5 });
+    await bench.server.end();
+    rewrite(bench, '\\"prompt\\":\\"The odd one\\"', "odd");
+    const later = await bench.another();
+    const listed = await later.call("list_tasks", {});
+    expect(listed.isError, textOf(listed)).not.toBe(true);
+    expect((await rowsOf(later)).map(({ prompt_excerpt: text }) => text)).toContain("The good one");
+  });
+});
+
+// Fetched by nobody's wish but an explicit one: megabytes that are thrown away are somebody's line.
+describe("audio that is larger than is taken", () => {
+  it("is not fetched again by list_tasks, only by who asks for that task", async () => {
+    const bench = await openBench();
+    bench.misbehave(
+      next(
+        "content",
+        (response) => {
+          response.writeHead(200, {
+            "content-type": "application/octet-stream",
+            "content-length": 70 * 1024 * 1024,
+          });
+          response.write(Buffer.alloc(1024));
+        },
+        Number.POSITIVE_INFINITY,
+      ),
+    );
+    const call = { prompt: "Too long a song", wait_seconds: 5 };
+    expect(codeOf(await bench.server.call("generate_audio", call))).toBe("too_large");
+    const later = await bench.another();
+    for (const server of [bench.server, bench.server, later, later]) {
+      await onlyRow(server);
+      await pause(150);
+    }
+    expect(bench.service.count("content")).toBe(1);
+    const { task_id: id, next_step: nextStep } = await onlyRow(later);
+    expect(nextStep).toContain("larger");
+    expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("too_large");
+    expect(bench.service.count("content")).toBe(2);
+    expect(bench.service.tasks.size).toBe(1);
+  });
+});
+
+/** A preload in which the bytes of a request's body cannot be made, as by a mistake in this program. */
+const MISTAKE = `data:text/javascript,${encodeURIComponent(`
+  const from = Buffer.from;
+  Buffer.from = (text, ...more) => {
+    if (typeof text === "string" && text.startsWith("{") && text.includes("a mistake of ours")) {
+      throw new TypeError("made by the test");
+    }
+    return from(text, ...more);
+  };`)}`;
+
+// A mistake of ours is told at once, for no repeat would mend it.
+describe("a programming error on the way to the service", () => {
+  it("is told at once, as ours, and is not tried again", async () => {
+    const bench = await openBench({
+      start: { nodeArgs: ["--import", MISTAKE] },
+      env: { AUDIO_TIME_SCALE: "0.01" },
+    });
+    let outcome = "";
+    const seconds = await secondsOf(async () => {
+      const refused = await bench.server.call("generate_audio", {
+        prompt: "This meets a mistake of ours",
+        wait_seconds: 3,
+      });
+      outcome = codeOf(refused);
+      expect(textOf(refused)).not.toMatch(/connection|AUDIO_BASE_URL/);
+    });
+    expect(outcome).toBe("unexpected_response");
+    expect(seconds).toBeLessThan(2);
+    expect(bench.service.exchanges).toEqual([]);
+    expect(bench.server.stderr).toContain("made by the test");
+  });
+});
+
+// A record keeps what a newer program wrote into it; a newer record is never mistaken for none, nor read wrongly.
+describe("a record that a newer version of the program wrote", () => {
+  it("keeps the fields that this version does not know", async () => {
+    const bench = await openBench();
+    const call = { prompt: "From the future", wait_seconds: 5 };
+    await bench.server.call("generate_audio", call);
+    await bench.server.end();
+    rewrite(bench, '"take":1', '"take":1,"mood":"a newer field"');
+    const later = await bench.another();
+    // The second name is recorded: the record is written anew.
+    taskOf(await later.call("generate_audio", { ...call, file_name: "second" }));
+    const file = ledgerFile(bench);
+    const stored = file.prepare(`SELECT value FROM ${valueTable(file)} WHERE key LIKE 'record:%'`).all();
+    expect(JSON.stringify(stored)).toContain("second.mp3");
+    expect(JSON.stringify(stored)).toContain("a newer field");
+  });
+
+  it("is refused with a sentence and left as it is, and nothing is paid for the same text", async () => {
+    const bench = await openBench();
+    const call = { prompt: "Of a newer kind", wait_seconds: 5 };
+    await bench.server.call("generate_audio", call);
+    await bench.server.call("generate_audio", { ...call, prompt: "Of this kind" });
+    await bench.server.end();
+    const file = ledgerFile(bench);
+    const table = valueTable(file);
+    const version = table === "records" ? 2 : 1;
+    file
+      .prepare(`UPDATE ${table} SET value = replace(value, ?, ?) WHERE value LIKE '%Of a newer kind%'`)
+      .run(`"version":${version}`, '"version":99');
+    const before = file.prepare(`SELECT key, value FROM ${table} WHERE value LIKE '%Of a newer kind%'`).all();
+    const later = await bench.another();
+    const refused = await later.call("generate_audio", call);
+    expect(codeOf(refused)).toBe("store_unavailable");
+    expect(textOf(refused)).toMatch(/newer/i);
+    expect((await rowsOf(later)).map(({ prompt_excerpt: text }) => text)).toContain("Of this kind");
+    const after = file.prepare(`SELECT key, value FROM ${table} WHERE value LIKE '%Of a newer kind%'`).all();
+    expect(after).toEqual(before);
+    expect(bench.service.count("create")).toBe(2);
+  });
+});

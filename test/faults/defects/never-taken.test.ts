@@ -1,0 +1,18 @@
+/** What is advised when the recovery window ends before the service has taken a request. */
+import { expect, it } from "vitest";
+import { closeBenchesAfterEach, openBench } from "../bench.ts";
+import { codeOf, textOf } from "./outside.ts";
+
+closeBenchesAfterEach();
+
+it("a request that was never taken is to be repeated: there is no task id to ask for", async () => {
+  const bench = await openBench();
+  bench.misbehave((_exchange, response, service) => {
+    service.refuse(response, 429, "rate_limit");
+    return true;
+  });
+  const outcome = await bench.server.call("generate_audio", { prompt: "Not today", wait_seconds: 15 });
+  expect(codeOf(outcome)).toBe("wait_expired");
+  expect(textOf(outcome)).toContain("Repeat the same call later");
+  expect(textOf(outcome)).not.toMatch(/task_id|get_task/);
+});

@@ -1,0 +1,91 @@
+/** A process that slept past its lease (a laptop's lid, a debugger) changes nothing of what another one has done. */
+import type { ServerResponse } from "node:http";
+import { expect, it } from "vitest";
+import type { Exchange } from "../../support/counting-service.ts";
+import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import type { Outcome } from "../raw-server.ts";
+import { exchanged, onlyRow, pause, savedByItself, type TaskRow, taskOf, textOf } from "./outside.ts";
+
+closeBenchesAfterEach();
+
+/** A lease outlives its holder by 3 s in tests; it was 15 s in 0.1.0, whatever the scale. */
+const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
+
+interface Scene {
+  readonly bench: Bench;
+  /** What the one that slept told its caller in the end. */
+  readonly late: Outcome | "cancelled";
+  /** What the other one's call came to. */
+  readonly other: Outcome;
+  readonly row: TaskRow;
+}
+
+/**
+ * One process sleeps with its create unanswered; the other one takes over, and comes to its end; then the sleeper
+ * wakes and gets the late answer.
+ */
+async function sleepOver(
+  prompt: string,
+  answerLate: (response: ServerResponse, exchange: Exchange, bench: Bench) => void,
+  options: {
+    isCancelled?: boolean;
+    answerOther?: (response: ServerResponse, exchange: Exchange, bench: Bench) => boolean;
+  } = {},
+): Promise<Scene> {
+  const bench = await openBench();
+  const held: Array<() => void> = [];
+  bench.misbehave((exchange, response) => {
+    if (exchange.kind !== "create") return false;
+    if (exchange.ordinal > 1) return options.answerOther?.(response, exchange, bench) ?? false;
+    held.push(() => answerLate(response, exchange, bench));
+    return true;
+  });
+  const { server: sleeper } = bench;
+  const other = await bench.another();
+  const id = sleeper.begin("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
+  await exchanged(bench, "create");
+  sleeper.child.kill("SIGSTOP");
+  const outcome = await other.call("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
+  for (const answer of held) answer();
+  await pause(20);
+  if (options.isCancelled === true) sleeper.cancel(id);
+  sleeper.child.kill("SIGCONT");
+  const late = options.isCancelled === true ? "cancelled" : await sleeper.outcomeOf(id);
+  await pause(300);
+  return { bench, late, other: outcome, row: await onlyRow(other) };
+}
+
+async function expectKept({ bench, other, row }: Scene): Promise<void> {
+  const task = taskOf(other);
+  expect
+    .soft(row)
+    .toMatchObject({ status: "succeeded", task_id: task.task_id, audio_path: task.audio?.path });
+  expect.soft(bench.service.tasks.size).toBe(1);
+}
+
+const refuse =
+  (status: number, code: string) =>
+  (response: ServerResponse, _: Exchange, { service }: Bench): void =>
+    service.refuse(response, status, code);
+
+it("a late refusal, a late 429 and a cancel leave the other's saved task as it is; a late 202 is kept", {
+  timeout: 40_000,
+}, async () => {
+  const [refused, limited, failed, taken] = await Promise.all([
+    sleepOver("Refused late", refuse(402, "insufficient_credits")),
+    sleepOver("Limited late", refuse(429, "rate_limit"), { isCancelled: true }),
+    sleepOver("Unavailable late", refuse(503, "api_unavailable"), { isCancelled: true }),
+    // The other one was refused, and nobody knows yet what became of the first send.
+    sleepOver("Taken late", (response, exchange, { service }) => service.answer(exchange, response), {
+      answerOther: (response, _, { service }) => {
+        service.refuse(response, 402, "insufficient_credits");
+        return true;
+      },
+    }),
+  ]);
+  for (const scene of [refused, limited, failed]) await expectKept(scene);
+  // The sleeper's caller hears of the audio that is there, not that nothing was charged.
+  expect.soft(refused.late === "cancelled" ? "" : textOf(refused.late)).toContain("Saved ");
+  expect.soft(taken.row.task_id).toBe([...taken.bench.service.tasks.keys()][0]);
+  await savedByItself(taken.bench);
+});

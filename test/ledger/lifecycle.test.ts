@@ -1,0 +1,377 @@
+/** The life of a record: every status by every event, what is spent after each, and what no order of events can do. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ObservedTask } from "../../src/api/read-task.ts";
+import { idempotencyKey } from "../../src/ledger/identity.ts";
+import { NO_TASK_YET, step, type TaskEvent } from "../../src/ledger/lifecycle.ts";
+import { flightOf, isOpen, rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
+import { aRecord } from "./a-record.ts";
+
+const SENT_AT_MS = 1_800_000_000_000;
+const NOW_MS = SENT_AT_MS + 60_000;
+const MINUTE_MS = 60_000;
+
+const billing = (charged: number | null): ObservedTask["billing"] => ({
+  reserved_credits: 150,
+  charged_credits: charged,
+  refunded_credits: null,
+});
+
+function task(status: ObservedTask["status"], changes: Partial<ObservedTask> = {}): ObservedTask {
+  const defaults = { audioSeconds: null, output: null, error: null, oddities: [] };
+  return { taskId: "task-1", status, billing: billing(null), ...defaults, ...changes };
+}
+
+const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): TaskEvent => ({
+  kind: "observed",
+  attempt,
+  task: seen,
+  atMs,
+});
+
+const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, isSound: true };
+const reserved = { credits: 150, atMs: SENT_AT_MS };
+const fresh = aRecord({ ...NO_TASK_YET });
+const sentOnce = {
+  ...fresh,
+  status: "unresolved",
+  send: "send-1",
+  sentAtMs: SENT_AT_MS,
+  spend: reserved,
+} as const;
+const known = {
+  ...sentOnce,
+  send: null,
+  taskId: "task-1",
+  billing: billing(null),
+  acceptedAtMs: SENT_AT_MS,
+} as const;
+const over = { ...known, finishedAtMs: NOW_MS } as const;
+
+/** A record of each status, as it stands after what usually leads there. */
+const RECORDS = {
+  waiting: fresh,
+  unresolved: sentOnce,
+  "unresolved, sent again": { ...sentOnce, send: "send-2", mayHaveArrived: true },
+  queued: { ...known, status: "queued" },
+  processing: { ...known, status: "processing" },
+  succeeded: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS } },
+  saved: { ...over, status: "succeeded", spend: { credits: 10, atMs: NOW_MS }, files: [file] },
+  failed: { ...over, status: "failed", spend: null },
+} as const satisfies Record<string, TaskRecord>;
+type Name = keyof typeof RECORDS;
+
+const EVENTS = {
+  "sent as send-1": { kind: "sent", attempt: 1, send: "send-1", atMs: NOW_MS },
+  "sent as send-2": { kind: "sent", attempt: 1, send: "send-2", atMs: NOW_MS },
+  "send-1 not taken": { kind: "notTaken", send: "send-1", isFinal: false },
+  "send-1 refused": { kind: "notTaken", send: "send-1", isFinal: true },
+  "send-2 not taken": { kind: "notTaken", send: "send-2", isFinal: false },
+  "seen queued": observed(task("queued")),
+  "seen processing": observed(task("processing")),
+  "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
+  "seen failed": observed(task("failed", { billing: billing(0) })),
+  gone: { kind: "gone", taskId: "task-1" },
+  "taken back": { kind: "takenBack", taskId: "task-1", atMs: NOW_MS },
+  "too large": { kind: "tooLarge", taskId: "task-1" },
+  again: { kind: "again", failed: 1 },
+} as const satisfies Record<string, TaskEvent>;
+type EventName = keyof typeof EVENTS;
+
+/** `status credits`; `=`: the very same record; `polled`: nothing but the time of the poll; `nothing`: forgotten. */
+const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
+  waiting: {
+    "sent as send-1": "unresolved 150",
+    "sent as send-2": "unresolved 150",
+    // The answer to a send that had been taken for lost.
+    "seen queued": "queued 150",
+    "seen processing": "processing 150",
+    "seen succeeded": "succeeded 10",
+    "seen failed": "failed 0",
+  },
+  unresolved: {
+    "sent as send-2": "unresolved 150",
+    "send-1 not taken": "waiting 0",
+    "send-1 refused": "nothing",
+    "seen queued": "queued 150",
+    "seen processing": "processing 150",
+    "seen succeeded": "succeeded 10",
+    "seen failed": "failed 0",
+  },
+  // The first send may have made a task: whatever becomes of the second, that stays unknown.
+  "unresolved, sent again": {
+    "sent as send-1": "unresolved 150",
+    "seen queued": "queued 150",
+    "seen processing": "processing 150",
+    "seen succeeded": "succeeded 10",
+    "seen failed": "failed 0",
+  },
+  queued: {
+    "seen queued": "polled",
+    "seen processing": "processing 150",
+    "seen succeeded": "succeeded 10",
+    "seen failed": "failed 0",
+    gone: "queued 150",
+    "too large": "queued 150",
+  },
+  processing: {
+    "seen queued": "polled",
+    "seen processing": "polled",
+    "seen succeeded": "succeeded 10",
+    "seen failed": "failed 0",
+    gone: "processing 150",
+    "too large": "processing 150",
+  },
+  succeeded: {
+    "seen queued": "polled",
+    "seen processing": "polled",
+    "seen succeeded": "polled",
+    "seen failed": "polled",
+    gone: "succeeded 10",
+    "taken back": "processing 150",
+    "too large": "succeeded 10",
+  },
+  saved: {
+    "seen queued": "polled",
+    "seen processing": "polled",
+    "seen succeeded": "polled",
+    "seen failed": "polled",
+    gone: "succeeded 10",
+    "too large": "succeeded 10",
+  },
+  failed: {
+    "seen queued": "polled",
+    "seen processing": "polled",
+    "seen succeeded": "polled",
+    "seen failed": "polled",
+    gone: "failed 0",
+    "too large": "failed 0",
+    again: "waiting 0",
+  },
+};
+
+function outcomeOf(before: TaskRecord, event: TaskEvent): string {
+  const after = step(before, event);
+  if (after === null) return "nothing";
+  if (after === before) return "=";
+  const isPolled = JSON.stringify({ ...after, polledAtMs: before.polledAtMs }) === JSON.stringify(before);
+  return isPolled ? "polled" : `${after.status} ${after.spend?.credits ?? 0}`;
+}
+
+describe.each(Object.keys(RECORDS) as Name[])("a record that is %s", (name) => {
+  it.each(Object.keys(EVENTS) as EventName[])("after: %s", (event) => {
+    const outcome = outcomeOf(RECORDS[name], EVENTS[event]);
+    // A poll may change nothing but its own time; where the whole answer is the same, that is all the same.
+    expect(outcome).toBe(TABLE[name][event] ?? "=");
+  });
+});
+
+/** The record after a list of events; none of them may leave nothing. */
+function recordAfter(events: readonly TaskEvent[], record: TaskRecord = fresh): TaskRecord {
+  return events.reduce((current, event) => {
+    const next = step(current, event);
+    if (next === null) throw new Error("nothing is left");
+    return next;
+  }, record);
+}
+
+describe("an attempt", () => {
+  it("after a failed one has a key of its own, and earlier charges stay counted through all of it", () => {
+    const charged = recordAfter([observed(task("failed", { billing: billing(40) }))], RECORDS.queued);
+    expect(charged.spend).toMatchObject({ credits: 40 });
+    const second = recordAfter([{ kind: "again", failed: 1 }], charged);
+    expect(second).toMatchObject({ ...NO_TASK_YET, attempt: 2, earlierCredits: 40, spend: { credits: 40 } });
+    expect(second.idempotencyKey).toBe(idempotencyKey(fresh.input ?? "", 1, 2));
+    const sent = recordAfter([{ kind: "sent", attempt: 2, send: "send-2", atMs: NOW_MS }], second);
+    expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
+    for (const isFinal of [true, false]) {
+      // A later attempt stays known, refused or not.
+      const refused = recordAfter([{ kind: "notTaken", send: "send-2", isFinal }], sent);
+      expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
+    }
+    const end = (seen: ObservedTask): number => recordAfter([observed(seen, 2)], sent).spend?.credits ?? 0;
+    expect(end(task("succeeded", { taskId: "task-2", billing: billing(10) }))).toBe(50);
+    expect(end(task("failed", { taskId: "task-2", billing: billing(0) }))).toBe(40);
+  });
+
+  it("whose task has ended is not sent again by itself", () => {
+    for (const name of ["queued", "processing", "succeeded", "failed"] as const) {
+      expect(step(RECORDS[name], EVENTS["sent as send-2"])).toBe(RECORDS[name]);
+    }
+  });
+});
+
+describe("what is spent", () => {
+  it("is the whole reservation where a success states no charge, and nothing where a failure states none", () => {
+    expect(recordAfter([observed(task("succeeded"))], RECORDS.queued).spend).toMatchObject({ credits: 150 });
+    const unbilled = task("failed", { billing: null });
+    expect(recordAfter([observed(unbilled)], RECORDS.queued).spend).toBeNull();
+  });
+
+  it("is dated by when it can have been charged, however late we learn of it", () => {
+    const learnt = (atMs: number): number | undefined =>
+      recordAfter([observed(task("succeeded", { billing: billing(10) }), 1, atMs)], RECORDS.queued).spend
+        ?.atMs;
+    expect(learnt(SENT_AT_MS + 5 * MINUTE_MS)).toBe(SENT_AT_MS + 5 * MINUTE_MS);
+    expect(learnt(SENT_AT_MS + 10_000 * MINUTE_MS)).toBe(SENT_AT_MS + 65 * MINUTE_MS);
+    // A wall clock set back does not date it before its reservation.
+    expect(learnt(SENT_AT_MS - 5 * MINUTE_MS)).toBe(SENT_AT_MS);
+  });
+
+  it("is nothing for a task that was made elsewhere, whatever becomes of it", () => {
+    const foreign = aRecord({ ...NO_TASK_YET, input: null, take: null });
+    for (const status of ["queued", "succeeded", "failed"] as const) {
+      expect(recordAfter([observed(task(status, { billing: billing(10) }))], foreign).spend).toBeNull();
+    }
+  });
+});
+
+describe("a task that was given up", () => {
+  it("is there again when the service knows it again", () => {
+    const gone = recordAfter([EVENTS.gone], RECORDS.processing);
+    expect(gone).toMatchObject({ isGone: true, status: "processing" });
+    expect([isOpen(gone), flightOf(gone)]).toEqual([false, null]);
+    const back = recordAfter([EVENTS["seen processing"]], gone);
+    expect([back.isGone, isOpen(back), flightOf(back)]).toEqual([false, true, "accepted"]);
+  });
+});
+
+describe("a file", () => {
+  it("is recorded once a path and hash, the newest last", () => {
+    const other = { ...file, path: "/out/b.mp3" };
+    const again = { ...file, savedAtMs: NOW_MS + 1 };
+    const events = [file, other, again].map((one): TaskEvent => ({ kind: "saved", file: one }));
+    expect(recordAfter(events, RECORDS.succeeded).files).toEqual([other, again]);
+  });
+
+  it("keeps its name: only a record without one is renamed", () => {
+    const named: TaskEvent = { kind: "named", fileName: "story" };
+    expect(recordAfter([named]).fileName).toBe("story");
+    expect(step(RECORDS.saved, named)).toBe(RECORDS.saved);
+    expect(step(recordAfter([named]), named)).toEqual(recordAfter([named]));
+  });
+});
+
+const STATUSES = ["queued", "processing", "succeeded", "failed"] as const;
+const anyTask = fc.record({
+  status: fc.constantFrom(...STATUSES),
+  taskId: fc.constantFrom("task-1", "task-2"),
+  charged: fc.option(fc.constantFrom(0, 10, 150)),
+});
+const attempt = fc.integer({ min: 1, max: 3 });
+const send = fc.constantFrom("send-1", "send-2", "send-3");
+const taskId = fc.constantFrom("task-1", "task-2");
+const atMs = fc.integer({ min: SENT_AT_MS, max: SENT_AT_MS + 100 * MINUTE_MS });
+const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
+  fc.record({ kind: fc.constant("sent" as const), attempt, send, atMs }),
+  fc.record({ kind: fc.constant("notTaken" as const), send, isFinal: fc.boolean() }),
+  fc
+    .tuple(anyTask, attempt, atMs)
+    .map(([{ status, taskId: id, charged }, of, at]) =>
+      observed(task(status, { taskId: id, billing: billing(charged) }), of, at),
+    ),
+  fc.record({ kind: fc.constant("gone" as const), taskId }),
+  fc.record({ kind: fc.constant("takenBack" as const), taskId, atMs }),
+  fc.record({ kind: fc.constant("saved" as const), file: fc.constant(file) }),
+  fc.record({ kind: fc.constant("tooLarge" as const), taskId }),
+  fc.record({ kind: fc.constant("again" as const), failed: attempt }),
+  fc.record({ kind: fc.constant("named" as const), fileName: fc.option(fc.constant("story")) }),
+);
+const anyLife = fc.array(anyEvent, { maxLength: 20 });
+
+/** Runs a life, and shows each step of it; a record that was forgotten begins anew. */
+function live(
+  events: readonly TaskEvent[],
+  look: (before: TaskRecord, event: TaskEvent, after: TaskRecord) => void,
+): TaskRecord {
+  return events.reduce<TaskRecord>((before, event) => {
+    const next = step(before, event);
+    if (next !== null) look(before, event, next);
+    return next ?? fresh;
+  }, fresh);
+}
+
+const RANK = { waiting: 0, unresolved: 1, queued: 2, processing: 3, succeeded: 4, failed: 4 } as const;
+
+describe("whatever happens, in whatever order", () => {
+  it("a status goes backwards only where a send was not taken, a success was taken back, or a new attempt begins", () => {
+    fc.assert(
+      fc.property(anyLife, (events) => {
+        live(events, (before, event, next) => {
+          const isBackwards = RANK[next.status] < RANK[before.status];
+          const isOtherEnd = RANK[before.status] === 4 && next.status !== before.status;
+          if (!isBackwards && !isOtherEnd) return;
+          expect(["notTaken", "takenBack", "again"]).toContain(event.kind);
+          if (event.kind === "notTaken") expect(before.status).toBe("unresolved");
+          if (event.kind === "takenBack") expect(next.status).toBe("processing");
+          if (event.kind === "again") expect(next.attempt).toBe(before.attempt + 1);
+        });
+      }),
+    );
+  });
+
+  it("a task id is never forgotten or exchanged but by a new attempt, and an attempt never goes back", () => {
+    fc.assert(
+      fc.property(anyLife, (events) => {
+        live(events, (before, event, next) => {
+          expect(next.attempt).toBeGreaterThanOrEqual(before.attempt);
+          if (before.taskId !== null && event.kind !== "again") expect(next.taskId).toBe(before.taskId);
+        });
+      }),
+    );
+  });
+
+  it("spend is never negative, holds what earlier attempts cost, and is whole while an answer is out", () => {
+    fc.assert(
+      fc.property(anyLife, (events) => {
+        live(events, (_before, _event, next) => {
+          const credits = next.spend?.credits ?? 0;
+          expect(credits).toBeGreaterThanOrEqual(next.earlierCredits);
+          if (flightOf(next) !== null) expect(credits).toBe(150 + next.earlierCredits);
+          if (next.status === "waiting") expect(credits).toBe(next.earlierCredits);
+        });
+      }),
+    );
+  });
+
+  it("events of another attempt, send or task are no news", () => {
+    fc.assert(
+      fc.property(anyLife, anyTask, (events, { status, charged }) => {
+        const record = live(events, () => {});
+        const foreign = task(status, { taskId: "task-9", billing: billing(charged) });
+        const strangers: TaskEvent[] = [
+          { kind: "sent", attempt: 9, send: "send-9", atMs: NOW_MS },
+          { kind: "notTaken", send: "send-9", isFinal: true },
+          observed(foreign, 9),
+          { kind: "gone", taskId: "task-9" },
+          { kind: "takenBack", taskId: "task-9", atMs: NOW_MS },
+          { kind: "tooLarge", taskId: "task-9" },
+          { kind: "again", failed: 9 },
+        ];
+        if (record.taskId !== null) strangers.push(observed(foreign, record.attempt));
+        for (const event of strangers) expect(step(record, event)).toBe(record);
+      }),
+    );
+  });
+
+  it("an event that is told twice is told once", () => {
+    fc.assert(
+      fc.property(anyLife, anyEvent, (events, event) => {
+        const once = step(
+          live(events, () => {}),
+          event,
+        );
+        if (once !== null) expect(step(once, event)).toEqual(once);
+      }),
+    );
+  });
+
+  it("what is stored can be read again", () => {
+    fc.assert(
+      fc.property(anyLife, (events) => {
+        const record = live(events, () => {});
+        expect(taskRecordSchema.parse(JSON.parse(rowOf(record).value).value)).toEqual(record);
+      }),
+    );
+  });
+});
