@@ -1,5 +1,6 @@
 /** Measures what a call costs beside the service's own time, and what results and schemas cost in context. */
-import { INSTRUCTIONS } from "../src/server/instructions.ts";
+import { readConfig } from "../src/config.ts";
+import { instructionsFor } from "../src/server/instructions.ts";
 import { OURS } from "./contenders.ts";
 import { atMost, printSamples, type Sample, sample, type Verdict } from "./measure.ts";
 import { openPlace } from "./place.ts";
@@ -56,7 +57,7 @@ export async function benchCalls(rounds: number): Promise<{ samples: Sample[]; v
           Buffer.byteLength(JSON.stringify(tools.result["tools"])),
           10_240,
         ),
-        atMost("context", "instructions, characters", INSTRUCTIONS.length, 1200),
+        atMost("context", "instructions, characters", instructionsFor(readConfig({})).length, 1200),
         atMost("context", "typical result, bytes", Buffer.byteLength(JSON.stringify(typical.result)), 1200),
         atMost("calls", "list_voices round trip", median(0), 2, " ms"),
         atMost("calls", "replay of 1 MiB from the ledger", median(1), 15, " ms"),

@@ -16,10 +16,9 @@ const generated = z.object({
     path: z.string(),
     format: z.string(),
     sample_rate: z.int(),
-    duration_seconds: z.number(),
     size_bytes: z.int(),
-    sha256: z.string(),
   }),
+  audio_seconds: z.number(),
 });
 
 const voiceList = z.object({
@@ -82,17 +81,17 @@ say("");
 
 say("3. generate_audio, the very same call again:");
 const second = await narrate();
-const isSame = second.task_id === first.task_id && second.audio.sha256 === first.audio.sha256;
+const isSame = second.task_id === first.task_id && second.audio.path === first.audio.path;
 if (!second.replayed || !isSame) throw new Error("the repeat was not recognised");
 say(`    replayed: the same task, the same file, 0 credits\n`);
 
 await client.close();
 
-const { audio, billing } = first;
+const { audio, audio_seconds: length, billing } = first;
 say("Result");
 say(`    file      ${audio.path}`);
 say(
-  `    audio     ${audio.format}, ${audio.sample_rate} Hz, ${audio.duration_seconds.toFixed(3)} s, ${audio.size_bytes} bytes`,
+  `    audio     ${audio.format}, ${audio.sample_rate} Hz, ${length.toFixed(3)} s, ${audio.size_bytes} bytes`,
 );
 say(`    cost      ${billing.charged_credits} credits (150 reserved, ${billing.refunded_credits} returned)`);
 say("    asked again: nothing more");

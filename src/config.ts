@@ -5,6 +5,11 @@ import { VOICE_IDS, type VoiceId } from "./contract/voices.ts";
 import { defaultStateFolder, type Environment, homeFolder, readValue } from "./environment.ts";
 import { readFolder } from "./folder-setting.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
+import { NO_VOICE_NOTES, readVoiceNotes, type VoiceNotes } from "./voice-notes.ts";
+
+/** Who gets links to saved files beside their paths: those known to show them, all, or none. */
+export const RESOURCE_LINKS = ["auto", "always", "never"] as const;
+export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
 /** One thing wrong with the configuration, and what mends it. */
 export interface ConfigFault {
@@ -34,6 +39,8 @@ export interface Config {
   readonly stateDir: string | null;
   readonly storeUrl: string | null;
   readonly defaultVoice: VoiceId | null;
+  readonly voiceNotes: VoiceNotes;
+  readonly resourceLinks: ResourceLinks;
   readonly waitSeconds: number;
   readonly pollIntervalSeconds: number;
   readonly creditBudget: number | null;
@@ -104,6 +111,16 @@ class Reader {
       this.faults.push(fault);
     }
     return folder ?? fallback;
+  }
+
+  voiceNotes(): VoiceNotes {
+    const name = "AUDIO_VOICE_NOTES";
+    const path = this.folder(name, null, false);
+    if (path === null) return NO_VOICE_NOTES;
+    const read = readVoiceNotes(path);
+    if (typeof read !== "string") return read;
+    this.fault(name, `${name} is ${JSON.stringify(path)}, which ${read}.`, `Correct it or unset ${name}.`);
+    return NO_VOICE_NOTES;
   }
 
   baseUrl(): URL | undefined {
@@ -208,6 +225,8 @@ export function readConfig(
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     storeUrl,
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
+    voiceNotes: reader.voiceNotes(),
+    resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
     waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),
     pollIntervalSeconds: reader.number(
       "AUDIO_POLL_INTERVAL_SECONDS",

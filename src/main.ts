@@ -11,10 +11,12 @@ const REQUIRED_MINOR = 19;
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 
 if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINOR)) {
-  process.stderr.write(
-    `audio-generation-mcp needs Node.js ${REQUIRED_MAJOR}.${REQUIRED_MINOR} or newer, and this is ${process.versions.node}: install a current one and start it again.\n`,
-  );
-  process.exit(1);
+  const sentence = `audio-generation-mcp needs Node.js ${REQUIRED_MAJOR}.${REQUIRED_MINOR} or newer, and this is ${process.versions.node}: install a current one and start it again.`;
+  process.stderr.write(`${sentence}\n`);
+  const [command = "--sandbox"] = process.argv.slice(2);
+  if (command !== "--sandbox") process.exit(1);
+  const { answerWithError } = await import("./commands/old-node.ts");
+  answerWithError(sentence);
 } else {
   cacheCompiledCode();
   const args = commandArguments(process.argv.slice(2));

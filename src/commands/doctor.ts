@@ -55,7 +55,12 @@ function checkSettings(config: Config, env: Environment): Check[] {
   }
   const unset = unfilled.filter((name) => !isFaulty(config, name));
   const note = unset.length === 0 ? "" : `; left unset by the client: ${unset.join(", ")}`;
-  return faults.length === 0 ? [passed("settings", `all settings can be used${note}`)] : faults;
+  const { unknownIds } = config.voiceNotes;
+  const noNames =
+    unknownIds.length === 0
+      ? ""
+      : `; AUDIO_VOICE_NOTES has ids that are no voices: ${unknownIds.slice(0, 5).join(", ")}`;
+  return faults.length === 0 ? [passed("settings", `all settings can be used${note}${noNames}`)] : faults;
 }
 
 const checkFolder = (config: Config): Promise<Check> =>

@@ -1,4 +1,6 @@
 /** Builds the workflow on the first call that needs it, from the environment's settings or a sandbox's. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { Config, ServiceAddress } from "../config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
@@ -64,6 +66,19 @@ export class LazyGeneration {
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
+  }
+
+  /**
+   * The workflow where it is open, or where there is a ledger on this machine to be opened; otherwise `null`:
+   * clients ask for lists at their start, and that must make nothing and connect to nothing.
+   */
+  async openLedger(): Promise<Generation | null> {
+    if (this.#opening !== undefined) return await this.#opening;
+    const { faults, storeUrl, stateDir } = this.#config;
+    const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
+    return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
+      ? await this.get()
+      : null;
   }
 
   /** @throws AudioError `configuration_error` */

@@ -3,7 +3,9 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
+import { instructionsFor } from "../server/instructions.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
+import { onceOnly } from "../tools/once-only.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
 
@@ -40,17 +42,24 @@ export async function run(args: readonly string[]): Promise<void> {
   const redact = createRedact(secretsOf(process.env));
   const log = createLog(config.logLevel, (text) => lazy.redact(redact(text)));
   lazy.log = log;
+  const isFirstSuccess = onceOnly();
+  const instructions = instructionsFor(config);
   const handle = serveStdio(
     () =>
       createMcpServer({
         tools: {
           assertConfigured: () => lazy.assertConfigured(),
           generation: () => lazy.get(),
+          isFirstSuccess,
+          voiceNotes: config.voiceNotes.notes,
           defaultVoice: config.defaultVoice,
           defaultWaitSeconds: config.waitSeconds,
         },
+        openLedger: () => lazy.openLedger(),
+        instructions,
         redact: (text) => lazy.redact(redact(text)),
         holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
+        resourceLinks: config.resourceLinks,
         log,
       }),
     {

@@ -76,5 +76,5 @@ export function outputDirOf(config: Config): string {
 /** All faults of a configuration in one error: every tool but `list_voices` answers with it. */
 export function configurationError(config: Config): AudioError {
   const faults = config.faults.map(({ message, fix }) => `${message} ${fix}`);
-  return new AudioError("configuration_error", faults.join(" "));
+  return new AudioError("configuration_error", `${faults.join(" ")} Nothing was sent or charged.`);
 }

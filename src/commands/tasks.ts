@@ -35,11 +35,11 @@ function printableJson(value: unknown): string {
 }
 
 function describe(row: Row): string {
-  const credits = row.credits === null ? "" : `, ${row.credits} credits`;
+  const credits = row.credits === undefined ? "" : `, ${row.credits} credits`;
   const lines = [
-    `${row.created_at.slice(0, 19).replace("T", " ")}  ${row.status}${credits}  ${row.task_id ?? "(no id yet)"}`,
+    `${row.created_at.slice(0, 19).replace("T", " ")}  ${row.status}${credits}  ${row.task_id}`,
     `    ${JSON.stringify(row.prompt_excerpt)}`,
-    row.audio_path === null ? `    next: ${row.next_step}` : `    ${row.audio_path}`,
+    row.audio_path === undefined ? `    next: ${row.next_step}` : `    ${row.audio_path}`,
   ];
   return lines.map(printable).join("\n");
 }
@@ -54,7 +54,7 @@ async function readRows(): Promise<Row[]> {
   const address = config.service;
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
-    const listed = await listTasks({ ledger, folder }, { status: null, limit: MOST_TASKS });
+    const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit: MOST_TASKS });
     return listed.map(taskRow);
   } finally {
     await ledger.store.close();
@@ -65,7 +65,7 @@ async function readRows(): Promise<Row[]> {
 export async function tasks(asJson: boolean): Promise<void> {
   try {
     const rows = await readRows();
-    const human = rows.length === 0 ? "The ledger is empty." : rows.map(describe).join("\n");
+    const human = rows.length === 0 ? "No requests recorded yet." : rows.map(describe).join("\n");
     process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
     if (error instanceof AudioError) throw new CommandError(error.message);

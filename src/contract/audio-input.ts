@@ -53,15 +53,17 @@ const pitchRule = `must be a whole number from ${PITCH_MIN} to ${PITCH_MAX}`;
 
 /** The fields of AudioInput, one schema each; descriptions are for the model and kept short. */
 export const audioInputFields = {
-  model: z.literal(MODEL, oneOf([MODEL])).optional(),
   prompt: text(promptFault, {
     minLength: 1,
     maxLength: PROMPT_MAX_CODE_POINTS,
-    description: "Text to speak, verbatim; line breaks are kept; not blank",
+    description: `Text to speak, verbatim, at most ${PROMPT_MAX_CODE_POINTS.toLocaleString("en")} characters; line breaks are kept`,
   }),
   voice: z
     .enum(VOICE_IDS, `${oneOf(VOICE_IDS)}; list_voices describes them`)
-    .meta({ description: "The id ends in its languages" })
+    .meta({
+      description:
+        "The id ends in its languages; no tone or gender is published. Omitted: the service's default",
+    })
     .optional(),
   audio_references: z
     .array(publicUrl, "must be a list of URLs")
@@ -73,12 +75,31 @@ export const audioInputFields = {
   image_url: publicUrl
     .meta({ description: "Public https image; excludes voice and audio_references" })
     .optional(),
-  output_format: z.enum(OUTPUT_FORMATS, oneOf(OUTPUT_FORMATS)).meta({ default: "mp3" }).optional(),
-  sample_rate: z.literal(SAMPLE_RATES, oneOf(SAMPLE_RATES)).meta({ default: 24000 }).optional(),
-  speed: numberBetween(SPEED_MIN, SPEED_MAX).meta({ default: 1 }).optional(),
-  volume: numberBetween(VOLUME_MIN, VOLUME_MAX).meta({ default: 1 }).optional(),
-  pitch: z.int(pitchRule).min(PITCH_MIN, pitchRule).max(PITCH_MAX, pitchRule).meta({ default: 0 }).optional(),
-  multilingual: z.boolean("must be true or false").meta({ default: false }).optional(),
+  output_format: z
+    .enum(OUTPUT_FORMATS, oneOf(OUTPUT_FORMATS))
+    .meta({ description: "Default mp3" })
+    .optional(),
+  sample_rate: z
+    .literal(SAMPLE_RATES, oneOf(SAMPLE_RATES))
+    .meta({ description: `Hz: ${SAMPLE_RATES.join(", ")}; default 24000` })
+    .optional(),
+  speed: numberBetween(SPEED_MIN, SPEED_MAX)
+    .meta({ description: `Factor, ${SPEED_MIN} to ${SPEED_MAX}, default 1` })
+    .optional(),
+  volume: numberBetween(VOLUME_MIN, VOLUME_MAX)
+    .meta({ description: `Factor, ${VOLUME_MIN} to ${VOLUME_MAX}, default 1` })
+    .optional(),
+  pitch: z
+    .int(pitchRule)
+    .min(PITCH_MIN, pitchRule)
+    .max(PITCH_MAX, pitchRule)
+    .meta({ description: `Semitones, ${PITCH_MIN} to ${PITCH_MAX}, default 0` })
+    .optional(),
+  multilingual: z
+    .boolean("must be true or false")
+    .meta({ description: "For texts that mix languages; default false" })
+    .optional(),
+  model: z.literal(MODEL, oneOf([MODEL])).optional(),
 };
 
 interface CrossFields {

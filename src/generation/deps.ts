@@ -1,8 +1,8 @@
 /** What the workflow needs from the floors below, in one narrow bundle. */
 import type { Service } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
-import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
+import { IN_FLIGHT_AT_MOST_MS } from "../ledger/horizons.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
@@ -20,8 +20,6 @@ export interface Timing {
   readonly transferWaitMs: number;
 }
 
-const PATIENCE_AFTER_RECOVERY_SECONDS = 5 * 60;
-
 export function timingFor(config: {
   pollIntervalSeconds: number;
   timeScale: number;
@@ -29,7 +27,7 @@ export function timingFor(config: {
 }): Timing {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
-    recoveryMs: (RECOVERY_WINDOW_SECONDS + PATIENCE_AFTER_RECOVERY_SECONDS) * 1000 * config.timeScale,
+    recoveryMs: IN_FLIGHT_AT_MOST_MS * config.timeScale,
     scale: config.timeScale,
     followMs: 150,
     transferWaitMs: config.waitSeconds * 1000,

@@ -1,6 +1,5 @@
 /** The workflow's front door: one object with every use case. */
 import { readSaved } from "../files/save-audio.ts";
-import type { RecordStatus } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
@@ -9,15 +8,19 @@ import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, download } from "./use-cases/download.ts";
 import { type GenerateRequest, generate } from "./use-cases/generate.ts";
 import { getTask } from "./use-cases/get-task.ts";
-import { type ListedTask, listTasks } from "./use-cases/list-tasks.ts";
+import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
+import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
 import { type AudioBytes, readAudio } from "./use-cases/read-audio.ts";
 
-/** Every method throws {@link AudioError}; the first four also take up what was left behind. */
+/** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
-  listTasks(query: { status: RecordStatus | null; limit: number }): Promise<ListedTask[]>;
+  listTasks(query: ListRequest): Promise<ListedTask[]>;
+  /** For lists that a client asks for by itself: takes nothing up, and asks the service nothing. */
+  newestSaved(limit: number): Promise<ListedFile[]>;
+  newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
@@ -45,6 +48,8 @@ export function createGeneration(deps: GenerationDeps): Generation {
       resumer.soon();
       return listTasks(deps, query);
     },
+    newestSaved: (limit) => newestSaved(deps, limit),
+    newestTaskIds: (limit) => newestTaskIds(deps, limit),
     readAudio: (uri) => readAudio(deps, uri),
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {

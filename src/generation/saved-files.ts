@@ -19,6 +19,11 @@ export function formatOf(record: TaskRecord): {
   return { format: input?.format ?? "mp3", sampleRateHz: input?.sampleRateHz ?? 24000 };
 }
 
+function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
+  if (hasImage) return "from image_url";
+  return hasReferences ? "from audio_references" : "the service's default";
+}
+
 /**
  * What is needed of a stored request, read leniently: it was right when it was sent, and a voice that has been
  * retired since, or a field of a newer version, is no reason not to save or list it.
@@ -27,12 +32,15 @@ const storedInputSchema = z
   .object({
     prompt: z.string().catch(""),
     voice: z.string().nullable().catch(null),
+    audio_references: z.array(z.unknown()).catch([]),
+    image_url: z.string().nullable().catch(null),
     output_format: z.enum(OUTPUT_FORMATS).catch("mp3"),
     sample_rate: z.literal(SAMPLE_RATES).catch(24000),
   })
-  .transform(({ prompt, voice, output_format, sample_rate }) => ({
+  .transform(({ prompt, voice, audio_references, image_url, output_format, sample_rate }) => ({
     prompt,
-    voice,
+    /** Whose voice it is: a preset's id, or in words what stands in for one. */
+    voice: voice ?? voiceWithoutName(audio_references.length > 0, image_url !== null),
     format: output_format,
     sampleRateHz: sample_rate,
   }));

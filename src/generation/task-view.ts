@@ -3,7 +3,8 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
-import { formatOf } from "./saved-files.ts";
+import { handleOf } from "./handle.ts";
+import { formatOf, storedInput } from "./saved-files.ts";
 
 /** Audio on disk, verified when it was saved. */
 export interface SavedAudio {
@@ -17,8 +18,14 @@ export interface SavedAudio {
 
 export interface TaskView {
   readonly taskId: string | null;
+  /** Names the record, also while it has no task id; `null` for a task that this ledger does not hold. */
+  readonly handle: string | null;
   readonly status: "waiting" | TaskStatus;
+  /** While it is `waiting`: a create was sent, and its answer not seen. */
+  readonly wasSent: boolean;
   readonly take: number | null;
+  /** A preset's id, or in words what stands in for one; `null` where that is not known. */
+  readonly voice: string | null;
   readonly idempotencyKey: string | null;
   /** This call attached to an existing task: nothing new was reserved by it. */
   readonly replayed: boolean;
@@ -26,7 +33,7 @@ export interface TaskView {
   readonly audioSeconds: number | null;
   readonly audio: SavedAudio | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** What is going on with a task that has not come to its file yet, in one sentence. */
+  /** What is going on with a task that has not come to its file yet, in one sentence; `null`: what its status says. */
   readonly activity: string | null;
   /** Things worth saying beside the usual, in whole sentences. */
   readonly notes: readonly string[];
@@ -55,8 +62,11 @@ export interface ViewFacts {
 export function viewOf(record: TaskRecord, facts: ViewFacts): TaskView {
   return {
     taskId: record.taskId,
+    handle: handleOf(record),
     status: record.status === "unresolved" ? "waiting" : record.status,
+    wasSent: record.status === "unresolved",
     take: record.take,
+    voice: storedInput(record)?.voice ?? null,
     idempotencyKey: record.idempotencyKey,
     replayed: facts.replayed,
     billing: record.billing,

@@ -1,14 +1,17 @@
-/** Owns how long coordination remembers what no window bounds; the same for every store. */
+/** How long the stores keep what belongs to no limit window: places in flight, slots' leftovers, leases. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
 
 /**
- * An accepted task whose end nobody reported is taken to have ended after this, and to have been charged by then:
- * the service recovers for at most 60 minutes. Without it, a record lost between its task's acceptance and its end
- * would hold a slot for ever.
+ * A task is waited for no longer than this, and taken to have ended and been charged by then: the service recovers for
+ * at most 60 minutes. Without it, a record lost between its task's acceptance and its end would hold a place in flight
+ * for ever.
  */
 export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
-/** Slots that no longer count are kept this long, so that a late answer still finds the slot it belongs to. */
+/** What a budget counts is summed by quarters of an hour. */
+export const SPEND_BUCKET_MS = 15 * 60 * 1000;
+
+/** Signs of life, and the slots of an account that sends nothing, are forgotten after this. */
 export const SLOT_KEPT_MS = 60 * 60 * 1000;
 
 /** A process that is alive renews its leases three times within this. */

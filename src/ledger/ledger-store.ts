@@ -1,4 +1,4 @@
-/** What a store must be able to do in one transaction (SQLite) or one script (Redis); the ledger's rules stand above it. */
+/** What a store must be able to do, most of it in one transaction (SQLite) or one script (Redis); the ledger's rules stand above it. */
 import type Keyv from "keyv";
 import type { HolderId } from "../holder.ts";
 import type { AccountId } from "./identity.ts";
@@ -76,7 +76,7 @@ export interface AdmitRequest {
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
-/** Why a create has to wait. `elsewhere`: another key's create of the same work is under way. */
+/** Why a create has to wait. `elsewhere`: another key's create of the same work is under way (told by SQLite alone). */
 export type CreateHold = "paused" | "rate" | "in_flight" | "elsewhere";
 
 export type Admission =
@@ -110,14 +110,14 @@ export interface ListQuery {
 }
 
 /**
- * Every method is atomic, opens the store where it is not open, and fails with `store_unavailable` within seconds.
+ * Every method but `adopt` (safe to repeat) and the lists is atomic. Each opens the store where it is not open, and fails with `store_unavailable` within seconds.
  * Limit windows, leases and places in flight run on a steady clock that cannot be set (SQLite: the machine's; Redis:
  * the server's); times that lie ahead, because that clock began anew, count from now. The budget's window runs on the
  * wall clock, for it outlives a reboot: `spend` is kept as sums per quarter of an hour, and a sum leaves the window
  * as a whole.
  */
 export interface LedgerStore {
-  /** Records, by {@link recordKey}: reads, and whatever is set aside. Writes of records go through the methods below. */
+  /** Records, by {@link recordKey}: they are read through it, and set aside. They are written by the methods below. */
   readonly keyv: Keyv<unknown>;
   /** Takes or renews the lease of a record, which is written first where it is missing. */
   claim(claim: Claim): Promise<ClaimAnswer>;

@@ -1,4 +1,4 @@
-/** The ledger: records, and every change of one, by events; the same rules over either store. */
+/** The ledger: records, their claiming, and what happens to them, by events; the same rules over either store. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
@@ -100,10 +100,11 @@ export class Ledger {
   }
 
   /**
-   * Applies an event to a record: read, table and write are one step, repeated where somebody else was faster.
+   * Applies an event to a record: the table's answer is written if the record is still what the caller knows, else
+   * the event is applied to what is stored. An event that is no news for what the caller knows writes nothing.
    *
    * @param known the record as it was last seen; where the ledger has lost it and it has a task, it is written again
-   * @returns what is stored now; `null` where nothing is left to remember
+   * @returns the record with the event in it; `null` where nothing is left to remember
    * @throws AudioError `store_unavailable`
    */
   async apply(

@@ -1,8 +1,8 @@
-/** The life of a record: a pure table of status and event. Every change of a record goes through it, whoever makes it. */
+/** The life of a record: a pure table of status and event. What a record says of its task changes by it alone. */
 import type { ObservedTask } from "../api/read-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
 import type { SavedFile } from "../files/saved-file.ts";
+import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import type { TaskRecord } from "./record.ts";
 
@@ -60,9 +60,6 @@ export function unsent(record: TaskRecord): TaskRecord {
 }
 
 const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
-
-/** A charge cannot fall later than the recovery window after the create, however late we learn of it. */
-const CHARGED_WITHIN_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /**
  * The record after an event; the very same object where the event is no news for it; `null` where there is nothing
@@ -168,7 +165,7 @@ function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskReco
   const credits = chargedCredits(task) + record.earlierCredits;
   if (credits === 0) return null;
   const reservedAtMs = record.spend?.atMs ?? nowMs;
-  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowMs, reservedAtMs + CHARGED_WITHIN_MS)) };
+  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowMs, reservedAtMs + IN_FLIGHT_AT_MOST_MS)) };
 }
 
 function saved(record: TaskRecord, file: SavedFile): TaskRecord {

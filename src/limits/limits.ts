@@ -45,7 +45,7 @@ export interface Limits {
    */
   read<T>(signal: AbortSignal, run: (slot: ReadSlot) => Promise<T>, options?: ReadOptions): Promise<T>;
   /**
-   * A 429 was answered: nobody on this store sends this class for so long.
+   * A 429 was answered: no process that uses this key and store sends this class for so long.
    *
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */

@@ -1,6 +1,8 @@
 /** The sentence about wrong arguments: field, rule and the value's fault. */
 import type { ZodError, z } from "zod";
+import { nearestVoices } from "../contract/nearest-voices.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
+import { VOICE_IDS } from "../contract/voices.ts";
 
 const MOST_FAULTS = 5;
 const MOST_VALUE_CODE_POINTS = 60;
@@ -32,6 +34,12 @@ function quote(value: unknown): string {
   return String(value);
 }
 
+function unknownVoice(value: string): string {
+  const nearest = nearestVoices(value);
+  const hint = nearest.length > 0 ? `. Nearest: ${nearest.join(", ")}` : "";
+  return `No voice '${firstCodePoints(value, MOST_VALUE_CODE_POINTS)}'${hint}. All of them: ${VOICE_IDS.join(", ")}`;
+}
+
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
@@ -43,6 +51,8 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = valueAt(args, issue.path);
+  if (field === "voice" && typeof value === "string" && issue.code === "invalid_value")
+    return unknownVoice(value);
   if (value === undefined) return `${field} is required`;
   return `${field} ${issue.message} (got ${quote(value)})`;
 }

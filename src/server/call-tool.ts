@@ -13,6 +13,7 @@ export async function callTool(
   params: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
   deps: ServerDeps,
   context: ServerContext,
+  clientName?: string,
 ): Promise<CallToolResult> {
   const tool = TOOLS.find(({ name }) => name === params.name);
   if (tool === undefined) {
@@ -22,5 +23,5 @@ export async function callTool(
       `Unknown tool. The tools of this server are ${known}.`,
     );
   }
-  return await runTool(tool, params.arguments ?? {}, deps, context);
+  return await runTool(tool, params.arguments ?? {}, deps, context, clientName);
 }

@@ -42,11 +42,12 @@ export function errorResult(error: AudioError, redact: Redact): CallToolResult {
     _meta: {
       [ERROR_META_KEY]: {
         code: error.code,
-        http_status: error.httpStatus ?? null,
         retryable: error.retryable,
-        retry_after_seconds: error.retryAfterSeconds ?? null,
-        task_id: error.taskId === undefined ? null : redact(error.taskId),
-        idempotency_key: error.idempotencyKey ?? null,
+        // What is not known is left out: some clients fail on `null`.
+        ...(error.httpStatus === undefined ? {} : { http_status: error.httpStatus }),
+        ...(error.retryAfterSeconds === undefined ? {} : { retry_after_seconds: error.retryAfterSeconds }),
+        ...(error.taskId === undefined ? {} : { task_id: redact(error.taskId) }),
+        ...(error.idempotencyKey === undefined ? {} : { idempotency_key: error.idempotencyKey }),
       },
     },
   };

@@ -1,9 +1,19 @@
 /** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
-import { Server } from "@modelcontextprotocol/server";
+import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { VERSION } from "../version.ts";
-import { INSTRUCTIONS } from "./instructions.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { toolList } from "./tool-list.ts";
+
+const HOUR_MS = 3_600_000;
+const FIXED = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
+
+/** Lists that are the same for everybody may be kept by anybody; what a discovery tells names a person's folder. */
+const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
+  "tools/list": FIXED,
+  "prompts/list": FIXED,
+  "resources/templates/list": FIXED,
+  "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
+};
 
 /**
  * One server instance, for either protocol era. The low-level `Server` is used because arguments are parsed, and
@@ -12,14 +22,33 @@ import { toolList } from "./tool-list.ts";
 export function createMcpServer(deps: ServerDeps): Server {
   const server = new Server(
     { name: "audio-generation-mcp", title: "Audio generation", version: VERSION },
-    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+    {
+      capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+      instructions: deps.instructions,
+      cacheHints: CACHE_HINTS,
+    },
   );
   server.setRequestHandler("tools/list", () => ({ tools: toolList() }));
   server.setRequestHandler("tools/call", async (request, context) => {
     const { callTool } = await import("./call-tool.ts");
-    return await callTool(request.params, deps, context);
+    return await callTool(request.params, deps, context, server.getClientVersion()?.name);
   });
-  server.setRequestHandler("resources/list", () => ({ resources: [] }));
+  server.setRequestHandler("prompts/list", async () => {
+    const { promptList } = await import("./prompts.ts");
+    return { prompts: promptList() };
+  });
+  server.setRequestHandler("prompts/get", async ({ params }) => {
+    const { getPrompt } = await import("./prompts.ts");
+    return getPrompt(params.name, params.arguments);
+  });
+  server.setRequestHandler("completion/complete", async (request) => {
+    const { complete } = await import("./completion.ts");
+    return await complete(request.params, deps);
+  });
+  server.setRequestHandler("resources/list", async () => {
+    const { listResources } = await import("./resources.ts");
+    return { resources: await listResources(deps) };
+  });
   server.setRequestHandler("resources/templates/list", async () => {
     const { RESOURCE_TEMPLATES } = await import("./resources.ts");
     return { resourceTemplates: RESOURCE_TEMPLATES };

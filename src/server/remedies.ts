@@ -7,29 +7,30 @@ const REPEAT = "Repeat the same call unchanged: it does not pay twice.";
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Correct the named argument and call again. Nothing was sent or charged.",
   invalid_api_key:
-    "Ask the user to set AUDIO_API_KEY to an active key of the account. Then repeat the same call; a task already accepted is picked up again.",
+    "Ask the user to set AUDIO_API_KEY, in the `env` of this server's entry (not in the chat), to an active key of the account. Then repeat the same call; a task already accepted is picked up again.",
   insufficient_credits:
-    "Tell the user that at least 150 credits must be available, and wait for a top-up. Nothing was charged. Then repeat the same call.",
+    "Nothing was charged. Tell the user that at least 150 credits must be available: each task holds 150 whatever its length, and returns the rest. After a top-up, repeat the same call.",
   purchase_required:
     "Tell the user that the account needs a paid credit pack or an active paid subscription (gifted credits alone do not unlock it). Nothing was charged.",
   not_found:
     "Check the task_id; list_tasks shows the known ones. A task of another account cannot be read with this key.",
   idempotency_conflict:
     "Do not retry with changed arguments to get around this. Tell the user; if the audio is really wanted, the next take makes a new task and costs credits.",
-  not_ready: "Call get_task with this task_id and wait_seconds, then download_audio again.",
+  not_ready:
+    "Call get_task with this task_id and wait_seconds 45: it waits, and the file is saved by itself.",
   request_too_large:
-    "Shorten the text or the URLs, or split the text into several calls. Nothing was charged.",
+    "Nothing was charged. Split the text at a sentence end into several calls, or use shorter URLs.",
   rate_limit: REPEAT,
   concurrency_limit: REPEAT,
   api_unavailable: REPEAT,
   temporarily_unavailable: REPEAT,
   configuration_error:
-    "Ask the user to correct the settings named above in the client's configuration of this server, and to restart it. list_voices works meanwhile.",
+    "Ask the user to correct these settings in the `env` of this server's entry in the client's configuration, and to restart it. The key belongs there and must not be pasted into the chat. list_voices works meanwhile.",
   network_error: `${REPEAT} If it keeps failing, ask the user to check the connection and AUDIO_BASE_URL.`,
   timeout: REPEAT,
   unexpected_response: `${REPEAT} If it keeps failing, ask the user to check that AUDIO_BASE_URL is the service's address.`,
   task_failed:
-    "The reservation was returned; it cost nothing. Repeat the same call once to try again; if it fails again, change the text.",
+    "It cost nothing: the reservation was returned. The server has already tried again by itself where it could. Tell the user, and ask: the same call makes a fresh attempt; another wording is theirs to choose.",
   budget_exceeded:
     "Tell the user that the credit budget (AUDIO_CREDIT_BUDGET, any 24 hours) is used up. Nothing was sent. Repeat the same call when it has room again, or after the user raises it.",
   file_exists: "Call again with another file_name, or with none. Nothing was overwritten.",

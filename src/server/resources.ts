@@ -1,8 +1,11 @@
-/** The resource side: one listed template, and reads of audio that the ledger knows. */
+/** The resource side: the newest saved files, one template, and reads of audio that the ledger knows. */
+import { pathToFileURL } from "node:url";
 import {
   ProtocolError,
   ProtocolErrorCode,
   type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
 import { asAudioError, remedyFor } from "./error-result.ts";
@@ -18,6 +21,26 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   },
 ];
 
+const MOST_LISTED = 50;
+
+/** The newest saved files, by the address that results link to; nothing where anything is in the way. */
+export async function listResources(deps: ServerDeps): Promise<Resource[]> {
+  try {
+    const generation = await deps.openLedger();
+    const files = generation === null ? [] : await generation.newestSaved(MOST_LISTED);
+    return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
+      uri: pathToFileURL(path).href,
+      name,
+      ...(title === null ? {} : { title }),
+      mimeType,
+      size: sizeBytes,
+    }));
+  } catch (cause) {
+    deps.log.debug(`saved files could not be listed: ${String(cause)}`);
+    return [];
+  }
+}
+
 /** Bytes as a blob; every failure is a protocol error that says what to do. */
 export async function readResource(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
   try {
@@ -27,8 +50,9 @@ export async function readResource(uri: string, deps: ServerDeps): Promise<ReadR
   } catch (thrown) {
     const error = asAudioError(thrown, {}, []);
     const text = `${error.code}: ${error.message} What to do: ${remedyFor(error)}`;
-    const code =
-      error.code === "not_found" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
-    throw new ProtocolError(code, deps.redact(text), { code: error.code, uri: deps.redact(uri) });
+    const shown = deps.redact(uri);
+    if (error.code === "not_found") throw new ResourceNotFoundError(shown, deps.redact(text));
+    const data = { code: error.code, uri: shown };
+    throw new ProtocolError(ProtocolErrorCode.InternalError, deps.redact(text), data);
   }
 }

@@ -1,16 +1,33 @@
 /** Runs a tool for the protocol: progress, cancellation, and the only place that catches what tools throw. */
-import type { CallToolResult, ContentBlock, ServerContext } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  CLIENT_INFO_META_KEY,
+  type ContentBlock,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { z } from "zod";
+import type { ResourceLinks } from "../config.ts";
 import { AudioError } from "../errors.ts";
+import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
-import type { Tool, ToolDeps, ToolResult } from "../tools/tool.ts";
+import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
+import { getsLinks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
 
 export interface ServerDeps {
   readonly tools: ToolDeps;
+  /**
+   * The workflow for lists that a client asks for by itself: `null` where opening it would make a folder, connect
+   * to a store elsewhere or start a sandbox.
+   */
+  openLedger(): Promise<Generation | null>;
+  /** What every conversation is told at its beginning. */
+  readonly instructions: string;
   readonly redact: Redact;
   /** Whether a text holds the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
+  readonly resourceLinks: ResourceLinks;
   readonly log: Log;
 }
 
@@ -21,9 +38,9 @@ function inlineBlock({ uri, mimeType, bytes }: NonNullable<ToolResult["inline"]>
   return { type: "audio", data, mimeType };
 }
 
-function callResult(result: ToolResult): CallToolResult {
+function callResult(result: ToolResult, withLink: boolean): CallToolResult {
   const content: ContentBlock[] = [{ type: "text", text: result.text }];
-  if (result.link !== undefined) {
+  if (withLink && result.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = result.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
@@ -66,13 +83,27 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
   } else log.debug(`cause of ${error.code}: ${describeCause(error.cause)}`);
 }
 
-/** Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else. */
+const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
+
+/** Who asks: told with each request in the era of 2026-07-28, and once at the beginning before that. */
+function clientNameOf(context: ServerContext, initialized: string | undefined): string | undefined {
+  const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
+  return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
+}
+
+/**
+ * Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else.
+ *
+ * @param clientName as the client gave it in its handshake, where there was one
+ */
 export async function runTool(
   tool: Tool,
-  args: unknown,
+  givenArgs: Readonly<Record<string, unknown>>,
   deps: ServerDeps,
   context: ServerContext,
+  clientName?: string,
 ): Promise<CallToolResult> {
+  const args = withoutAddedArguments(givenArgs);
   const { signal } = context.mcpReq;
   const send = progressSender(context, deps.log);
   const onProgress = (message: string): void => send(deps.redact(message));
@@ -80,9 +111,10 @@ export async function runTool(
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    return callResult(await tool.handle(args, deps.tools, { signal, onProgress }));
+    const result = await tool.handle(args, deps.tools, { signal, onProgress });
+    return callResult(result, getsLinks(deps.resourceLinks, clientNameOf(context, clientName)));
   } catch (thrown) {
-    const error = asAudioError(thrown, args, Object.keys(tool.input.shape));
+    const error = asAudioError(thrown, args, publishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);
     return errorResult(error, deps.redact);
   } finally {

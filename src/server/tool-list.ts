@@ -13,11 +13,21 @@ const isBareType = (schema: JsonSchema): boolean =>
 function compact(schema: JsonSchema): void {
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  // A bound that the description states is not said twice; clients that drop bounds show the description all the same.
+  const { minimum, maximum, description } = schema;
+  if (description?.includes(`${minimum} to ${maximum}`) === true) {
+    delete schema.minimum;
+    delete schema.maximum;
+  }
   if (schema.propertyNames !== undefined) {
     delete schema.propertyNames;
     delete schema.additionalProperties;
   }
-  if (schema.type === "number" && schema.enum?.every(Number.isInteger) === true) schema.type = "integer";
+  // Some dialects refuse a whole request over an enum of numbers: the description names the values, the parse holds to them.
+  if (schema.enum?.every(Number.isInteger) === true) {
+    schema.type = "integer";
+    delete schema.enum;
+  }
   const [value, none, ...more] = schema.anyOf ?? [];
   if (value === undefined || none?.type !== "null" || more.length > 0 || !isBareType(value)) return;
   delete schema.anyOf;
@@ -25,12 +35,17 @@ function compact(schema: JsonSchema): void {
 }
 
 /** Without `$schema`: 2020-12 is MCP's default. */
-function jsonSchema(schema: z.ZodObject, io: "input" | "output"): Record<string, unknown> {
+function jsonSchema(
+  schema: z.ZodObject,
+  io: "input" | "output",
+  unpublished: readonly string[] = [],
+): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",
     io,
     override: ({ jsonSchema: part }) => compact(part),
   });
+  for (const name of unpublished) delete json.properties?.[name];
   return json;
 }
 
@@ -38,13 +53,14 @@ let published: PublishedTool[] | undefined;
 
 /** The tools as clients see them; computed on the first `tools/list`, not at start. */
 export function toolList(): PublishedTool[] {
-  published ??= TOOLS.map(({ name, title, description, annotations, input, output }) => ({
+  published ??= TOOLS.map(({ name, title, description, annotations, input, output, unpublished, meta }) => ({
     name,
     title,
     description,
-    inputSchema: { type: "object", ...jsonSchema(input, "input") },
+    inputSchema: { type: "object", ...jsonSchema(input, "input", unpublished) },
     outputSchema: { type: "object", ...jsonSchema(output, "output") },
     annotations: { ...annotations },
+    ...(meta === undefined ? {} : { _meta: { ...meta } }),
   }));
   return published;
 }

@@ -34,14 +34,17 @@ export const downloadAudio = defineTool({
   name: "download_audio",
   title: "Download audio",
   description:
-    "Saves a finished task's audio in the output folder and returns its path. Free, repeatable. inline puts the bytes into the result too (at most 1 MiB; rarely useful).",
+    "Saves a finished task's audio in the output folder (again, or under another name) and returns its path. Free.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     task_id: taskId,
     file_name: fileName.optional(),
     deliver: z
       .enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`)
-      .meta({ default: "path" })
+      .meta({
+        description:
+          "Default path. inline and both add base64, at most 1 MiB: most clients drop it, or fill the context with it",
+      })
       .optional(),
   }),
   output: taskOutput,
@@ -51,7 +54,7 @@ export const downloadAudio = defineTool({
       { taskId: args.task_id, fileName: args.file_name ?? null },
       { ...call, windowMs: deps.defaultWaitSeconds * 1000 },
     );
-    const result = renderTask(view);
+    const result = renderTask(view, deps);
     if ((args.deliver ?? "path") === "path" || view.audio === null) return result;
     return { ...result, inline: await inlineAudio(generation, view, view.audio) };
   },

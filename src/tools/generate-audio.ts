@@ -14,13 +14,15 @@ const input = z.strictObject({
     .min(1, takeRule)
     .max(999, takeRule)
     .meta({
-      default: 1,
-      description: "Another rendition of the same request: pays again. Only when the user asks for one",
+      description:
+        "1 to 999, default 1. Another is another rendition and pays again: only when the user asks for one",
     })
     .optional(),
   file_name: fileName.optional(),
   wait_seconds: waitSeconds
-    .meta({ description: "Then a handle is returned and the work goes on; default by settings, usually 45" })
+    .meta({
+      description: "Usually 45; 50 or less, for many clients give up at 60 s. The work goes on after it",
+    })
     .optional(),
 });
 
@@ -54,10 +56,12 @@ export const generateAudio = defineTool({
   name: "generate_audio",
   title: "Generate audio",
   description:
-    "Turns text into narration and saves it as an audio file. Reserves 150 credits; charges 10 to 150 by length (75 a minute) and returns the rest. Repeating a call with the same arguments never pays twice: after a time-out or error, repeat it unchanged.",
+    "Text to speech: turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Holds 150 credits, charges 10 to 150 by length (75 a minute), returns the rest. The same arguments never pay twice: after a time-out or a cancelled call, repeat it; after an error, do what it says. wait_seconds and file_name make no new task.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,
+  unpublished: ["model"],
+  meta: { "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud" },
   output: taskOutput,
   async handle(args, deps, call) {
     const { take = 1, file_name: name, wait_seconds: wait = deps.defaultWaitSeconds, ...given } = args;
@@ -72,6 +76,6 @@ export const generateAudio = defineTool({
       { input: audioInput, take, fileName: name ?? null },
       { ...call, windowMs: wait * 1000 },
     );
-    return renderTask(view);
+    return renderTask(view, deps);
   },
 });

@@ -8,13 +8,21 @@ export const getTask = defineTool({
   name: "get_task",
   title: "Get a task",
   description:
-    "How a task stands: status, cost, saved file. With wait_seconds it waits for the end and the file. Free.",
+    "How a task stands: status, cost, saved file. With wait_seconds it waits for the end and the file. Free. waiting: not accepted yet.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input: z.strictObject({ task_id: taskId, wait_seconds: waitSeconds.meta({ default: 0 }).optional() }),
+  input: z.strictObject({
+    task_id: taskId,
+    wait_seconds: waitSeconds
+      .meta({ description: "0 to 3600, default 0; 50 or less, for many clients give up at 60 s" })
+      .optional(),
+  }),
   output: taskOutput,
   async handle(args, deps, call) {
     const generation = await deps.generation();
     const windowMs = (args.wait_seconds ?? 0) * 1000;
-    return renderTask(await generation.getTask(args.task_id, { ...call, windowMs }));
+    return renderTask(await generation.getTask(args.task_id, { ...call, windowMs }), {
+      isFull: true,
+      isFirstSuccess: deps.isFirstSuccess,
+    });
   },
 });

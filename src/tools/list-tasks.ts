@@ -2,26 +2,34 @@
 import { z } from "zod";
 import type { ListedTask } from "../generation/use-cases/list-tasks.ts";
 import { RECORD_STATUSES } from "../ledger/record.ts";
+import { isoWithOffset, localDateTime } from "./local-time.ts";
+import { without } from "./task-output.ts";
 import { defineTool } from "./tool.ts";
 
 const limitRule = "must be a whole number from 1 to 100";
 const DEFAULT_LIMIT = 20;
 
-const output = z.strictObject({
-  tasks: z.array(
-    z.strictObject({
-      task_id: z.string().nullable(),
-      status: z.enum(RECORD_STATUSES),
-      prompt_excerpt: z.string(),
-      voice: z.string().nullable(),
-      created_at: z.string(),
-      credits: z.int().nullable(),
-      audio_path: z.string().nullable(),
-      next_step: z.string(),
-    }),
-  ),
-  count: z.int(),
+const row = z.strictObject({
+  task_id: z.string(),
+  status: z.enum(RECORD_STATUSES),
+  prompt_excerpt: z.string(),
+  voice: z.string().optional(),
+  take: z.int().optional(),
+  created_at: z.string(),
+  credits: z.int().optional(),
+  audio_seconds: z.number().optional(),
+  audio_path: z.string().optional(),
+  missing_path: z.string().optional(),
+  next_step: z.string(),
 });
+type Row = z.infer<typeof row>;
+
+/** Rows are described by what they hold, not by a schema that every conversation would pay for. */
+const rows = z.array(z.record(z.string(), z.unknown()));
+
+const output = z.strictObject({ message: z.string(), tasks: rows, count: z.int() });
+
+const NOTHING_TO_DO = "None; it is saved.";
 
 function nextStep(task: ListedTask): string {
   const { taskId, handle } = task;
@@ -40,53 +48,98 @@ function nextStep(task: ListedTask): string {
   }
   switch (task.status) {
     case "waiting":
-      return "Never sent. Repeat the same generate_audio call to start it.";
+      return `Not sent yet. get_task with task_id ${handle} says whether it is under way; else repeat the same generate_audio call.`;
     case "unresolved":
       return `Sent, answer unseen. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
     case "queued":
     case "processing":
       return `get_task with task_id ${taskId} and wait_seconds 45.`;
     case "succeeded":
-      return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : "None; it is saved.";
+      return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
     case "failed":
       return "Refunded. Repeat the same generate_audio call to try again.";
   }
 }
 
-/** One task as `list_tasks` and the `tasks` command show it. */
-export function taskRow(task: ListedTask): z.infer<typeof output>["tasks"][number] {
-  return {
-    task_id: task.taskId,
-    status: task.status,
-    prompt_excerpt: task.promptExcerpt ?? "",
-    voice: task.voice,
-    created_at: new Date(task.createdAtMs).toISOString(),
-    credits: task.credits,
-    audio_path: task.audioPath,
-    next_step: nextStep(task),
-  };
+/** One task as `list_tasks` and the `tasks` command show it; what has nothing to say is left out. */
+export function taskRow(task: ListedTask): Row {
+  return row.parse(
+    without({
+      task_id: task.taskId ?? task.handle,
+      status: task.status,
+      prompt_excerpt: task.promptExcerpt ?? "",
+      voice: task.voice,
+      take: task.take,
+      created_at: isoWithOffset(task.createdAtMs),
+      credits: task.credits,
+      audio_seconds: task.audioSeconds,
+      audio_path: task.audioPath,
+      missing_path: task.missingPath,
+      next_step: nextStep(task),
+    }),
+  );
+}
+
+function fileWords({ audio_path: path, missing_path: missing }: Row): string {
+  if (path !== undefined) return ` ${path}`;
+  return missing === undefined ? "" : ` (file gone: ${missing})`;
+}
+
+/** Everything that the row holds, for whoever sees the text alone. */
+function line(task: ListedTask): string {
+  const shown = taskRow(task);
+  const facts = [
+    shown.status,
+    localDateTime(task.createdAtMs),
+    ...(shown.credits === undefined ? [] : [`${shown.credits} credits`]),
+    ...(shown.audio_seconds === undefined ? [] : [`${shown.audio_seconds} s`]),
+    ...(shown.voice === undefined ? [] : [`voice: ${shown.voice}`]),
+    ...(shown.take === undefined || shown.take === 1 ? [] : [`take ${shown.take}`]),
+  ];
+  const next = shown.next_step === NOTHING_TO_DO ? "" : ` Next: ${shown.next_step}`;
+  return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${fileWords(shown)}${next}`;
+}
+
+function summary(count: number, isFiltered: boolean): string {
+  if (count > 0) return `${count} ${count === 1 ? "request" : "requests"}, newest first.`;
+  return isFiltered
+    ? "No such requests; list_tasks without arguments shows all."
+    : "No requests recorded yet.";
 }
 
 export const listTasks = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests, newest first: status, cost, file, next step. The way back to a lost task_id. Free. unresolved: sent, answer unseen.",
+    "Earlier requests, newest first, at once: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: z.enum(RECORD_STATUSES, `must be one of ${RECORD_STATUSES.join(", ")}`).optional(),
-    limit: z.int(limitRule).min(1, limitRule).max(100, limitRule).meta({ default: DEFAULT_LIMIT }).optional(),
+    query: z
+      .string("must be a string")
+      .max(200, "must be at most 200 characters")
+      .meta({ description: "Words in text or file name" })
+      .optional(),
+    limit: z
+      .int(limitRule)
+      .min(1, limitRule)
+      .max(100, limitRule)
+      .meta({ description: "1 to 100, default 20" })
+      .optional(),
   }),
   output,
-  async handle({ status, limit }, deps) {
+  async handle({ status, query, limit }, deps) {
     const generation = await deps.generation();
-    const listed = await generation.listTasks({ status: status ?? null, limit: limit ?? DEFAULT_LIMIT });
-    const tasks = listed.map(taskRow);
-    const lines = tasks.map(
-      (task) =>
-        `${task.task_id ?? "(no id)"} ${task.status} ${JSON.stringify(task.prompt_excerpt)} ${task.audio_path ?? ""}`,
-    );
-    const text = tasks.length === 0 ? "The ledger holds no such task." : lines.join("\n");
-    return { structured: { tasks, count: tasks.length }, text };
+    const words = query?.trim() ?? "";
+    const listed = await generation.listTasks({
+      status: status ?? null,
+      query: words === "" ? null : words,
+      limit: limit ?? DEFAULT_LIMIT,
+    });
+    const message = summary(listed.length, status !== undefined || words !== "");
+    return {
+      structured: { message, tasks: listed.map(taskRow), count: listed.length },
+      text: [message, ...listed.map(line)].join("\n"),
+    };
   },
 });

@@ -1,52 +1,69 @@
 /** The tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
 import { z } from "zod";
+import { nearestVoices } from "../contract/nearest-voices.ts";
 import { LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({
-  voices: z.array(
-    z.strictObject({
-      id: z.string(),
-      name: z.string(),
-      languages: z.array(z.string()),
-      mixed: z.boolean(),
-    }),
-  ),
+  message: z.string(),
+  voices: z.array(z.record(z.string(), z.unknown())),
   count: z.int(),
 });
 
-function matches(voice: Voice, query: string): boolean {
-  const haystack = `${voice.id} ${voice.name} ${voice.languages.join(" ")} ${voice.mixed ? "mixed" : ""}`;
+/** Whoever looks for a sound in these lists is told that it is not there, before more calls go into it. */
+const WHAT_IS_KNOWN =
+  "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
+
+function matches(voice: Voice, note: string | undefined, query: string): boolean {
+  const mixed = voice.mixed ? "mixed" : "";
+  const haystack = `${voice.id} ${voice.name} ${voice.languages.join(" ")} ${mixed} ${note ?? ""}`;
   const words = query.toLowerCase().split(/\s+/);
   return words.every((word) => haystack.toLowerCase().includes(word));
+}
+
+function nothingFound(query: string | undefined): string {
+  const nearest = query === undefined ? [] : nearestVoices(query);
+  const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
+  const next = nearest.length > 0 ? `Nearest: ${nearest.join(", ")}.` : "Call list_voices without arguments.";
+  return `${start} ${next} ${WHAT_IS_KNOWN}`;
+}
+
+function omitted({ defaultVoice }: ToolDeps): string {
+  return defaultVoice === null
+    ? "Without a voice the service uses its own default."
+    : `Without a voice ${defaultVoice} is used (AUDIO_DEFAULT_VOICE).`;
 }
 
 export const listVoices = defineTool({
   name: "list_voices",
   title: "List voices",
   description:
-    "The 21 voices and their languages; mixed voices switch language within a text. Free, offline.",
+    "The 21 voices and their languages. How they sound is published nowhere. Given a name, take one clear near match and say so; else ask. Free, offline.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
     language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}`).optional(),
     query: z
       .string("must be a string")
       .max(100, "must be at most 100 characters")
-      .meta({ description: "Words in id or name" })
+      .meta({ description: "Words in id, name or note" })
       .optional(),
   }),
   output,
-  async handle({ language, query }) {
+  async handle({ language, query }, deps) {
+    const { voiceNotes } = deps;
     const voices = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
-        (query === undefined || matches(voice, query.trim())),
-    );
-    const lines = voices.map(
-      ({ id, name, languages, mixed }) => `${id}: ${name}, ${languages.join(" ")}${mixed ? ", mixed" : ""}`,
-    );
-    const text =
-      voices.length === 0 ? "No voice matches; call list_voices without filters." : lines.join("\n");
-    return { structured: { voices, count: voices.length }, text };
+        (query === undefined || matches(voice, voiceNotes.get(voice.id), query.trim())),
+    ).map((voice) => {
+      const note = voiceNotes.get(voice.id);
+      return { ...voice, ...(note === undefined ? {} : { note }) };
+    });
+    const message = voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${omitted(deps)}`;
+    const lines = voices.map(({ id, note }) => (note === undefined ? id : `${id}: ${note}`));
+    return {
+      structured: { message, voices, count: voices.length },
+      text: [message, ...lines].join("\n"),
+    };
   },
 });

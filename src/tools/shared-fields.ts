@@ -10,7 +10,8 @@ export const waitSeconds = z.number(waitRule).min(0, waitRule).max(WAIT_SECONDS_
 export const taskId = z
   .string("must be a string")
   .min(1, "must not be empty")
-  .max(256, "must be at most 256 characters");
+  .max(256, "must be at most 256 characters")
+  .meta({ description: "Of an earlier result; req-… before acceptance" });
 
 export const fileName = z
   .string("must be a string")

@@ -17,7 +17,11 @@ export interface ToolDeps {
   assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
   generation(): Promise<Generation>;
+  /** True once: the first time that this process hands out a saved file. */
+  readonly isFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
+  /** A person's own words about the voices. */
+  readonly voiceNotes: ReadonlyMap<VoiceId, string>;
   readonly defaultWaitSeconds: number;
 }
 
@@ -55,6 +59,10 @@ export interface Tool {
   readonly description: string;
   readonly annotations: Annotations;
   readonly input: z.ZodObject;
+  /** Arguments that are taken and checked, and not published. */
+  readonly unpublished?: readonly string[];
+  /** What the published tool carries for clients beside the protocol's own fields. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;
   /**
    * Parses its own arguments, so that each tool's types stay its own.
@@ -62,6 +70,14 @@ export interface Tool {
    * @throws BadArguments when they break the schema; whatever the handler throws
    */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+}
+
+/** The names of the arguments that clients are told of, in their order. */
+export function publishedArguments({
+  input,
+  unpublished = [],
+}: Pick<Tool, "input" | "unpublished">): string[] {
+  return Object.keys(input.shape).filter((name) => !unpublished.includes(name));
 }
 
 /**
@@ -85,12 +101,19 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
   handle(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
 }
 
+/** `null` for an argument that may be left out means that it is: OpenAI's strict mode sends it so. */
+function withoutNulls(args: unknown, known: z.ZodObject): unknown {
+  if (typeof args !== "object" || args === null) return args;
+  const isLeftOut = ([name, value]: [string, unknown]): boolean => value === null && name in known.shape;
+  return Object.fromEntries(Object.entries(args).filter((entry) => !isLeftOut(entry)));
+}
+
 /** Ties a handler's argument type to its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   return {
     ...definition,
     handle: async (args, deps, call) => {
-      const parsed = (definition.rules ?? definition.input).safeParse(args);
+      const parsed = (definition.rules ?? definition.input).safeParse(withoutNulls(args, definition.input));
       if (!parsed.success) throw new BadArguments(parsed.error);
       return await definition.handle(parsed.data, deps, call);
     },

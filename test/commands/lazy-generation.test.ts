@@ -17,6 +17,8 @@ function workflow(onClose: () => void): Generation {
     getTask: unasked,
     download: unasked,
     listTasks: unasked,
+    newestSaved: unasked,
+    newestTaskIds: unasked,
     readAudio: unasked,
     bytesOf: unasked,
     close: async () => onClose(),

@@ -94,7 +94,7 @@ describe("a job that waits for a slot", () => {
   it("creates after its call has returned, and saves", async () => {
     const driver = await startHeldBack();
     const held = taskOf(await driver.call("generate_audio", { ...CALL, wait_seconds: 0.05 }));
-    expect(held).toMatchObject({ status: "waiting", task_id: null, billing: null });
+    expect(held).toMatchObject({ status: "waiting", task_id: expect.stringMatching(/^req-/), billing: null });
     expect(scene.service.count("create")).toBe(2);
     await expect.poll(() => scene.finalNames(), { timeout: 5000 }).toHaveLength(3);
     expect(scene.service.count("create")).toBe(3);

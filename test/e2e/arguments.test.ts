@@ -68,7 +68,11 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
     { prompt: "x", model: "audio-2.0" },
     /model must be one of audio-1.0 \(got "audio-2.0"\)/,
   ],
-  ["an unknown voice", { prompt: "x", voice: "bob" }, /voice must be one of stokie_en.*got "bob"/],
+  [
+    "an unknown voice",
+    { prompt: "x", voice: "bob" },
+    /No voice 'bob'\. All of them: stokie_en, .*monkey_king_zh/,
+  ],
   [
     "four references",
     { prompt: "x", audio_references: [url(30), url(31), url(32), url(33)] },
@@ -105,13 +109,19 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   ["multilingual as text", { prompt: "x", multilingual: "yes" }, /multilingual must be true or false/],
   ["take 0", { prompt: "x", take: 0 }, /take must be a whole number from 1 to 999/],
   ["take 1000", { prompt: "x", take: 1000 }, /take must be/],
-  ["null", { prompt: "x", voice: null }, /voice must be one of/],
+  [
+    "a voice that is nearly one",
+    { prompt: "x", voice: "sofia" },
+    /No voice 'sofia'\. Nearest: sophie_en_zh\./,
+  ],
+  ["null for what is required", { prompt: null }, /prompt must be a string \(got null\)/],
+  ["another model", { prompt: "x", model: "audio-2.0" }, /model must be one of audio-1\.0/],
   ["a long wait", { prompt: "x", wait_seconds: 3601 }, /wait_seconds must be a number from 0 to 3600/],
   ["a negative wait", { prompt: "x", wait_seconds: -1 }, /wait_seconds must be/],
   [
     "an unknown argument",
     { prompt: "x", tempo: 2 },
-    /unknown argument "tempo"; the known ones are model, prompt, voice/,
+    /unknown argument "tempo"; the known ones are prompt, voice/,
   ],
   ["a path as file name", { prompt: "x", file_name: "../x" }, /invalid_file_name/],
 ];
@@ -156,5 +166,20 @@ describe("arguments of the other tools", () => {
 
   it("an unknown tool is a protocol error that names the known ones", async () => {
     await expect(driver.call("make_audio", {})).rejects.toThrow(/generate_audio, get_task/);
+  });
+});
+
+describe("what clients add or leave open", () => {
+  it.each([
+    ["Gemini CLI's own argument", { wait_for_previous: true }],
+    [
+      "null for what may be left out, as OpenAI's strict mode sends it",
+      { voice: null, take: null, speed: null },
+    ],
+    ["the one model that there is", { model: "audio-1.0" }],
+  ])("takes %s as the same request", async (_what, more) => {
+    const plain = taskOf(await driver.call("generate_audio", { prompt: "Taken as it is meant" }));
+    const outcome = taskOf(await driver.call("generate_audio", { prompt: "Taken as it is meant", ...more }));
+    expect(outcome).toMatchObject({ task_id: plain.task_id, replayed: true });
   });
 });

@@ -85,11 +85,13 @@ describe("the handshake", () => {
         serverInfo: { name: "audio-generation-mcp" },
         capabilities: { tools: {}, resources: {} },
       });
-      expect(result?.["instructions"]).toMatch(/^Repeating generate_audio/);
+      expect(result?.["instructions"]).toMatch(
+        /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY/,
+      );
       client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
       const tools = await client.request(2, "tools/list", {});
       expect(tools.result?.["tools"]).toHaveLength(5);
-      expect(Buffer.byteLength(JSON.stringify(tools.result?.["tools"]))).toBeLessThanOrEqual(10_240);
+      expect(Buffer.byteLength(JSON.stringify(tools.result?.["tools"]))).toBeLessThanOrEqual(7700);
       await place.remove();
     },
   );
@@ -196,6 +198,33 @@ describe("dist", () => {
     expect(run.status).toBe(1);
     expect(run.stdout).toBe("");
     expect(run.stderr).toMatch(/^audio-generation-mcp needs Node\.js 22\.19 or newer, and this is .*\.\n$/);
+  });
+});
+
+describe("an older Node", () => {
+  it("answers every request with an error that carries the sentence, for clients hide stderr", (context) => {
+    const old = findOldNode();
+    if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
+    const lines = [
+      { jsonrpc: "2.0", id: 1, method: "initialize", params: {} },
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: "two", method: "tools/list" },
+    ];
+    const input = `${lines.map((line) => JSON.stringify(line)).join("\n")}\nno JSON\n`;
+    for (const args of [[], ["--sandbox"]]) {
+      const run = spawnSync(old, [BIN, ...args], { encoding: "utf8", input });
+      expect(run.status).toBe(1);
+      const answers = run.stdout
+        .trim()
+        .split("\n")
+        .map((line): unknown => JSON.parse(line));
+      const error = { code: -32603, message: expect.stringMatching(/needs Node\.js 22\.19 or newer/) };
+      expect(answers).toEqual([
+        { jsonrpc: "2.0", id: 1, error },
+        { jsonrpc: "2.0", id: "two", error },
+      ]);
+    }
+    expect(spawnSync(old, [BIN, "doctor"], { encoding: "utf8" })).toMatchObject({ status: 1, stdout: "" });
   });
 });
 

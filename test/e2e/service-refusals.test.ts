@@ -34,11 +34,15 @@ const PERMANENT = [
     remedy: /repeating it unchanged will not help.*correct that one thing.*follow nothing else in them/,
   },
   { status: 401, code: "invalid_api_key", remedy: /AUDIO_API_KEY/ },
-  { status: 402, code: "insufficient_credits", remedy: /at least 150 credits/ },
+  {
+    status: 402,
+    code: "insufficient_credits",
+    remedy: /at least 150 credits .*whatever its length.*cost about 10 of them/,
+  },
   { status: 403, code: "purchase_required", remedy: /paid credit pack/ },
   { status: 404, code: "not_found", remedy: /What to do/ },
   { status: 409, code: "idempotency_conflict", remedy: /next take/ },
-  { status: 413, code: "request_too_large", remedy: /Shorten/ },
+  { status: 413, code: "request_too_large", remedy: /Split the text at a sentence end/ },
 ] as const;
 
 describe("a create that the service refuses for good", () => {
@@ -87,9 +91,18 @@ describe("a create that the service puts off", () => {
       service.refuse(response, 429, "rate_limit");
       return true;
     };
+    // What the first call loads must not use up the short window.
+    await driver.call("list_tasks", {});
     const outcome = taskOf(await driver.call("generate_audio", { prompt: "Waiting", wait_seconds: 0.3 }));
-    expect(outcome).toMatchObject({ status: "waiting", task_id: null, billing: null });
-    expect(outcome.next_step).toMatch(/exactly the same arguments/);
+    expect(outcome).toMatchObject({ status: "waiting", billing: null });
+    expect(outcome.message).toMatch(
+      /asked for a pause; about \d+ s to go.*goes on by itself and saves the file/,
+    );
+    expect(outcome.next_step).toBe(
+      `Call get_task with task_id ${outcome.task_id} and wait_seconds 45: it waits for the file.`,
+    );
+    const waited = taskOf(await driver.call("get_task", { task_id: outcome.task_id, wait_seconds: 10 }));
+    expect(waited).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
     await expect.poll(() => workplace.outputNames(), { timeout: 5000 }).toHaveLength(1);
   });
 
@@ -113,6 +126,7 @@ describe("a create that the service puts off", () => {
       service.refuse(response, 503, "api_unavailable");
       return true;
     };
+    await driver.call("list_tasks", {});
     const call = { prompt: "For ever", wait_seconds: 0.5 };
     expect(taskOf(await driver.call("generate_audio", call))).toMatchObject({ status: "waiting" });
     service.intercept = undefined;

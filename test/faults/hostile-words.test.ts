@@ -81,7 +81,7 @@ describe("words of the service that hold", () => {
     expectTame(textOf(shown), 2);
     const { error } = taskOf(shown);
     expect(error?.code).toBe("unknown");
-    expect(error?.message).not.toMatch(UNSEEN);
+    expect(error?.message ?? "").not.toMatch(UNSEEN);
     expect([...(error?.message ?? "")].length).toBeLessThanOrEqual(500);
     expect(JSON.stringify(shown)).not.toContain("Ignore all");
     const listed = await bench.server.call("list_tasks", { status: "failed" });

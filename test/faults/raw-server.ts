@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { BIN, NODE_FLAGS } from "../support/workplace.ts";
+import { BIN, NODE_FLAGS, orAbsent } from "../support/workplace.ts";
 
 const message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -25,11 +25,11 @@ const toolResult = z.looseObject({
       "audio-generation-mcp/error": z
         .strictObject({
           code: z.string(),
-          http_status: z.int().nullable(),
           retryable: z.boolean(),
-          retry_after_seconds: z.number().nullable(),
-          task_id: z.string().nullable(),
-          idempotency_key: z.string().nullable(),
+          http_status: orAbsent(z.int()),
+          retry_after_seconds: orAbsent(z.number()),
+          task_id: orAbsent(z.string()),
+          idempotency_key: orAbsent(z.string()),
         })
         .optional(),
     })

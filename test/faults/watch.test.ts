@@ -111,7 +111,8 @@ describe("a status that goes backwards", () => {
     const saved = taskOf(await bench.server.call("generate_audio", call));
     bench.misbehave(always("query", changed({ status: "queued", output: null, billing: null })));
     const later = taskOf(await bench.server.call("get_task", { task_id: saved.task_id }));
-    expect(later).toMatchObject({ status: "succeeded", billing: saved.billing, audio: saved.audio });
+    expect(later).toMatchObject({ status: "succeeded", billing: saved.billing });
+    expect(later.audio?.path).toBe(saved.audio?.path);
     expect(taskOf(await bench.server.call("generate_audio", call)).audio).toEqual(saved.audio);
     expect(bench.service.count("create")).toBe(1);
   });
@@ -142,7 +143,8 @@ describe("a call has its answer within its window", () => {
     const handle = taskOf(await bench.server.call("generate_audio", call));
     expect(handle.task_id).not.toBeNull();
     const begun = performance.now();
-    for (const wait_seconds of [0, 0.5, 30]) {
+    // A call with a window is held for it: the same words at once would only bring the same call again.
+    for (const wait_seconds of [0, 0.5, 1.5]) {
       const outcome = await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds });
       expect(taskOf(outcome).task_id).toBe(handle.task_id);
       expect(textOf(outcome)).toMatch(/cannot be asked for about (59\d|600) s: it asked for a pause/);

@@ -2,7 +2,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { type Driver, taskOf, type Workplace } from "../support/workplace.ts";
-import { hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
+import { hashAtService, hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
 
 /** A minute takes 1.2 s, on both sides. */
 const SCALE = 0.02;
@@ -51,11 +51,11 @@ for (const { where, set, machines, skip } of sites) {
       expect(service.tasks.size).toBe(1);
       expect(service.limited).toBe(0);
       expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(1);
-      expect(new Set(tasks.map(({ audio }) => audio?.sha256)).size).toBe(1);
+      expect(new Set(await Promise.all(tasks.map(hashOnDisk))).size).toBe(1);
       expect(new Set(tasks.map(({ audio }) => audio?.path)).size).toBe(machines);
       expect(service.count("content")).toBe(machines);
       expect(tasks.filter(({ replayed }) => !replayed)).toHaveLength(1);
-      for (const task of tasks) expect(await hashOnDisk(task)).toBe(task.audio?.sha256);
+      for (const task of tasks) expect(await hashOnDisk(task)).toBe(hashAtService(service, task));
       for (const workplace of workplaces) expect(await workplace.outputNames()).toHaveLength(1);
     });
 
@@ -77,7 +77,7 @@ for (const { where, set, machines, skip } of sites) {
       expect(service.count("create")).toBe(INPUTS);
       expect(new Set(tasks.map(({ task_id }) => task_id)).size).toBe(INPUTS);
       expect(new Set(tasks.map(({ audio }) => audio?.path)).size).toBe(INPUTS);
-      for (const task of tasks) expect(await hashOnDisk(task)).toBe(task.audio?.sha256);
+      for (const task of tasks) expect(await hashOnDisk(task)).toBe(hashAtService(service, task));
       expect(service.exchanges.filter(({ status }) => (status ?? 0) >= 400)).toEqual([]);
     });
   });

@@ -54,6 +54,14 @@ export async function openPeek(workplace: Workplace, service: { baseUrl: string 
 }
 
 /** What is on the disk under the path that was told. */
+/** What the service made of a task, by its hash. */
+export function hashAtService(service: CountingService, task: TaskOutput): string {
+  const made = service.tasks.get(task.task_id);
+  return createHash("sha256")
+    .update(made?.audio ?? "")
+    .digest("hex");
+}
+
 export async function hashOnDisk(task: TaskOutput): Promise<string> {
   return createHash("sha256")
     .update(await readFile(task.audio?.path ?? ""))

@@ -43,6 +43,9 @@ const NOT_PUBLIC = [
 
 type Input = Readonly<Record<string, unknown>>;
 
+const withoutNulls = (input: Input): Input =>
+  Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
+
 const isOneOf = (value: unknown, values: readonly unknown[]): boolean => values.includes(value);
 const isWithin = (value: unknown, least: number, most: number): boolean =>
   typeof value === "number" && Number.isFinite(value) && value >= least && value <= most;
@@ -161,7 +164,9 @@ describe("what the contract accepts", () => {
     const deps = {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(reached),
+      isFirstSuccess: () => false,
       defaultVoice: null,
+      voiceNotes: new Map(),
       defaultWaitSeconds: 1,
     };
     const call = { signal: new AbortController().signal, onProgress: () => undefined };
@@ -177,7 +182,8 @@ describe("what the contract accepts", () => {
       fc.asyncProperty(input, extras, async (candidate, own) => {
         const { take = 1, wait_seconds: wait = 0 } = own;
         const verdict =
-          contractAccepts(candidate) &&
+          // A tool takes `null` for "not given".
+          contractAccepts(withoutNulls(candidate)) &&
           Number.isInteger(take) &&
           isWithin(take, 1, 999) &&
           isWithin(wait, 0, 3600);

@@ -23,15 +23,23 @@ const toolThat = (act: () => void): Tool =>
     },
   });
 
-async function call(tool: Tool, args: unknown): Promise<{ text: string; code: unknown; log: string }> {
+async function call(
+  tool: Tool,
+  args: Record<string, unknown>,
+): Promise<{ text: string; code: unknown; log: string }> {
   let log = "";
   const deps: ServerDeps = {
     tools: {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(new Error("not asked for")),
+      isFirstSuccess: () => true,
       defaultVoice: null,
+      voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
+    openLedger: () => Promise.resolve(null),
+    instructions: "",
+    resourceLinks: "auto",
     redact: (text) => text,
     holdsSecret: () => false,
     log: createLog(

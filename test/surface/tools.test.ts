@@ -2,7 +2,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { INSTRUCTIONS } from "../../src/server/instructions.ts";
+import { readConfig } from "../../src/config.ts";
+import { instructionsFor } from "../../src/server/instructions.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";
 
@@ -14,8 +15,8 @@ describe("the tool list", () => {
     expect(toolList().map(({ name }) => name)).toEqual(NAMES);
   });
 
-  it("costs at most 8,192 bytes", () => {
-    expect(Buffer.byteLength(JSON.stringify(toolList()))).toBeLessThanOrEqual(8192);
+  it("costs at most 7,700 bytes", () => {
+    expect(Buffer.byteLength(JSON.stringify(toolList()))).toBeLessThanOrEqual(7700);
   });
 
   it.each(toolList().map((tool) => [tool.name, tool] as const))(
@@ -46,9 +47,27 @@ describe("the tool list", () => {
 });
 
 describe("the instructions", () => {
-  it("say first that repeating a call is safe, in under 1,200 characters", () => {
-    expect(INSTRUCTIONS.length).toBeLessThan(1200);
-    expect(INSTRUCTIONS.slice(0, 80)).toMatch(/^Repeating generate_audio with the same arguments/);
+  const ready = { faults: [], service: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false } };
+  const long = `/${"a long folder name/".repeat(40)}end`;
+
+  it("say first that the same call never pays twice, in at most 1,200 characters", () => {
+    const text = instructionsFor({ ...ready, outputDir: "/home/me/audio-generation" });
+    expect(text.length).toBeLessThanOrEqual(1200);
+    expect(text).toMatch(/^The same call never pays twice/);
+    expect(text).toContain("/home/me/audio-generation (setting AUDIO_OUTPUT_DIR)");
+  });
+
+  it("stay as short with a folder whose path is long, and keep its end", () => {
+    const text = instructionsFor({ ...ready, outputDir: long });
+    expect(text.length).toBeLessThanOrEqual(1200);
+    expect(text).toContain("/end (setting");
+  });
+
+  it("say from the start that the settings are missing", () => {
+    const { faults } = readConfig({});
+    const text = instructionsFor({ faults, service: null, outputDir: "/out" });
+    expect(text).toMatch(/^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in/);
+    expect(text.length).toBeLessThanOrEqual(1200);
   });
 });
 

@@ -38,9 +38,8 @@ export async function recover(
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
-  const isHeldByOthers =
-    error.code === "insufficient_credits" && (await othersInFlight(job, deps)).length > 0;
-  const decision = isHeldByOthers ? ({ kind: "credits" } as const) : decideCreate(known, tries, random);
+  const holders = error.code === "insufficient_credits" ? await othersRunning(job, deps) : [];
+  const decision = holders.length > 0 ? ({ kind: "credits" } as const) : decideCreate(known, tries, random);
   const isUnknown = mayHaveArrived(error);
   const settle: Settlement = {
     limitClass: "creates",
@@ -70,7 +69,7 @@ export async function recover(
     return null;
   }
   if (decision.kind === "credits") {
-    await creditsComeBack(job, deps);
+    await creditsComeBack(job, deps, holders);
     return known;
   }
   const delayMs = decision.delayMs * timing.scale;
@@ -81,28 +80,31 @@ export async function recover(
   return decision.kind === "unavailable" ? null : known;
 }
 
-/** This account's other tasks that hold a reservation now. */
-async function othersInFlight(job: Job, { ledger }: GenerationDeps): Promise<string[]> {
-  const open = await ledger.list({ accounts: "own", openOnly: true, limit: IN_FLIGHT_TASKS + 1 });
-  return open
+/** This account's other tasks that run, and hold a reservation until they end. */
+async function othersRunning(job: Job, { ledger }: GenerationDeps): Promise<string[]> {
+  const limit = IN_FLIGHT_TASKS + 1;
+  const running = await Promise.all(
+    (["queued", "processing"] as const).map((status) => ledger.list({ accounts: "own", status, limit })),
+  );
+  return running
+    .flat()
     .filter((record) => flightOf(record) !== null && record.recordId !== job.record.recordId)
     .map(({ recordId }) => recordId);
 }
 
 /** Each running task holds 150 credits and gives most of them back: one that ends may be all that is needed. */
-async function creditsComeBack(job: Job, deps: GenerationDeps): Promise<void> {
+async function creditsComeBack(job: Job, deps: GenerationDeps, holders: readonly string[]): Promise<void> {
   const { clock, timing } = deps;
-  const holders = await othersInFlight(job, deps);
   const recovery = new Deadline(clock, timing.recoveryMs);
   job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
   while (!recovery.isOver) {
     await clock.sleep(timing.pollIntervalMs, job.signal);
-    const running = await othersInFlight(job, deps);
+    const running = await othersRunning(job, deps);
     if (holders.some((recordId) => !running.includes(recordId))) return;
   }
 }
 
-/** The store may be away: then it is told later, and the job knows already. */
+/** The store may be away: then it is told later, and the next admission goes by what is stored. */
 async function notTaken(
   job: Job,
   { ledger, limits }: GenerationDeps,

@@ -33,7 +33,7 @@ export class Job {
   readonly #abort = new AbortController();
   readonly #breakOff = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();
-  #phase: Phase = { kind: "following" };
+  #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
   #callers = 0;
   /** When the caller that has waited longest began to. */
@@ -76,11 +76,6 @@ export class Job {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= SILENT_AFTER_MS;
-  }
-
-  /** The last caller cancelled: unless something may have reached the service, the job is dropped. */
-  get isAbandoned(): boolean {
-    return this.#isAbandoned;
   }
 
   /** Every change of phase is told to all who wait. */

@@ -6,6 +6,8 @@ import type { ReadWaitReason, WaitReason } from "../../limits/limits.ts";
 
 /** `untilMs` and `sinceMs` are on the steady clock. */
 export type Phase =
+  /** Its record has not been claimed yet. */
+  | { readonly kind: "starting" }
   /** Another process drives the record; we look at what it does. */
   | { readonly kind: "following" }
   /** The service may not be asked yet. */
@@ -56,6 +58,8 @@ export function describe(
 ): string {
   const task = record.taskId === null ? "The request" : `Task ${record.taskId}`;
   switch (phase.kind) {
+    case "starting":
+      return "The request is about to be taken up.";
     case "following":
       return `Another window is already working on this request: it ${STATUS_WORDS[record.status]}.`;
     case "held":

@@ -9,10 +9,10 @@ import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Nothing but a 401, a confirmed 404 and the end of the recovery window stops it: whatever else the service or
- * something in between answers, the task is asked for again.
+ * Nothing but a 401, a confirmed 404, the end of the recovery window and a ledger that is away for as long stops it:
+ * whatever else the service or something in between answers, the task is asked for again.
  *
- * @throws AudioError `not_found` (recorded), `invalid_api_key`, or `wait_expired`
+ * @throws AudioError `not_found` (recorded), `invalid_api_key`, `store_unavailable`, or `wait_expired`
  */
 export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;

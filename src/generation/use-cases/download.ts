@@ -7,13 +7,14 @@ import { foreignWorkId } from "../../ledger/identity.ts";
 import { step } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { handleOf } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved, wantedName } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { underName } from "./file-names.ts";
-import { checkTaskId, emptyRecord, findRecordOfTask, handleOf } from "./find-record.ts";
+import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { taskFailed, unansweredInTime } from "./generate.ts";
 import { finish } from "./get-task.ts";
 
@@ -70,7 +71,8 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 /** What was sent and never answered is sent again; what was never sent is for a call that asks for it. */
 async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
-    throw new AudioError("not_ready", "This request was never sent, so there is no audio of it.", {
+    if (jobs.running(record.recordId) !== undefined) throw notReady(record);
+    throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
       taskId: handleOf(record),
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
     });

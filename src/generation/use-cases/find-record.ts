@@ -6,6 +6,7 @@ import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { RECORD_VERSION, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { recordIdOfHandle } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
 import { findSaved } from "../saved-files.ts";
 
@@ -21,11 +22,6 @@ export interface FoundRecord {
   readonly record: TaskRecord;
   readonly notes: readonly string[];
 }
-
-/** A request that was sent and never answered has no task id; this names its record instead. */
-const HANDLE = /^req-([0-9a-f]{32})$/;
-
-export const handleOf = (record: Pick<TaskRecord, "recordId">): string => `req-${record.recordId}`;
 
 /** A record of which nothing is known yet. */
 export function emptyRecord(
@@ -162,7 +158,7 @@ export async function findRecordOfTask(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<TaskRecord | null> {
-  const [, named] = HANDLE.exec(taskId) ?? [];
+  const named = recordIdOfHandle(taskId);
   if (named !== undefined) {
     const record = await deps.ledger.get(named);
     if (record !== null) return record;

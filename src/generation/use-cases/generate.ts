@@ -19,6 +19,7 @@ import {
   throwIfUnreachable,
   waitForJob,
 } from "../job/wait-for-job.ts";
+import { explainCredits } from "../no-credits.ts";
 import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { freeName, underName } from "./file-names.ts";
@@ -54,7 +55,7 @@ export async function generate(
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const found = await search(deps, work, call, idempotencyKey);
-    const view = await runFound(deps, jobs, work, found, call, starts === 0);
+    const view = await runFound(deps, jobs, request, work, found, call, starts === 0);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -93,6 +94,7 @@ export function unansweredInTime(ids: { taskId?: string; idempotencyKey?: string
 async function runFound(
   deps: GenerationDeps,
   jobs: Jobs,
+  request: GenerateRequest,
   work: Work,
   { record, notes }: FoundRecord,
   call: OpenCall,
@@ -129,7 +131,7 @@ async function runFound(
     case "error":
       // What fills the budget may be this very task, which another key of the account has just had accepted.
       if (isFirst && end.error.code === "budget_exceeded") return null;
-      throw end.error;
+      throw explainCredits(end.error, request.input);
     case "left":
       return null;
   }

@@ -3,7 +3,7 @@
 import { decideRead } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
 import type { Clock } from "../../clock.ts";
-import { withDeadline } from "../../deadline.ts";
+import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { ReadWaitReason } from "../../limits/limits.ts";
@@ -48,6 +48,7 @@ async function getOwnTask(
   if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
   // Audio that is too large is fetched again by download_audio alone: looking at it must not cost so much.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
+  if (record.taskId === null && call.windowMs === 0) return await lookAtUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Its job goes on, or begins, whether somebody waits for it or not.
     jobs.start(record, "finish");
@@ -60,14 +61,26 @@ async function getOwnTask(
   return viewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
+/** Whether another process drives a record is known after its first look into the ledger. */
+const LOOK_MS = 1000;
+
+/** A request without a task id: what is being done for it is told, where anything is. Nothing is sent. */
+async function lookAtUnaccepted(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  call: OpenCall,
+): Promise<TaskView> {
+  const { job } = jobs.start(record, "finish");
+  const look = { ...call, deadline: new Deadline(deps.clock, LOOK_MS) };
+  const end = await waitForJob(job, look, () => job.phase.kind !== "following");
+  const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
+  return viewOf(job.record, end?.kind === "saved" ? { ...facts, file: end.file } : facts);
+}
+
 /** A call that does not wait is answered from the ledger where somebody has asked within a poll interval. */
-function isFresh(
-  { polledAtMs, taskId, isGone }: TaskRecord,
-  call: Call,
-  { clock, timing }: GenerationDeps,
-): boolean {
+function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing }: GenerationDeps): boolean {
   if (call.windowMs > 0 || isGone) return false;
-  if (taskId === null) return true;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;
 }
@@ -87,8 +100,9 @@ export async function finish(
 ): Promise<{ job: Job; end: JobEnd | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
+    // A call with a window is held for it, whatever holds the job: the same words at once would only bring the same call.
     const isEnough = (): boolean =>
-      isHeldLonger(job, call, clock) || (call.windowMs === 0 && hasNews(job, record));
+      call.windowMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.windowMs === 0) throwIfSilent(job);
     if (end?.kind !== "left" || job.record.taskId === null || starts === MOST_STARTS) return { job, end };
@@ -172,8 +186,11 @@ const isHeld = (error: unknown): error is AudioError =>
 function viewOfForeign(task: ObservedTask, activity: string | null): TaskView {
   return {
     taskId: task.taskId,
+    handle: null,
     status: task.status,
+    wasSent: true,
     take: null,
+    voice: null,
     idempotencyKey: null,
     replayed: true,
     billing: task.billing,

@@ -1,14 +1,25 @@
 /** The use case behind `list_tasks`: the ledger, newest first; asks the service nothing. */
 import { lstat } from "node:fs/promises";
+import { basename } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { isInside } from "../../files/file-content.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { handleOf } from "../handle.ts";
 import { storedInput } from "../saved-files.ts";
-import { handleOf } from "./find-record.ts";
 
 const EXCERPT_CODE_POINTS = 80;
+
+/** Words are looked for in so many of the newest requests. */
+const MOST_SEARCHED = 2000;
+
+export interface ListRequest {
+  readonly status: RecordStatus | null;
+  /** Words that the text or a file's name must hold; `null`: all. */
+  readonly query: string | null;
+  readonly limit: number;
+}
 
 export interface ListedTask {
   readonly taskId: string | null;
@@ -16,12 +27,17 @@ export interface ListedTask {
   readonly handle: string;
   readonly status: RecordStatus;
   readonly promptExcerpt: string | null;
+  /** A preset's id, or in words what stands in for one. */
   readonly voice: string | null;
+  readonly take: number | null;
+  readonly audioSeconds: number | null;
   readonly createdAtMs: number;
   /** Charged, or reserved while the task runs; `null` while nothing is known to have been reserved. */
   readonly credits: number | null;
   /** Sound audio that is there; whether it is unchanged is checked when it is asked for. */
   readonly audioPath: string | null;
+  /** Where the audio was saved, when it is not there any more. */
+  readonly missingPath: string | null;
   /** Bytes that were delivered and are no audio of the format. */
   readonly unsoundPath: string | null;
   /** Asked for under another API key: what repeating does depends on whose account that is. */
@@ -37,7 +53,7 @@ function credits(record: TaskRecord): number | null {
 }
 
 /** A file of that size at that place; a name that was used again since, for another audio, is most often another size. */
-async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
+export async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
   for (const { path, sizeBytes } of [...files].reverse()) {
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;
@@ -48,18 +64,20 @@ async function newestThatIsThere(files: readonly SavedFile[], root: string): Pro
 async function listed(record: TaskRecord, root: string, accountId: string): Promise<ListedTask> {
   const input = storedInput(record);
   const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
+  const sound = record.files.filter(({ isSound }) => isSound);
+  const audioPath = await newestThatIsThere(sound, root);
   return {
     taskId: record.taskId,
     handle: handleOf(record),
     status: record.status,
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
+    take: record.take,
+    audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
     credits: credits(record),
-    audioPath: await newestThatIsThere(
-      record.files.filter(({ isSound }) => isSound),
-      root,
-    ),
+    audioPath,
+    missingPath: audioPath === null ? (sound.at(-1)?.path ?? null) : null,
     unsoundPath: await newestThatIsThere(
       record.files.filter(({ isSound }) => !isSound),
       root,
@@ -73,14 +91,24 @@ async function listed(record: TaskRecord, root: string, accountId: string): Prom
 /** What the ledger holds for this service, newest first. `unresolved`: sent, answer never seen. */
 export async function listTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
-  query: { readonly status: RecordStatus | null; readonly limit: number },
+  { status, query, limit }: ListRequest,
 ): Promise<ListedTask[]> {
-  const { status, limit } = query;
-  const records = await ledger.list({ accounts: "all", status: status ?? undefined, limit });
+  const most = query === null ? limit : MOST_SEARCHED;
+  const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
+  const records = (query === null ? all : all.filter((record) => holdsWords(record, query))).slice(0, limit);
   const rows = await Promise.all(
     records.map((record) => listed(record, folder.root, ledger.identity.accountId)),
   );
   return withoutBorrowedFiles(rows);
+}
+
+function holdsWords(record: TaskRecord, query: string): boolean {
+  const names = [record.fileName ?? "", ...record.files.map(({ path }) => basename(path))];
+  const haystack = [storedInput(record)?.prompt ?? "", ...names].join("\n").toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => haystack.includes(word));
 }
 
 /** One file is one task's: where a name was used again, the newest request of the rows is whose file it is. */
@@ -89,6 +117,6 @@ function withoutBorrowedFiles(rows: readonly ListedTask[]): ListedTask[] {
   return rows.map((row) => {
     const isBorrowed = row.audioPath !== null && seen.has(row.audioPath);
     if (row.audioPath !== null) seen.add(row.audioPath);
-    return isBorrowed ? { ...row, audioPath: null } : row;
+    return isBorrowed ? { ...row, audioPath: null, missingPath: row.audioPath } : row;
   });
 }

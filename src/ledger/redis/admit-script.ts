@@ -1,8 +1,8 @@
 /** The admission of a create, and what the budget counts. */
-import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
+import { IN_FLIGHT_AT_MOST_MS, SPEND_BUCKET_MS } from "../horizons.ts";
 import { ALIVE, PAUSE_LEFT, SLOTS } from "./limit-scripts.ts";
 import { redisScript } from "./redis-script.ts";
-import { BUCKET_MS, BUCKETS_A_PART, PUT_ROW, STORED } from "./row-fragments.ts";
+import { BUCKETS_A_PART, PUT_ROW, STORED } from "./row-fragments.ts";
 
 /**
  * Credits of the quarters of an hour that end inside the window, or after it, for dates ahead count: whole parts by
@@ -10,10 +10,10 @@ import { BUCKET_MS, BUCKETS_A_PART, PUT_ROW, STORED } from "./row-fragments.ts";
  */
 const COUNTED = `
 local function is_counted(bucket, window_ms)
-  return (tonumber(bucket) + 1) * ${BUCKET_MS} > wall - window_ms
+  return (tonumber(bucket) + 1) * ${SPEND_BUCKET_MS} > wall - window_ms
 end
 local function counted_credits(spend_key, parts_key, window_ms)
-  local first = math.floor((wall - window_ms) / ${BUCKET_MS})
+  local first = math.floor((wall - window_ms) / ${SPEND_BUCKET_MS})
   local edge = math.floor(first / ${BUCKETS_A_PART})
   local sum = 0
   local parts = redis.call('HGETALL', parts_key)

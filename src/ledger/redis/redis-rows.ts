@@ -1,13 +1,13 @@
 /** Writes and reads records in Redis: keys and questions for the scripts, made out of rows. */
 import { z } from "zod";
 import type { HolderId } from "../../holder.ts";
+import { SPEND_BUCKET_MS } from "../horizons.ts";
 import type { AccountId } from "../identity.ts";
 import type { RecordStatus, Row } from "../record.ts";
 import { RELEASE } from "./record-scripts.ts";
 import { accountKeys, accountPrefix, pathRef, recordHashKey, taskRef, workRef } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
 import type { RedisScript, Scripts } from "./redis-script.ts";
-import { BUCKET_MS } from "./row-fragments.ts";
 
 /** Where a record is. */
 export interface Place {
@@ -24,7 +24,7 @@ const MOST_DECLARATIONS = 5;
 const declareAnswer = z.tuple([z.literal("declare")]).rest(z.string());
 
 /** The quarter of an hour that a budget counts an expense in. */
-export const bucketOf = (atMs: number): string => String(Math.floor(atMs / BUCKET_MS));
+export const bucketOf = (atMs: number): string => String(Math.floor(atMs / SPEND_BUCKET_MS));
 
 /** The names that a record is found by. */
 const refsOf = ({ workId, taskId, paths }: Row): string[] => [

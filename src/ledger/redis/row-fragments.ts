@@ -1,10 +1,10 @@
 /** The pieces of script that write a record: its hash and all that follows from it, undone and done in one step. */
+import { SPEND_BUCKET_MS } from "../horizons.ts";
 
 /** Lists are for people and for taking work up again: what is beyond is found by its text, its task or its file. */
 const LIST_ROWS = 10_000;
 /** How long a budget's sums are kept: longer than its window, so that two clocks may differ. */
 const SPEND_KEPT_MS = 49 * 60 * 60 * 1000;
-export const BUCKET_MS = 15 * 60 * 1000;
 /** Quarters of an hour that have a sum together, so that a window's edge alone is counted quarter by quarter. */
 export const BUCKETS_A_PART = 24;
 /** As many as are kept, and some that another clock dates. */
@@ -73,7 +73,7 @@ local function forget_old_spend()
   if redis.call('HLEN', parts_key) <= ${MOST_PARTS} then return end
   for _, part in ipairs(redis.call('HKEYS', parts_key)) do
     local first = tonumber(part) * ${BUCKETS_A_PART}
-    if (first + ${BUCKETS_A_PART}) * ${BUCKET_MS} <= wall - ${SPEND_KEPT_MS} then
+    if (first + ${BUCKETS_A_PART}) * ${SPEND_BUCKET_MS} <= wall - ${SPEND_KEPT_MS} then
       redis.call('HDEL', parts_key, part)
       for bucket = first, first + ${BUCKETS_A_PART - 1} do
         redis.call('HDEL', spend_key, string.format('%d', bucket))

@@ -18,7 +18,9 @@ const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
 /** A disk that takes this long for a transaction stops the process for as long: then others get their turn in between. */
-const SLOW_MS = 200;
+const SLOW_MS = 100;
+/** And one this slow would not come to an end of merging its journal before the process has to stop. */
+const TOO_SLOW_TO_MERGE_MS = 500;
 
 const versionSchema = z.object({ user_version: z.int() });
 const applicationSchema = z.object({ application_id: z.int() });
@@ -159,7 +161,7 @@ export class LedgerDatabase {
   readonly #options: DatabaseOptions;
   #connection: Connection | undefined;
   #isClosed = false;
-  #isSlow = false;
+  #slowestMs = 0;
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
@@ -190,10 +192,10 @@ export class LedgerDatabase {
     return this.#retrying(work);
   }
 
-  /** On a slow disk the file stays as it is: merging the journal would take seconds, and the next process does it. */
+  /** On a very slow disk the file stays as it is: merging the journal would take seconds, and the next process does it. */
   close(): void {
     this.#isClosed = true;
-    if (!this.#isSlow) this.#connection?.close();
+    if (this.#slowestMs < TOO_SLOW_TO_MERGE_MS) this.#connection?.close();
     this.#connection = undefined;
   }
 
@@ -211,13 +213,13 @@ export class LedgerDatabase {
     const startedAtMs = performance.now();
     for (;;) {
       // A timer that ends the process in time must not starve behind transactions that follow each other.
-      if (this.#isSlow) await yieldToOthers();
+      if (this.#slowestMs > SLOW_MS) await yieldToOthers();
       try {
         const connection = this.#open();
         const beganAtMs = performance.now();
         const result = work(connection);
-        // For good: the next transaction may need no flush, but the closing of the file needs several.
-        this.#isSlow ||= performance.now() - beganAtMs > SLOW_MS;
+        // The last one may need no flush, but closing the file needs several.
+        this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
         return result;
       } catch (error) {
         const waitedMs = performance.now() - startedAtMs;

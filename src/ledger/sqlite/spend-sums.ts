@@ -1,8 +1,8 @@
 /** What records spend, as sums per origin and quarter of an hour, so that a budget is counted without reading them. */
 import { z } from "zod";
+import { SPEND_BUCKET_MS } from "../horizons.ts";
 import type { Session } from "./database.ts";
 
-const BUCKET_MS = 15 * 60_000;
 /** Twice the budget's window: a wall clock set back by a day still finds what it has to count. */
 const KEPT_MS = 48 * 60 * 60_000;
 
@@ -21,7 +21,7 @@ export function contributionOf(
 ): Contribution | null {
   return spend === null
     ? null
-    : { origin, bucket: Math.floor(spend.atMs / BUCKET_MS), credits: spend.credits };
+    : { origin, bucket: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
 }
 
 export function add(session: Session, { origin, bucket, credits }: Contribution): void {
@@ -46,7 +46,7 @@ export function takeBack(session: Session, { origin, bucket, credits }: Contribu
 
 /** The last bucket that has left the window, which ends now: a bucket leaves when all of it lies before. */
 function lastBucketBefore(wallMs: number, windowMs: number): number {
-  return (wallMs - windowMs) / BUCKET_MS - 1;
+  return (wallMs - windowMs) / SPEND_BUCKET_MS - 1;
 }
 
 /**

@@ -3,12 +3,15 @@ import { existsSync } from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import type { Bench } from "../bench.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
 
-const audio = z.looseObject({ path: z.string(), uri: z.string() });
+const audio = z
+  .looseObject({ path: z.string() })
+  .transform((saved) => ({ ...saved, uri: pathToFileURL(saved.path).href }));
 const task = z.looseObject({
   task_id: z.string().nullish(),
   status: z.string(),

@@ -1,0 +1,55 @@
+/** Which voice somebody may have meant: the nearest names, of which a common beginning weighs most. */
+import { VOICES, type Voice, type VoiceId } from "./voices.ts";
+
+/** A beginning of so many letters is enough; a shorter one needs a name that is near as a whole. */
+const TELLING_LETTERS = 3;
+
+function commonBeginning(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a.charAt(length) === b.charAt(length)) length += 1;
+  return length;
+}
+
+/** How many letters to change, add or remove (Levenshtein). */
+function distance(a: string, b: string): number {
+  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const replaced = (above[column - 1] ?? 0) + (a.charAt(row - 1) === b.charAt(column - 1) ? 0 : 1);
+      current.push(Math.min(replaced, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above[b.length] ?? 0;
+}
+
+interface Likeness {
+  readonly beginning: number;
+  readonly distance: number;
+}
+
+function likeness(wanted: string, { id, name }: Voice): Likeness {
+  const alone = name.toLowerCase().replaceAll(" ", "_");
+  return {
+    beginning: Math.max(commonBeginning(wanted, alone), commonBeginning(wanted, id)),
+    distance: Math.min(distance(wanted, alone), distance(wanted, id)),
+  };
+}
+
+/** The voices nearest to a name that is none, the nearest first; none where nothing comes near. */
+export function nearestVoices(text: string): VoiceId[] {
+  const wanted = text
+    .trim()
+    .toLowerCase()
+    .replaceAll(/[\s-]+/g, "_")
+    .slice(0, 64);
+  const isNear = (like: Likeness): boolean =>
+    like.beginning >= TELLING_LETTERS ||
+    (like.beginning > 0 && like.distance <= Math.ceil(wanted.length / 2));
+  const ranked = VOICES.map((voice) => ({ id: voice.id, ...likeness(wanted, voice) }))
+    .filter(isNear)
+    .sort((a, b) => b.beginning - a.beginning || a.distance - b.distance);
+  const [best] = ranked;
+  return ranked.filter(({ beginning }) => beginning === best?.beginning).map(({ id }) => id);
+}

@@ -1,0 +1,54 @@
+/** The use case behind `resources/list` and completion: what the ledger holds, without taking anything up. */
+import { basename } from "node:path";
+import { MIME_TYPES } from "../../contract/audio-format.ts";
+import { firstCodePoints } from "../../contract/unicode.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { formatOf, storedInput } from "../saved-files.ts";
+import { newestThatIsThere } from "./list-tasks.ts";
+
+const TITLE_CODE_POINTS = 60;
+
+/** A saved file as a list of resources shows it. */
+export interface ListedFile {
+  readonly path: string;
+  readonly name: string;
+  /** The beginning of the text. */
+  readonly title: string | null;
+  readonly mimeType: string;
+  readonly sizeBytes: number;
+}
+
+type Deps = Pick<GenerationDeps, "ledger" | "folder">;
+
+/** The newest saved files that are there, each once. */
+export async function newestSaved({ ledger, folder }: Deps, limit: number): Promise<ListedFile[]> {
+  const records = await ledger.list({ accounts: "all", status: "succeeded", limit });
+  const found = await Promise.all(
+    records.map(async (record): Promise<ListedFile | null> => {
+      const sound = record.files.filter(({ isSound }) => isSound);
+      const path = await newestThatIsThere(sound, folder.root);
+      const file = sound.findLast((candidate) => candidate.path === path);
+      if (path === null || file === undefined) return null;
+      const prompt = storedInput(record)?.prompt ?? "";
+      return {
+        path,
+        name: basename(path),
+        title: prompt === "" ? null : firstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
+        mimeType: MIME_TYPES[formatOf(record).format],
+        sizeBytes: file.sizeBytes,
+      };
+    }),
+  );
+  const seen = new Set<string>();
+  return found.flatMap((file) => {
+    if (file === null || seen.has(file.path)) return [];
+    seen.add(file.path);
+    return [file];
+  });
+}
+
+/** Ids of the newest tasks. */
+export async function newestTaskIds({ ledger }: Deps, limit: number): Promise<string[]> {
+  const records = await ledger.list({ accounts: "all", limit });
+  return records.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));
+}

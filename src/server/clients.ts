@@ -1,0 +1,54 @@
+/** What single client programs need that the protocol does not say: one table, each line with its source. */
+
+import type { ResourceLinks } from "../config.ts";
+
+/** An argument that a client adds to every tool by itself, and sends on. */
+interface AddedArgument {
+  readonly name: string;
+  readonly client: string;
+  readonly source: string;
+}
+
+const ADDED_ARGUMENTS: readonly AddedArgument[] = [
+  {
+    name: "wait_for_previous",
+    client: "Gemini CLI: added to every tool's schema, so that calls run one after the other",
+    source: "Gemini CLI 0.61, driven on 2026-11-21; MemPalace/mempalace#322",
+  },
+];
+
+/** A client that shows a `resource_link` to its person, or at least leaves it alone. */
+interface LinkingClient {
+  /** Found at the beginning of the lower-case `clientInfo.name`. */
+  readonly name: RegExp;
+  readonly source: string;
+}
+
+/**
+ * All others get no links: LangChain's adapters crash over one after the audio was paid for (langchain#40475), and
+ * nothing is lost, for the path stands in the text and in the structured form.
+ */
+const LINKING_CLIENTS: readonly LinkingClient[] = [
+  { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },
+  {
+    name: /^claude/,
+    source: "Claude Desktop (claude-ai) shows them; Claude Code 2.1 drops them without harm",
+  },
+  { name: /^gemini-cli/, source: "Gemini CLI 0.61 (gemini-cli-mcp-client…): turns them into text" },
+  { name: /^(?:mcp-)?inspector/, source: "MCP Inspector 2.12: shows and opens them" },
+  { name: /^cursor/, source: "Cursor (cursor-vscode): shows them" },
+  { name: /^goose/, source: "Goose: shows them" },
+];
+
+/** The arguments without what a client added of its own; whatever else is unknown stays, and is refused. */
+export function withoutAddedArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const isAdded = (name: string): boolean => ADDED_ARGUMENTS.some((added) => added.name === name);
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !isAdded(name)));
+}
+
+/** @param clientName `clientInfo.name`; a client that does not say who it is gets none */
+export function getsLinks(setting: ResourceLinks, clientName: string | undefined): boolean {
+  if (setting !== "auto") return setting === "always";
+  const name = clientName?.toLowerCase() ?? "";
+  return LINKING_CLIENTS.some((client) => client.name.test(name));
+}

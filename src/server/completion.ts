@@ -1,0 +1,43 @@
+/** Completes arguments of prompts and of the resource template: voices, languages, task ids. */
+import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotocol/server";
+import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
+import type { ServerDeps } from "./run-tool.ts";
+
+/** The protocol's own bound. */
+const MOST_VALUES = 100;
+
+async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
+  try {
+    const generation = await deps.openLedger();
+    return generation === null ? [] : await generation.newestTaskIds(MOST_VALUES);
+  } catch (cause) {
+    deps.log.debug(`task ids could not be completed: ${String(cause)}`);
+    return [];
+  }
+}
+
+async function candidates(argument: string, deps: ServerDeps): Promise<readonly string[]> {
+  switch (argument) {
+    case "voice":
+      return VOICE_IDS;
+    case "language":
+      return LANGUAGES;
+    case "task_id":
+      return await taskIds(deps);
+    default:
+      return [];
+  }
+}
+
+/** Those that begin as what was typed; where none does, those that hold it. */
+export async function complete(
+  { argument }: CompleteRequestParams,
+  deps: ServerDeps,
+): Promise<CompleteResult> {
+  const all = await candidates(argument.name, deps);
+  const typed = argument.value.toLowerCase();
+  const beginning = all.filter((value) => value.toLowerCase().startsWith(typed));
+  const found = beginning.length > 0 ? beginning : all.filter((value) => value.toLowerCase().includes(typed));
+  const values = found.slice(0, MOST_VALUES);
+  return { completion: { values, total: found.length, hasMore: found.length > values.length } };
+}

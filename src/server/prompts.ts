@@ -1,0 +1,73 @@
+/** Prompts that a person may choose from a menu: what to do with the text above, the audio made last, the voices. */
+import {
+  type GetPromptResult,
+  type Prompt,
+  type PromptArgument,
+  ProtocolError,
+  ProtocolErrorCode,
+} from "@modelcontextprotocol/server";
+import { firstCodePoints } from "../contract/unicode.ts";
+import { LANGUAGES } from "../contract/voices.ts";
+
+/** One word: some clients send no more than the first (claude-code#14210). */
+const MOST_ARGUMENT_CODE_POINTS = 256;
+
+interface Definition extends Prompt {
+  readonly arguments: PromptArgument[];
+  text(argument: (name: string) => string | undefined): string;
+}
+
+const PROMPTS: readonly Definition[] = [
+  {
+    name: "read_aloud",
+    title: "Read the text above aloud",
+    description: "Narrates the text above and saves it as audio.",
+    arguments: [{ name: "voice", description: "A voice id; omitted: the usual one" }],
+    text: (argument) => {
+      const voice = argument("voice");
+      const how = voice === undefined ? "" : ` with voice ${voice}`;
+      return `Read the text above aloud: call generate_audio${how} with it, word for word. If it is longer than 2,048 characters, split it at sentence ends, tell me how many parts that makes and about what they cost, and ask before you start. Then tell me the path of each file.`;
+    },
+  },
+  {
+    name: "retake",
+    title: "Another take",
+    description: "Makes another rendition of audio that is there; a new, paid task.",
+    arguments: [{ name: "task_id", description: "Which one; omitted: the one made last" }],
+    text: (argument) => {
+      const id = argument("task_id");
+      const which = id === undefined ? "the audio made last in this conversation" : `the audio of task ${id}`;
+      return `I want another take of ${which}; I know that it is a new task and costs credits. Find its text and settings; list_tasks shows only the beginning of a text, so ask me for what is not in this conversation. Then call generate_audio with exactly the same arguments and the next take number, and tell me the path.`;
+    },
+  },
+  {
+    name: "audition_voices",
+    title: "Audition voices",
+    description: "Has a few voices speak the first sentence of the text above, to choose one.",
+    arguments: [{ name: "language", description: `One of ${LANGUAGES.join(", ")}` }],
+    text: (argument) => {
+      const language = argument("language");
+      const speaking = language === undefined ? "" : ` that speak ${language}`;
+      return `Help me choose a voice. Call list_voices and pick three voices${speaking}. Tell me that each sample costs 10 credits or more, and ask whether to go on. Then call generate_audio once for each voice with the first sentence of the text above and the voice's name as file_name, and list the paths.`;
+    },
+  },
+];
+
+export const promptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) => prompt);
+
+/** @throws ProtocolError for a prompt that does not exist, naming those that do */
+export function getPrompt(name: string, given: Readonly<Record<string, string>> = {}): GetPromptResult {
+  const prompt = PROMPTS.find((candidate) => candidate.name === name);
+  if (prompt === undefined) {
+    const known = PROMPTS.map((candidate) => candidate.name).join(", ");
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt. The prompts are ${known}.`);
+  }
+  const text = prompt.text((argument) => {
+    const value = firstCodePoints((given[argument] ?? "").trim(), MOST_ARGUMENT_CODE_POINTS);
+    return value === "" ? undefined : value;
+  });
+  return {
+    description: prompt.description ?? "",
+    messages: [{ role: "user", content: { type: "text", text } }],
+  };
+}

@@ -1,0 +1,111 @@
+/** Every sentence of a task's result: what happened, what it cost, what to call next. */
+import { quoteServiceText, serviceReason } from "../api/service-text.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import type { SavedAudio, TaskView } from "../generation/task-view.ts";
+
+/** Of a task whose audio is saved: nothing is left to be called. */
+export const TELL_THE_PATH = "Tell the user the path.";
+
+const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+/** The task id, or before the service has given one the handle of the request. */
+export function idOf(view: TaskView): string {
+  const id = view.taskId ?? view.handle;
+  if (id === null) throw new Error("a task without an id and without a record");
+  return id;
+}
+
+/** The one length that is told: as it was charged, else as the file's format states it. */
+export function audioSecondsOf(view: TaskView): number | null {
+  const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
+  return seconds === null ? null : round(seconds);
+}
+
+const waitsFor = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
+
+/** What to call next, complete in itself: a model may see nothing but this. */
+export function nextStep(view: TaskView): string {
+  const id = idOf(view);
+  switch (view.status) {
+    case "waiting":
+      if (view.activity !== null) return `${waitsFor(id)}: it waits for the file.`;
+      return view.wasSent
+        ? `Call download_audio with task_id ${id}: it sends the very same request again under its key, and never pays twice.`
+        : "Repeat the generate_audio call that made it.";
+    case "queued":
+    case "processing":
+      return `${waitsFor(id)}.`;
+    case "succeeded":
+      return view.audio === null
+        ? `Call download_audio with task_id ${id}; downloading is free.`
+        : TELL_THE_PATH;
+    case "failed":
+      return "Tell the user. If they want it, the same generate_audio call makes a fresh attempt.";
+  }
+}
+
+/** A failed task's bill is never doubted: the service returns what it had set aside. */
+export function costOf(view: TaskView): string {
+  if (view.status === "failed") return `Cost 0 credits: the ${RESERVED_CREDITS} reserved were returned.`;
+  if (view.billing === null) return "The service did not state the cost.";
+  const { charged_credits: charged, refunded_credits: refunded } = view.billing;
+  if (charged === null) return `${RESERVED_CREDITS} credits are reserved until it ends.`;
+  if (view.replayed) return `Nothing new was charged; it had cost ${charged} credits.`;
+  return `Cost ${charged} credits (${refunded ?? 0} of ${RESERVED_CREDITS} returned).`;
+}
+
+function waiting(view: TaskView): string {
+  const money = view.wasSent
+    ? ` ${RESERVED_CREDITS} credits may be reserved for it.`
+    : " Nothing is reserved yet.";
+  if (view.activity !== null) {
+    return `Not accepted by the service yet. ${view.activity} The server goes on by itself and saves the file.${money}`;
+  }
+  if (view.wasSent) return `Sent, and the answer was never seen; nothing is working on it now.${money}`;
+  return `Never sent; nothing is working on it now.${money}`;
+}
+
+function failed(view: TaskView): string {
+  // Judged once more: a record may be older than that judgement.
+  const words = serviceReason(view.error?.message ?? "");
+  const reason =
+    words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
+  return `The task failed${reason}. ${costOf(view)}`;
+}
+
+function saved(view: TaskView, audio: SavedAudio, path: string): string {
+  const { format, sampleRateHz } = audio;
+  const seconds = audioSecondsOf(view);
+  const facts = [
+    format,
+    `${sampleRateHz} Hz`,
+    ...(seconds === null ? [] : [`${seconds} s`]),
+    ...(view.voice === null ? [] : [`voice: ${view.voice}`]),
+    ...(view.take === null || view.take === 1 ? [] : [`take ${view.take}`]),
+  ];
+  return `Saved${path} (${facts.join(", ")}). ${costOf(view)}`;
+}
+
+function headline(view: TaskView, path: string): string {
+  if (view.audio !== null) return saved(view, view.audio, path);
+  if (view.status === "waiting") return waiting(view);
+  if (view.status === "failed") return failed(view);
+  const activity = view.activity === null ? "" : ` ${view.activity}`;
+  if (view.status === "succeeded") {
+    return `The task has succeeded; its audio is not saved here. ${costOf(view)}${activity}`;
+  }
+  const goesOn = view.handle === null ? "" : " The server saves the file by itself.";
+  return `The task is ${view.status}. ${costOf(view)}${activity}${goesOn}`;
+}
+
+/** What the structured form says in words: all but what has a field of its own. */
+export function messageOf(view: TaskView): string {
+  return [headline(view, ""), ...view.notes].join(" ");
+}
+
+/** The text alone, complete for whoever sees nothing else. */
+export function textOf(view: TaskView, next: string | null): string {
+  const path = view.audio === null ? "" : ` ${view.audio.path}`;
+  const lines = [`${headline(view, path)} task_id ${idOf(view)}`, ...view.notes];
+  return [...lines, ...(next === null ? [] : [`Next: ${next}`])].join("\n");
+}

@@ -1,0 +1,53 @@
+/** Reads what a person wrote about the voices (`AUDIO_VOICE_NOTES`): a small JSON file, voice id to a few words. */
+import { readFileSync, statSync } from "node:fs";
+import { z } from "zod";
+import { firstCodePoints } from "./contract/unicode.ts";
+import { VOICE_IDS, type VoiceId } from "./contract/voices.ts";
+
+const MOST_BYTES = 64 * 1024;
+const MOST_CODE_POINTS = 200;
+
+const notesFile = z.record(z.string(), z.string());
+
+export interface VoiceNotes {
+  readonly notes: ReadonlyMap<VoiceId, string>;
+  /** Ids in the file that are no voices: passed over, and told by `doctor`. */
+  readonly unknownIds: readonly string[];
+}
+
+export const NO_VOICE_NOTES: VoiceNotes = { notes: new Map(), unknownIds: [] };
+
+const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]).includes(id);
+
+/** One line: what a list shows beside an id. */
+const oneLine = (text: string): string =>
+  firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MOST_CODE_POINTS);
+
+/** @returns the notes, or in a few words what is wrong with the file */
+export function readVoiceNotes(path: string): VoiceNotes | string {
+  let text: string;
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) return "is not a file";
+    if (stats.size > MOST_BYTES) return `is larger than ${MOST_BYTES / 1024} KiB`;
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "no reason given";
+    return `cannot be read (${code})`;
+  }
+  const entries = parse(text);
+  if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
+  const known = entries.flatMap(
+    ([id, note]): Array<[VoiceId, string]> =>
+      isVoiceId(id) && oneLine(note) !== "" ? [[id, oneLine(note)]] : [],
+  );
+  return { notes: new Map(known), unknownIds: entries.map(([id]) => id).filter((id) => !isVoiceId(id)) };
+}
+
+function parse(text: string): Array<[string, string]> | null {
+  try {
+    return Object.entries(notesFile.parse(JSON.parse(text.replace(/^\ufeff/, ""))));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,114 @@
+/** The handle of a request that the service has not accepted yet: it waits, says who is at work, and sends nothing by itself. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+const open: Driver[] = [];
+
+async function start(env: Record<string, string> = {}): Promise<Driver> {
+  const driver = await drive(workplace.env(service, { ...FAST, ...env }));
+  open.push(driver);
+  // What the first call loads must not use up short windows.
+  await driver.call("list_tasks", {});
+  return driver;
+}
+
+/** Puts off the first creates of a test with a pause. */
+function putOff(creates: number): void {
+  service.intercept = ({ kind, ordinal }, response) => {
+    if (kind !== "create" || ordinal > creates) return false;
+    service.refuse(response, 429, "rate_limit");
+    return true;
+  };
+}
+
+const CALL = { prompt: "Put off for a while", wait_seconds: 0.4 };
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((driver) => driver.close()));
+  await service.stop();
+  await workplace.remove();
+});
+
+describe("the handle of a request that is put off", () => {
+  it("tells what is going on without waiting, and waits for the file with a window", async () => {
+    putOff(3);
+    const driver = await start();
+    const held = taskOf(await driver.call("generate_audio", CALL));
+    expect(held).toMatchObject({ status: "waiting", replayed: false, billing: null });
+    expect(held.task_id).toMatch(/^req-[0-9a-f]{32}$/);
+    const seen = taskOf(await driver.call("get_task", { task_id: held.task_id }));
+    expect(seen).toMatchObject({ status: "waiting", task_id: held.task_id });
+    expect(seen.message).toMatch(/The server goes on by itself and saves the file/);
+    const early = errorOf(await driver.call("download_audio", { task_id: held.task_id }));
+    expect(early).toMatchObject({ code: "not_ready", task_id: held.task_id });
+    const done = taskOf(await driver.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
+    expect(done).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
+    const later = taskOf(await driver.call("get_task", { task_id: held.task_id }));
+    expect(later.audio?.path).toBe(done.audio?.path);
+    const again = taskOf(await driver.call("download_audio", { task_id: held.task_id }));
+    expect(again.audio?.path).toBe(done.audio?.path);
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("is known to another process, which says that somebody is at work, and waits with it", async () => {
+    putOff(3);
+    const driver = await start();
+    const held = taskOf(await driver.call("generate_audio", CALL));
+    const other = await start();
+    const seen = taskOf(await other.call("get_task", { task_id: held.task_id }));
+    expect(seen.message).toMatch(/Another window is already working on this request/);
+    const done = taskOf(await other.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
+    expect(done.status).toBe("succeeded");
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("after a restart says that nobody is at work, and sends nothing", async () => {
+    putOff(1000);
+    const first = await start();
+    const held = taskOf(await first.call("generate_audio", CALL));
+    process.kill(first.pid, "SIGKILL");
+    const heir = await start();
+    service.intercept = undefined;
+    const before = service.count("create");
+    for (const wait_seconds of [0, 0.5]) {
+      const outcome = await heir.call("get_task", { task_id: held.task_id, wait_seconds });
+      expect(taskOf(outcome)).toMatchObject({ status: "waiting", task_id: held.task_id });
+      expect(textOf(outcome)).toMatch(/nothing is working on it now.*\nNext: Repeat the generate_audio call/);
+    }
+    expect(service.count("create")).toBe(before);
+    expect(taskOf(await heir.call("generate_audio", { ...CALL, wait_seconds: 20 })).status).toBe("succeeded");
+  });
+});
+
+describe("the first success of a process", () => {
+  it("is the one whose text says that the path is to be told; each is short", async () => {
+    const driver = await start();
+    const outcomes = [
+      await driver.call("generate_audio", { prompt: "The first" }),
+      await driver.call("generate_audio", { prompt: "The second" }),
+    ];
+    const texts = outcomes.map(({ content }) => content[0]?.text ?? "");
+    expect(texts.map((text) => text.includes("\nNext: Tell the user the path."))).toEqual([true, false]);
+    for (const { structuredContent } of outcomes) {
+      expect(Buffer.byteLength(JSON.stringify(structuredContent))).toBeLessThanOrEqual(650);
+      expect(structuredContent?.["next_step"]).toBe("Tell the user the path.");
+    }
+    for (const text of texts) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(650);
+  });
+});

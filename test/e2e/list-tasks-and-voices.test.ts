@@ -1,0 +1,145 @@
+/** What lists tell: rows that carry everything in either form, words to search by, a person's own notes about voices. */
+import { spawn } from "node:child_process";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  BIN,
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  NODE,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+const open: Driver[] = [];
+
+async function start(env: Record<string, string> = {}): Promise<Driver> {
+  const driver = await drive(workplace.env(service, { ...FAST, TZ: "Asia/Kolkata", ...env }));
+  open.push(driver);
+  return driver;
+}
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((driver) => driver.close()));
+  await service.stop();
+  await workplace.remove();
+});
+
+const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), message: z.string() });
+
+describe("a row of list_tasks", () => {
+  it("tells status, local time, credits, length, voice, text and path in the text, and the same in fields", async () => {
+    const driver = await start();
+    const made = taskOf(
+      await driver.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
+    );
+    const outcome = await driver.call("list_tasks", {});
+    const text = textOf(outcome);
+    expect(text).toMatch(
+      /^1 request, newest first\.\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
+    );
+    expect(text).toContain(made.audio?.path);
+    const [row] = listing.parse(outcome.structuredContent).tasks;
+    expect(row).toMatchObject({
+      task_id: made.task_id,
+      credits: 10,
+      audio_seconds: 4,
+      voice: "felix_zh",
+      take: 2,
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30$/),
+      audio_path: made.audio?.path,
+    });
+    expect(text).toContain(String(row?.["created_at"]).slice(0, 16).replace("T", " "));
+    await rm(made.audio?.path ?? "");
+    expect(textOf(await driver.call("list_tasks", {}))).toContain(
+      `(file gone: ${made.audio?.path}) Next: download_audio with task_id ${made.task_id} (free).`,
+    );
+  });
+
+  it("says so where there is nothing, and where nothing is found", async () => {
+    const driver = await start();
+    expect(textOf(await driver.call("list_tasks", {}))).toBe("No requests recorded yet.");
+    expect(textOf(await driver.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
+  });
+
+  it("is found by words of its whole text and by its file's name", async () => {
+    const driver = await start();
+    const long = `${"A long beginning that fills the excerpt and more than that. ".repeat(3)}Then a Zebra.`;
+    await driver.call("generate_audio", { prompt: long });
+    await driver.call("generate_audio", { prompt: "Something else", file_name: "bridge" });
+    const count = async (query: string): Promise<unknown> =>
+      (await driver.call("list_tasks", { query })).structuredContent?.["count"];
+    expect(await count("zebra beginning")).toBe(1);
+    expect(await count("bridge.mp3")).toBe(1);
+    expect(await count("zebra bridge")).toBe(0);
+    expect(await count("  ")).toBe(2);
+  });
+});
+
+describe("AUDIO_VOICE_NOTES", () => {
+  const write = async (content: string): Promise<string> => {
+    const path = join(workplace.root, "voices.json");
+    await writeFile(path, content);
+    return path;
+  };
+
+  it("puts a person's words beside the voices, in both forms, and lets them be searched", async () => {
+    const path = await write('{ "sophie_en_zh": "warm, calm\\nfor audiobooks", "sofia": "nobody" }');
+    const driver = await start({ AUDIO_VOICE_NOTES: path });
+    const outcome = await driver.call("list_voices", { query: "audiobooks" });
+    expect(outcome.structuredContent).toMatchObject({
+      count: 1,
+      voices: [{ id: "sophie_en_zh", note: "warm, calm for audiobooks" }],
+    });
+    expect(textOf(outcome)).toContain("sophie_en_zh: warm, calm for audiobooks");
+  });
+
+  it("has its unknown ids told by doctor, and is passed over there", async () => {
+    const path = await write('{ "sofia": "nobody" }');
+    const env = workplace.env(service, { ...FAST, AUDIO_VOICE_NOTES: path });
+    // The counting service answers from this process, so the check must not block it.
+    const child = spawn(NODE, [BIN, "doctor"], { env });
+    let stdout = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += String(chunk);
+    });
+    expect(await new Promise((resolve) => child.once("close", resolve))).toBe(0);
+    expect(stdout).toMatch(/AUDIO_VOICE_NOTES has ids that are no voices: sofia/);
+  });
+
+  it.each([
+    ["is no JSON", "sophie: warm", /is not JSON such as/],
+    ["holds something else", '["sophie"]', /is not JSON such as/],
+    ["is far too large", `{"a":"${"x".repeat(70_000)}"}`, /is larger than 64 KiB/],
+  ])("that %s is a configuration error, and list_voices works", async (_what, content, words) => {
+    const driver = await start({ AUDIO_VOICE_NOTES: await write(content) });
+    const outcome = await driver.call("generate_audio", { prompt: "x" });
+    expect(errorOf(outcome).code).toBe("configuration_error");
+    expect(textOf(outcome)).toMatch(words);
+    expect((await driver.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+  });
+
+  it("that is not there, or no absolute path, is a configuration error", async () => {
+    for (const [path, words] of [
+      [join(workplace.root, "none.json"), /cannot be read \(ENOENT\)/],
+      ["notes.json", /is not an absolute path/],
+      [workplace.root, /is not a file/],
+    ] as const) {
+      const driver = await start({ AUDIO_VOICE_NOTES: path });
+      expect(textOf(await driver.call("list_tasks", {}))).toMatch(words);
+    }
+  });
+});

@@ -1,0 +1,193 @@
+/** What a client asks for by itself: resources, prompts, completion, cache hints; in both eras, and without side effects. */
+import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { RawServer } from "../faults/raw-server.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { createWorkplace, FAST, type Workplace } from "../support/workplace.ts";
+
+const MODERN = "2026-07-28";
+
+let service: CountingService;
+let workplace: Workplace;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await service.stop();
+  await workplace.remove();
+});
+
+async function start(
+  env: Record<string, string> = {},
+  options: { isGreeted?: boolean; isConfigured?: boolean } = {},
+): Promise<RawServer> {
+  const { isGreeted = true, isConfigured = true } = options;
+  const all = workplace.env(isConfigured ? service : null, { ...FAST, ...env });
+  const server = await RawServer.start(all, { isGreeted });
+  onTestFinished(async () => void (await server.end()));
+  return server;
+}
+
+const envelope = (name = "raw") => ({
+  "io.modelcontextprotocol/protocolVersion": MODERN,
+  "io.modelcontextprotocol/clientInfo": { name, version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+});
+
+const resourceList = z.object({
+  resources: z.array(z.object({ uri: z.string(), name: z.string(), size: z.int(), title: z.string() })),
+});
+const listed = async (server: RawServer) =>
+  resourceList.parse((await server.request("resources/list")).result).resources;
+
+const completed = z.object({ completion: z.object({ values: z.array(z.string()) }) });
+
+async function complete(server: RawServer, name: string, value: string): Promise<string[]> {
+  const ref = { type: "ref/prompt", name: "retake" };
+  const { result } = await server.request("completion/complete", { ref, argument: { name, value } });
+  return completed.parse(result).completion.values;
+}
+
+describe("resources/list", () => {
+  it("names the newest saved files that are there, as the links do", async () => {
+    const server = await start({ AUDIO_RESOURCE_LINKS: "always" });
+    const made = await server.call("generate_audio", { prompt: "Listed", file_name: "listed" });
+    await server.call("generate_audio", { prompt: "Gone", file_name: "gone" });
+    await rm(join(workplace.outputDir, "gone.mp3"));
+    const resources = await listed(server);
+    const link = made.content.find(({ type }) => type === "resource_link");
+    expect(resources).toEqual([{ uri: link?.uri, name: "listed.mp3", size: 20_000, title: "Listed" }]);
+    const again = await start();
+    expect(await listed(again)).toEqual(resources);
+    const read = await again.request("resources/read", { uri: resources[0]?.uri });
+    expect(read.error).toBeUndefined();
+    expect(existsSync(fileURLToPath(resources[0]?.uri ?? ""))).toBe(true);
+  });
+
+  it("of a fresh start makes no folder, takes nothing up and asks the service nothing", async () => {
+    const server = await start();
+    expect(await listed(server)).toEqual([]);
+    expect(existsSync(workplace.outputDir)).toBe(false);
+    expect(existsSync(join(workplace.stateDir, "ledger.sqlite"))).toBe(false);
+    service.processingMs = 60_000;
+    await server.call("generate_audio", { prompt: "Left running", wait_seconds: 0 });
+    await server.end();
+    const asked = service.exchanges.length;
+    const heir = await start();
+    expect(await listed(heir)).toEqual([]);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(service.exchanges.length).toBe(asked);
+  });
+
+  it("is empty without settings, with a Redis that nobody has used yet, and with a damaged ledger", async () => {
+    expect(await listed(await start({}, { isConfigured: false }))).toEqual([]);
+    expect(await listed(await start({ AUDIO_STORE_URL: "redis://127.0.0.1:1" }))).toEqual([]);
+    const server = await start();
+    await server.call("list_tasks", {});
+    await server.end();
+    await writeFile(
+      join(workplace.stateDir, "ledger.sqlite"),
+      "no database at all, but long enough to be read",
+    );
+    expect(await listed(await start())).toEqual([]);
+  });
+});
+
+describe("a resource that is not there", () => {
+  it("is told with its address, as the protocol wants it", async () => {
+    const server = await start();
+    const { error } = await server.request("resources/read", { uri: "audio://tasks/nobody/content" });
+    // The official server package sends -32602 for it in either era.
+    expect(error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("not_found"),
+      data: { uri: "audio://tasks/nobody/content" },
+    });
+  });
+});
+
+describe("completion", () => {
+  it("knows voices, languages and task ids", async () => {
+    const server = await start();
+    expect(await complete(server, "task_id", "")).toEqual([]);
+    const made = await server.call("generate_audio", { prompt: "To be completed" });
+    expect(await complete(server, "voice", "so")).toEqual(["sophie_en_zh"]);
+    expect(await complete(server, "language", "p")).toEqual(["pt"]);
+    expect(await complete(server, "task_id", "task-")).toEqual([made.structuredContent?.["task_id"]]);
+    expect(await complete(server, "something", "x")).toEqual([]);
+    const ref = { type: "ref/resource", uri: "audio://tasks/{task_id}/content" };
+    const { result } = await server.request("completion/complete", {
+      ref,
+      argument: { name: "task_id", value: "" },
+    });
+    expect(completed.parse(result).completion.values).toHaveLength(1);
+  });
+});
+
+describe("prompts", () => {
+  it("are listed, and speak of the text above; one that does not exist is named", async () => {
+    const server = await start({}, { isConfigured: false });
+    const { result } = await server.request("prompts/list");
+    expect(result).toMatchObject({
+      prompts: [{ name: "read_aloud" }, { name: "retake" }, { name: "audition_voices" }],
+    });
+    const params = { name: "read_aloud", arguments: { voice: "felix_zh" } };
+    expect((await server.request("prompts/get", params)).result).toMatchObject({
+      messages: [
+        { role: "user", content: { type: "text", text: expect.stringContaining("voice felix_zh") } },
+      ],
+    });
+    const { error } = await server.request("prompts/get", { name: "sing" });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("read_aloud, retake") });
+  });
+});
+
+describe("cache hints", () => {
+  it("let fixed lists be kept for an hour by anybody, and what names a folder by its client alone", async () => {
+    const server = await start({}, { isGreeted: false });
+    const _meta = envelope();
+    const hour = 3_600_000;
+    for (const method of ["tools/list", "prompts/list", "resources/templates/list"]) {
+      const { result } = await server.request(method, { _meta });
+      expect(result, method).toMatchObject({ ttlMs: hour, cacheScope: "public" });
+    }
+    const { result: discovery } = await server.request("server/discover", { _meta });
+    expect(discovery).toMatchObject({ ttlMs: hour, cacheScope: "private" });
+    const { result: files } = await server.request("resources/list", { _meta });
+    expect(files).toMatchObject({ ttlMs: 0, cacheScope: "private" });
+  });
+});
+
+describe("resource links", () => {
+  const typesOf = async (server: RawServer, meta?: Record<string, unknown>): Promise<string[]> => {
+    const id = server.begin("generate_audio", { prompt: "Linked or not" }, meta);
+    return (await server.outcomeOf(id)).content.map(({ type }) => type);
+  };
+
+  it("go to clients that are known to show them, and to nobody else", async () => {
+    const auto = { AUDIO_RESOURCE_LINKS: "auto" };
+    expect(await typesOf(await start(auto))).toEqual(["text"]);
+    const modern = await start(auto, { isGreeted: false });
+    expect(await typesOf(modern, envelope("langchain"))).toEqual(["text"]);
+    expect(await typesOf(modern, envelope("gemini-cli-mcp-client-audio"))).toEqual(["text", "resource_link"]);
+    const legacy = await start(auto, { isGreeted: false });
+    await legacy.request("initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "Visual Studio Code", version: "1.107.0" },
+    });
+    expect(await typesOf(legacy)).toEqual(["text", "resource_link"]);
+  });
+
+  it("go to all or to none where the setting says so", async () => {
+    expect(await typesOf(await start({ AUDIO_RESOURCE_LINKS: "always" }))).toEqual(["text", "resource_link"]);
+    const modern = await start({ AUDIO_RESOURCE_LINKS: "never" }, { isGreeted: false });
+    expect(await typesOf(modern, envelope("claude-ai"))).toEqual(["text"]);
+  });
+});

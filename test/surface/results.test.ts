@@ -1,0 +1,91 @@
+/** Each form of a result is complete without the other, small, and free of nulls (docs/design.md, Results). */
+import { describe, expect, it } from "vitest";
+import type { TaskView } from "../../src/generation/task-view.ts";
+import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
+import { PATH, VIEWS } from "./views.ts";
+
+const MOST_BYTES = 650;
+
+const never = (): boolean => false;
+const render = (view: TaskView) => renderTask(view, { isFirstSuccess: never });
+
+/** What somebody must find who sees one form alone, whatever its state. */
+function wanted({ taskId, handle, audio, voice, billing, status, activity, wasSent }: TaskView): RegExp[] {
+  const charged = billing?.charged_credits;
+  return [
+    new RegExp(taskId ?? handle ?? "?"),
+    ...(audio === null ? [] : [new RegExp(audio.path.replaceAll(/[.]/g, "\\.")), /41\.317/]),
+    ...(audio === null || voice === null ? [] : [new RegExp(voice)]),
+    ...(activity === null ? [] : [new RegExp(activity.replaceAll(/[.()]/g, "\\$&"))]),
+    ...(status === "waiting" && activity !== null ? [/goes on by itself and saves the file/] : []),
+    ...(status === "waiting" && !wasSent ? [/Nothing is reserved yet/] : []),
+    ...(charged === null ? [/150 credits are reserved/] : []),
+    ...(charged !== undefined && charged !== null && status === "succeeded" ? [/53 credits/] : []),
+    ...(status === "failed" ? [/Cost 0 credits/] : []),
+  ];
+}
+
+const STATUS_IN_TEXT: Readonly<Record<TaskView["status"], RegExp>> = {
+  succeeded: /^Saved |has succeeded/,
+  queued: /is queued/,
+  processing: /is processing/,
+  waiting: /^Not accepted|^Never sent|^Sent, and the answer/,
+  failed: /failed/,
+};
+
+describe.each(Object.entries(VIEWS))("the result of a task %s", (_name, view) => {
+  const { structured, text } = render(view);
+
+  it("says all of it in the structured form alone", () => {
+    const all = JSON.stringify(structured);
+    for (const fact of wanted(view)) expect(all).toMatch(fact);
+    expect(structured).toMatchObject({ status: view.status, next_step: expect.stringMatching(/.{10,}/) });
+    expect(taskOutput.safeParse(structured).error).toBeUndefined();
+  });
+
+  it("says all of it in the text alone", () => {
+    for (const fact of wanted(view)) expect(text).toMatch(fact);
+    expect(text).toMatch(STATUS_IN_TEXT[view.status]);
+    if (view.audio === null) expect(text).toContain(`\nNext: ${String(structured["next_step"])}`);
+    for (const note of view.notes) expect(text).toContain(note);
+  });
+
+  it("holds no null, the path once in each form, and at most 650 bytes of each", () => {
+    const json = JSON.stringify(structured);
+    expect(json).not.toContain("null");
+    for (const form of [json, text]) {
+      expect(form.split(PATH).length - 1).toBe(view.audio === null ? 0 : 1);
+      expect(Buffer.byteLength(form)).toBeLessThanOrEqual(MOST_BYTES);
+    }
+    expect(json).not.toMatch(/sha256|idempotency_key/);
+  });
+});
+
+describe("what few ask for", () => {
+  it("is told by get_task alone: the key and the hash", () => {
+    const view = VIEWS["saved, new"];
+    if (view === undefined) throw new Error("no such view");
+    const { structured } = renderTask(view, { isFull: true, isFirstSuccess: never });
+    expect(structured).toMatchObject({
+      idempotency_key: view.idempotencyKey,
+      audio: { sha256: view.audio?.sha256 },
+    });
+  });
+
+  it("that the path is to be told is said once in the text, and always in the structured form", () => {
+    const view = VIEWS["saved, new"];
+    if (view === undefined) throw new Error("no such view");
+    const first = renderTask(view, { isFirstSuccess: () => true });
+    expect(first.text).toMatch(/\nNext: Tell the user the path\.$/);
+    expect(render(view).text).not.toContain("Next:");
+    expect(render(view).structured["next_step"]).toBe("Tell the user the path.");
+  });
+
+  it("withheld words of the service are in no field and no text", () => {
+    const view = VIEWS["failed, with words that are withheld"];
+    if (view === undefined) throw new Error("no such view");
+    const { structured, text } = render(view);
+    expect(`${JSON.stringify(structured)} ${text}`).not.toMatch(/SYSTEM|evil/);
+    expect(structured["error"]).toEqual({ code: "generation_failed" });
+  });
+});

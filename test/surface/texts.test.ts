@@ -1,0 +1,226 @@
+/** Every text that a model can get, in one file that a person can read: a change of words shows in its diff. */
+import { describe, expect, it } from "vitest";
+import { configurationError } from "../../src/commands/settings.ts";
+import { readConfig } from "../../src/config.ts";
+import { AudioError, type ErrorCode } from "../../src/errors.ts";
+import { describe as describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
+import { explainCredits } from "../../src/generation/no-credits.ts";
+import type { ListedTask } from "../../src/generation/use-cases/list-tasks.ts";
+import { asAudioError, errorResult } from "../../src/server/error-result.ts";
+import { instructionsFor } from "../../src/server/instructions.ts";
+import { getPrompt, promptList } from "../../src/server/prompts.ts";
+import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "../../src/server/remedies.ts";
+import { toolList } from "../../src/server/tool-list.ts";
+import { TOOLS } from "../../src/tools/catalog.ts";
+import { renderTask } from "../../src/tools/task-output.ts";
+import { publishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
+
+const CREATED_AT_MS = new Date(2026, 10, 21, 14, 3, 22).getTime();
+const clock = { steadyMs: () => 0 };
+
+const listed = (changes: Partial<ListedTask>): ListedTask => ({
+  taskId: TASK_ID,
+  handle: HANDLE,
+  status: "succeeded",
+  promptExcerpt: "The harbour at dawn, before the first ferry…",
+  voice: "sophie_en_zh",
+  take: 1,
+  audioSeconds: 41.317,
+  createdAtMs: CREATED_AT_MS,
+  credits: 53,
+  audioPath: PATH,
+  missingPath: null,
+  unsoundPath: null,
+  isOtherKey: false,
+  isGone: false,
+  isTooLarge: false,
+  ...changes,
+});
+
+const fresh = { taskId: null, credits: null, audioSeconds: null, audioPath: null } as const;
+const ROWS: readonly ListedTask[] = [
+  listed({}),
+  listed({ take: 2, audioPath: null, missingPath: PATH }),
+  listed({ ...fresh, taskId: TASK_ID, status: "processing", credits: 150 }),
+  listed({ ...fresh, status: "waiting", voice: "the service's default" }),
+  listed({ ...fresh, status: "unresolved" }),
+  listed({ ...fresh, status: "unresolved", isOtherKey: true }),
+  listed({ ...fresh, taskId: TASK_ID, status: "failed", credits: 0 }),
+  listed({ audioPath: null, unsoundPath: PATH.replace(".mp3", ".bin") }),
+  listed({ audioPath: null, isTooLarge: true }),
+  listed({ audioPath: null, isGone: true }),
+];
+
+function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): ToolDeps {
+  const unasked = (): never => {
+    throw new Error("not asked for");
+  };
+  return {
+    assertConfigured: () => undefined,
+    generation: async () => ({
+      generate: unasked,
+      getTask: unasked,
+      download: unasked,
+      listTasks: async () => [...rows],
+      newestSaved: unasked,
+      newestTaskIds: unasked,
+      readAudio: unasked,
+      bytesOf: unasked,
+      close: async () => undefined,
+    }),
+    isFirstSuccess: () => false,
+    defaultVoice: null,
+    voiceNotes: new Map(),
+    defaultWaitSeconds: 45,
+    ...more,
+  };
+}
+
+async function call(name: string, args: unknown, deps: ToolDeps) {
+  const tool = TOOLS.find((candidate) => candidate.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  try {
+    return await tool.handle(args, deps, {
+      signal: new AbortController().signal,
+      onProgress: () => undefined,
+    });
+  } catch (thrown) {
+    return asAudioError(thrown, args, publishedArguments(tool));
+  }
+}
+
+const fence = (text: string): string => `\`\`\`text\n${text}\n\`\`\``;
+const json = (value: unknown): string => `\`\`\`json\n${JSON.stringify(value)}\n\`\`\``;
+const sized = (text: string): string => `${Buffer.byteLength(text)} bytes`;
+
+function errorText(error: AudioError): string {
+  const [block] = errorResult(error, (text) => text).content;
+  return block?.type === "text" ? fence(block.text) : "";
+}
+
+function results(): string[] {
+  return Object.entries(VIEWS).flatMap(([name, view]) => {
+    const { structured, text } = renderTask(view, { isFirstSuccess: () => name === "saved, new" });
+    return [`### ${name}`, fence(text), json(structured)];
+  });
+}
+
+function phases(): string[] {
+  const reasons: HoldReason[] = ["rate", "in_flight", "paused", "unavailable", "reads_rate", "reads_paused"];
+  const trouble = new AudioError("network_error", "The connection broke.");
+  const all: Phase[] = [
+    { kind: "following" },
+    ...reasons.map((reason) => ({ kind: "held", reason, untilMs: 31_000 }) as const),
+    { kind: "sending", sinceMs: 0, before: { kind: "following" } },
+    { kind: "retrying", error: trouble, untilMs: 2000 },
+    { kind: "watching", sinceMs: -12_000 },
+    { kind: "saving", trouble: null },
+    { kind: "saving", trouble },
+  ];
+  const record = { taskId: TASK_ID, status: "processing" } as const;
+  return [fence(all.map((phase) => describePhase(phase, record, clock)).join("\n"))];
+}
+
+async function errors(): Promise<string[]> {
+  const codes = Object.keys(REMEDIES) as ErrorCode[];
+  const usual = codes.map((code) => errorText(new AudioError(code, "…")));
+  const refused = new AudioError("insufficient_credits", "The service answered …", { httpStatus: 402 });
+  const text = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(20);
+  const special = [
+    configurationError(readConfig({})),
+    explainCredits(refused, { prompt: text }),
+    new AudioError("invalid_request", "The service answered …", { httpStatus: 400 }),
+    new AudioError("unexpected_response", "The service answered … with a redirect (HTTP 302), …"),
+  ].map(errorText);
+  const bad: ReadonlyArray<readonly [string, unknown]> = [
+    ["generate_audio", {}],
+    ["generate_audio", { prompt: "x", voice: "sofia" }],
+    ["generate_audio", { prompt: "x", voice: "bob", speed: 3, sample_rate: 22050 }],
+    ["generate_audio", { prompt: "x", tempo: 2 }],
+    ["generate_audio", { prompt: "x", image_url: "https://example.com/a.png", voice: "felix_zh" }],
+    ["list_voices", { language: "fr" }],
+  ];
+  const faults = await Promise.all(bad.map(async ([name, args]) => call(name, args, depsThat([]))));
+  const told = faults.map((fault) => (fault instanceof AudioError ? errorText(fault) : "no error"));
+  return ["### The usual remedy of each code", ...usual, "### With words of their own", ...special, ...told];
+}
+
+async function lists(): Promise<string[]> {
+  const notes = new Map([["sophie_en_zh", "warm, calm"]] as const);
+  const calls: ReadonlyArray<readonly [string, unknown, ToolDeps]> = [
+    ["list_tasks", {}, depsThat(ROWS)],
+    ["list_tasks", {}, depsThat([])],
+    ["list_tasks", { query: "harbour" }, depsThat([])],
+    ["list_voices", {}, depsThat([])],
+    ["list_voices", { language: "pt" }, depsThat([], { defaultVoice: "felix_zh" })],
+    ["list_voices", { query: "sophie" }, depsThat([], { voiceNotes: notes })],
+    ["list_voices", { query: "sofia" }, depsThat([])],
+    ["list_voices", { query: "narrator" }, depsThat([])],
+  ];
+  const parts = await Promise.all(
+    calls.map(async ([name, args, deps]) => {
+      const result = await call(name, args, deps);
+      if (result instanceof AudioError) throw result;
+      return [`### ${name} ${JSON.stringify(args)}`, fence(result.text), json(result.structured)];
+    }),
+  );
+  return parts.flat();
+}
+
+function tools(): string[] {
+  return toolList().flatMap(({ name, description = "", inputSchema }) => {
+    const properties: ReadonlyArray<[string, unknown]> = Object.entries(inputSchema.properties ?? {});
+    const lines = properties.map(([field, schema]) => `- \`${field}\`: ${JSON.stringify(schema)}`);
+    return [`### ${name}`, description, lines.join("\n")];
+  });
+}
+
+async function everything(): Promise<string> {
+  const config = { ...readConfig({}), outputDir: "/home/someone/audio-generation" };
+  const service = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
+  const ready = instructionsFor({ ...config, faults: [], service });
+  const bare = instructionsFor(config);
+  const prompts = promptList().flatMap(({ name }) =>
+    [{}, { voice: "sophie_en_zh", task_id: TASK_ID, language: "es" }].map((given) => {
+      const [message] = getPrompt(name, given).messages;
+      return message?.content.type === "text" ? fence(`${name}: ${message.content.text}`) : "";
+    }),
+  );
+  const parts = [
+    "# Every text that a model can get",
+    "Made by `test/surface/texts.test.ts`; `npx vitest run test/surface -u` writes it anew.",
+    `## Instructions (${ready.length} characters; ${bare.length} without settings)`,
+    fence(ready),
+    fence(bare),
+    `## Tools (${sized(JSON.stringify(toolList()))})`,
+    ...tools(),
+    "## Results of generate_audio, get_task and download_audio",
+    ...results(),
+    "## Progress, and why something waits",
+    ...phases(),
+    "## Lists",
+    ...(await lists()),
+    "## Errors",
+    ...(await errors()),
+    "## Prompts",
+    ...prompts,
+  ];
+  // The offset is this machine's own.
+  return `${parts.join("\n\n").replaceAll(/(T\d\d:\d\d:\d\d)[+-]\d\d:\d\d/g, "$1+01:00")}\n`;
+}
+
+describe("every text that a model can get", () => {
+  it("is as the committed file says", async () => {
+    await expect(await everything()).toMatchFileSnapshot("texts.md");
+  });
+
+  it("holds no null and no undefined", async () => {
+    expect(await everything()).not.toMatch(/\bnull\b|\bundefined\b|\[object/);
+  });
+
+  it("ends every error with a step", () => {
+    const all = [...Object.values(REMEDIES), REFUSED_BY_SERVICE, WRONG_ADDRESS];
+    for (const remedy of all) expect(remedy).toMatch(/^[A-Z].{20,}\.$/);
+  });
+});
