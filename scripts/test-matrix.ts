@@ -1,4 +1,4 @@
-/** Runs the protocol, main-job and packaging tests with the built bin under every supported major of Node, fetched from npm's `node` package, and reports on Bun and Deno. */
+/** Runs the protocol, main-job, packaging and permission tests with the built bin under every supported major of Node, fetched from npm's `node` package, and reports on Bun and Deno. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { cachedNode } from "./cached-packages.ts";
@@ -6,7 +6,10 @@ import { reportOtherRuntimes } from "./runtimes/other-runtimes.ts";
 
 const root = join(import.meta.dirname, "..");
 const MAJORS = ["22", "24", "26"];
-const TESTS = ["protocol", "main-job", "packaging"].map((name) => `test/e2e/${name}.test.ts`);
+const TESTS = [
+  ...["protocol", "main-job", "packaging"].map((name) => `test/e2e/${name}.test.ts`),
+  "test/platforms/permission.test.ts",
+];
 
 let failures = 0;
 for (const major of MAJORS) {

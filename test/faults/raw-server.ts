@@ -2,7 +2,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { BIN, orAbsent } from "../support/workplace.ts";
+import { BIN, NODE_FLAGS, orAbsent } from "../support/workplace.ts";
 
 const message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -86,7 +86,7 @@ export class RawServer {
   }
 
   static async start(env: Record<string, string>, options: StartOptions = {}): Promise<RawServer> {
-    const argv = [...(options.nodeArgs ?? []), BIN, ...(options.args ?? [])];
+    const argv = [...NODE_FLAGS, ...(options.nodeArgs ?? []), BIN, ...(options.args ?? [])];
     const child = spawn(process.execPath, argv, { env, cwd: options.cwd, stdio: "pipe" });
     const server = new RawServer(child, options.isRead ?? true);
     if (options.isGreeted ?? true) {

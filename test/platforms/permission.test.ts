@@ -1,37 +1,40 @@
-/** Node's permission model: one generation of the built bin with just what it needs, and doctor about what is missing. */
+/** Node's permission model: one generation of the built bin with just what it needs, and the fault by name where a right is missing. */
 import { realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
-import { BIN, errorOf, taskOf, textOf } from "../support/workplace.ts";
-import { doctor } from "./scene.ts";
+import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { BIN, type Driver, driveCommand, errorOf, NODE, taskOf, textOf } from "../support/workplace.ts";
+import { doctor, preload, works } from "./scene.ts";
 
 closeBenchesAfterEach();
 
 /** Newer Nodes guard the network as well. */
-const NET = process.allowedNodeEnvironmentFlags.has("--allow-net") ? ["--allow-net"] : [];
+const NET = works(NODE, "--allow-net", "--version") ? ["--allow-net"] : [];
 
-/** The program itself, its own two folders with the one above them, and no more. */
+/** The program itself, its own folders with the one above them, and no more. */
 const permission = (root: string, writable: readonly string[]): string[] => [
   "--permission",
   ...NET,
-  ...[dirname(BIN), root].map((path) => `--allow-fs-read=${path}`),
+  ...[dirname(BIN), realpathSync(root)].map((path) => `--allow-fs-read=${path}`),
   ...writable.map((path) => `--allow-fs-write=${path}`),
 ];
 
+const start = ({ workplace, service }: Bench, nodeArgs: readonly string[]): Promise<Driver> =>
+  driveCommand({ command: NODE, args: [...nodeArgs, BIN], env: workplace.env(service) });
+
 describe("under node --permission", () => {
-  it("generates, saves, repeats and reads, without the flush that Node forbids there", async () => {
+  it("generates, saves, repeats and reads, whether or not flushing is forbidden there", async () => {
     const bench = await openBench();
     const { workplace } = bench;
-    const nodeArgs = permission(realpathSync(workplace.root), [workplace.root]);
-    const server = await bench.another({}, { nodeArgs });
+    const nodeArgs = permission(workplace.root, [workplace.root]);
+    const driver = await start(bench, nodeArgs);
     const call = { prompt: "Permitted", file_name: "permitted" };
-    const { audio } = taskOf(await server.call("generate_audio", call));
+    const { audio } = taskOf(await driver.call("generate_audio", call));
     expect(audio?.size_bytes).toBe(20_000);
-    expect(taskOf(await server.call("generate_audio", call)).replayed).toBe(true);
-    expect(await server.request("resources/read", { uri: audio?.uri })).toHaveProperty("result.contents");
+    expect(taskOf(await driver.call("generate_audio", call)).replayed).toBe(true);
+    expect((await driver.read(audio?.uri ?? "")).bytes.byteLength).toBe(20_000);
+    await driver.close();
     expect(await workplace.outputNames()).toEqual(["permitted.mp3"]);
-    expect(await server.end()).toMatchObject({ code: 0 });
     const checks = await doctor(workplace.env(bench.service), { nodeArgs });
     expect(Object.values(checks).filter(({ ok }) => !ok)).toEqual([]);
   });
@@ -39,11 +42,35 @@ describe("under node --permission", () => {
   it("without the right to write the output folder nothing is paid, and the permission is named", async () => {
     const bench = await openBench();
     const { workplace } = bench;
-    const nodeArgs = permission(workplace.root, [workplace.stateDir]);
-    const server = await bench.another({}, { nodeArgs });
-    const outcome = await server.call("generate_audio", { prompt: "Not permitted" });
+    const driver = await start(bench, permission(workplace.root, [workplace.stateDir]));
+    const outcome = await driver.call("generate_audio", { prompt: "Not permitted" });
+    await driver.close();
     expect(errorOf(outcome).code).toBe("output_not_writable");
     expect(textOf(outcome)).toContain("Node.js was started without the permission (ERR_ACCESS_DENIED)");
     expect(bench.service.count("create")).toBe(0);
+  });
+});
+
+describe("a flush", () => {
+  const env = (code: string) => ({ TEST_FS_FAULTS: JSON.stringify([{ call: "handle.sync", code }]) });
+  const nodeArgs = preload("fs-faults");
+
+  it.each([
+    ["ERR_ACCESS_DENIED", "Node from 24.22 on under --permission"],
+    ["EINVAL", "a disk that knows none"],
+    ["ENOSYS", "a disk that knows none"],
+  ])("that answers %s (%s) keeps no audio from being saved", async (code) => {
+    const bench = await openBench({ env: env(code), start: { nodeArgs } });
+    const outcome = await bench.server.call("generate_audio", { prompt: "No flush" });
+    expect(taskOf(outcome).audio?.size_bytes).toBe(20_000);
+    const checks = await doctor(bench.workplace.env(bench.service, env(code)), { nodeArgs });
+    expect(checks["output folder"]).toMatchObject({ ok: true });
+  });
+
+  it("that fails for a reason of the disk is told", async () => {
+    const bench = await openBench({ env: env("EIO"), start: { nodeArgs } });
+    const outcome = await bench.server.call("generate_audio", { prompt: "No disk" });
+    expect(errorOf(outcome).code).toBe("output_not_writable");
+    expect(textOf(outcome)).toContain("the disk reports an error (EIO)");
   });
 });

@@ -10,7 +10,7 @@ const nodeArgs = preload("slow-ledger");
 
 it("doctor does not call the other checks dead while the ledger blocks", async () => {
   const bench = await openBench();
-  const slow = { TEST_COMMIT_MS: "8500", TEST_COMMITS: "1" };
+  const slow = { TEST_FLUSH_MS: "8500", TEST_FLUSHES: "1", TEST_FULL_JOURNAL: "1" };
   const checks = await doctor(bench.workplace.env(bench.service, slow), { nodeArgs });
   expect(checks["output folder"]).toMatchObject({ ok: true });
   expect(checks["host"]).toMatchObject({ ok: true });
@@ -19,7 +19,7 @@ it("doctor does not call the other checks dead while the ledger blocks", async (
 
 it("the server ends within 2 s of losing its client, and what was accepted is found again", async () => {
   const bench = await openBench({
-    env: { TEST_COMMIT_MS: "400" },
+    env: { TEST_FLUSH_MS: "700" },
     service: { processingMs: 60_000 },
     start: { nodeArgs },
   });
@@ -32,7 +32,7 @@ it("the server ends within 2 s of losing its client, and what was accepted is fo
   expect(await bench.server.end()).toMatchObject({ code: 0, signal: null });
   expect(performance.now() - beganAtMs).toBeLessThan(2_000);
   bench.service.processingMs = 0;
-  const next = await bench.another({ TEST_COMMIT_MS: "0" });
+  const next = await bench.another({ TEST_FLUSH_MS: "0" });
   expect(taskOf(await next.call("generate_audio", { prompt: "Slow one" }))).toMatchObject({
     status: "succeeded",
     replayed: true,

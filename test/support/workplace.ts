@@ -16,6 +16,9 @@ export const BIN = process.env["TEST_BIN"] ?? join(import.meta.dirname, "..", ".
 /** The Node that runs the bin: this one, or the one that `npm run test:matrix` is trying. */
 export const NODE = process.env["TEST_NODE"] ?? process.execPath;
 
+/** What Node is told before the bin: `npm run test:permission` tells it to forbid all that the bin does not need. */
+export const NODE_FLAGS: readonly string[] = process.env["TEST_NODE_FLAGS"]?.split(" ") ?? [];
+
 /** Folders of one test's own, with the settings that point at them. */
 export interface Workplace {
   readonly root: string;
@@ -162,7 +165,7 @@ export function drive(
   kind: ClientKind = "v2",
   args: readonly string[] = [],
 ): Promise<Driver> {
-  return driveCommand({ command: NODE, args: [BIN, ...args], env }, kind);
+  return driveCommand({ command: NODE, args: [...NODE_FLAGS, BIN, ...args], env }, kind);
 }
 
 /** Starts any command under an official client. */

@@ -1,27 +1,39 @@
-/** Preloaded into the server: every commit and closing of the ledger (or TEST_COMMITS of them) blocks the process for TEST_COMMIT_MS, as a disk with slow flushes does. */
+/** Preloaded into the server: the ledger's flushes (or TEST_FLUSHES of them) block the process for TEST_FLUSH_MS each, as on a slow disk. */
 import { DatabaseSync, StatementSync } from "node:sqlite";
 
-const ms = Number(process.env["TEST_COMMIT_MS"] ?? "0");
-let left = Number(process.env["TEST_COMMITS"] ?? "Infinity");
+const ms = Number(process.env["TEST_FLUSH_MS"] ?? "0");
+let left = Number(process.env["TEST_FLUSHES"] ?? "Infinity");
 
-function block(): void {
-  if (left <= 0) return;
-  left -= 1;
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+/** Merging the journal into the file flushes both, and the folder. */
+const FLUSHES_OF_CLOSING = 3;
+
+/** A journal that is full is merged into the file by any commit. */
+const isFull = process.env["TEST_FULL_JOURNAL"] !== undefined;
+
+/** Whether a commit has to be on the disk, as the last PRAGMA said. */
+let isDurable = true;
+
+function flush(times: number): void {
+  for (let count = 0; count < times && left > 0; count += 1) {
+    left -= 1;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  }
 }
 
-function slow(owner: object, name: string, isSlow: (self: unknown, args: unknown[]) => boolean): void {
+function before(owner: object, name: string, action: (self: unknown, args: unknown[]) => void): void {
   const original: unknown = Reflect.get(owner, name);
   if (typeof original !== "function") throw new Error(`there is no ${name}`);
   Reflect.set(owner, name, function (this: unknown, ...args: unknown[]): unknown {
-    if (isSlow(this, args)) block();
+    action(this, args);
     return Reflect.apply(original, this, args);
   });
 }
 
-slow(DatabaseSync.prototype, "close", () => true);
-slow(
-  StatementSync.prototype,
-  "run",
-  (self) => self instanceof StatementSync && self.sourceSQL.startsWith("COMMIT"),
-);
+before(DatabaseSync.prototype, "exec", (_self, [sql]) => {
+  const mode = /synchronous = (FULL|NORMAL)/.exec(String(sql))?.[1];
+  if (mode !== undefined) isDurable = mode === "FULL";
+});
+before(DatabaseSync.prototype, "close", () => flush(FLUSHES_OF_CLOSING));
+before(StatementSync.prototype, "run", (self) => {
+  if ((isDurable || isFull) && self instanceof StatementSync && self.sourceSQL.startsWith("COMMIT")) flush(1);
+});
