@@ -50,7 +50,7 @@ function nextStep(task: ListedTask): string {
     case "waiting":
       return `Not sent yet. get_task with task_id ${handle} says whether it is under way; else repeat the same generate_audio call.`;
     case "unresolved":
-      return `Sent, answer unseen. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
+      return `Sent, not known to be accepted. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;
     case "queued":
     case "processing":
       return `get_task with task_id ${taskId} and wait_seconds 45.`;

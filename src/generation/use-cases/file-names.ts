@@ -29,18 +29,20 @@ export async function freeName(deps: Deps, record: TaskRecord, fileName: string)
   if (ofTake !== null && (await precheckFileName(deps.folder, wantedName(record, ofTake))) === "free") {
     return ofTake;
   }
-  throw new AudioError(
-    "file_exists",
-    `The output folder already holds ${name}: ${await ownerOf(deps, join(deps.folder.root, name))} Nothing was sent.`,
-    {
-      idempotencyKey: record.idempotencyKey ?? undefined,
-      remedy: "Call again with another file_name, or with none; nothing was overwritten.",
-    },
-  );
+  const owner = await ownerOf(deps, join(deps.folder.root, name));
+  const what = owner ?? "a file that the ledger does not know, or that was changed since it was saved.";
+  const known =
+    owner === null
+      ? " If it came from this very request (before the ledger was lost), a call without file_name finds the same task, at no further cost."
+      : "";
+  throw new AudioError("file_exists", `The output folder already holds ${name}: ${what} Nothing was sent.`, {
+    idempotencyKey: record.idempotencyKey ?? undefined,
+    remedy: `Call again with another file_name, or with none; nothing was overwritten.${known}`,
+  });
 }
 
-/** Who wrote a file, as the ledger knows it, in one sentence. */
-async function ownerOf({ ledger, folder }: Deps, path: string): Promise<string> {
+/** Who wrote a file, as the ledger knows it, in one sentence; `null` where it does not. */
+async function ownerOf({ ledger, folder }: Deps, path: string): Promise<string | null> {
   for (const record of await ledger.ofPath(path)) {
     for (const file of record.files) {
       if (file.path !== path || !(await isIntact(file, folder.root))) continue;
@@ -50,7 +52,7 @@ async function ownerOf({ ledger, folder }: Deps, path: string): Promise<string> 
       return `it is the audio of task ${record.taskId ?? "?"}, take ${record.take ?? 1}, of the text ${text}.`;
     }
   }
-  return "a file that this server did not save, or that was changed since.";
+  return null;
 }
 
 /**

@@ -87,8 +87,9 @@ export async function findOrDraft(
   // What was never sent under this account takes the newest call's name.
   const record = own === undefined ? fresh : { ...own, fileName: work.fileName };
   if (others.every(({ status }) => status === "waiting")) return { record, notes: [] };
-  const note =
-    "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own.";
+  const note = others.some(({ taskId }) => taskId !== null)
+    ? "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own."
+    : "The ledger holds an earlier attempt at this under another API key, whose answer was never seen. If that key is of the same account, this is the very task that it made, paid for once; if not, this call made a task of its own.";
   return { record, notes: own === undefined ? [note] : [] };
 }
 
@@ -162,6 +163,11 @@ export async function findRecordOfTask(
   if (named !== undefined) {
     const record = await deps.ledger.get(named);
     if (record !== null) return record;
+    // It is no id of the service's, which need not be asked for it.
+    throw new AudioError("not_found", `No request of this API key has the handle ${taskId}.`, {
+      remedy:
+        "list_tasks shows the requests. One that was sent under an earlier API key is resolved by repeating its generate_audio call, which does not pay twice for a key of the same account.",
+    });
   }
   const records = await deps.ledger.ofTask(taskId);
   const own = records.find(({ accountId }) => accountId === deps.ledger.identity.accountId);
