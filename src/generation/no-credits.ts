@@ -12,7 +12,8 @@ export function explainCredits(
   error: AudioError,
   { prompt, speed = 1 }: { readonly prompt: string; readonly speed?: number | undefined },
 ): AudioError {
-  if (error.code !== "insufficient_credits") return error;
+  // Whoever gave a remedy of its own knew more than what the text would cost.
+  if (error.code !== "insufficient_credits" || error.remedy !== undefined) return error;
   const about = estimateCredits(prompt, speed);
   return new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,

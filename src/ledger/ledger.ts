@@ -137,7 +137,10 @@ export class Ledger {
           ? null
           : await this.#stored.readText({ accountId, recordId, value: answer.value });
       if (stored === null && (next === null || next.taskId === null)) return null;
-      expectedRevision = stored === null ? null : stored.revision;
+      // Refused, and yet it is what was expected: the store's own columns are damaged.
+      const odd: TaskRecord | null = stored?.revision === expectedRevision ? stored : null;
+      if (odd !== null) await this.#stored.setAside({ accountId, recordId }, odd);
+      expectedRevision = stored === null || odd !== null ? null : stored.revision;
       current = stored ?? current;
     }
     throw unavailable("The ledger stayed busy with the same record.");

@@ -52,6 +52,11 @@ export class StoredRecords {
     }
   }
 
+  /** A stored value whose columns say something else: neither can be believed, and what is known takes its place. */
+  async setAside(name: Name, record: TaskRecord): Promise<void> {
+    await this.#setAside(name, record, "its columns say something else");
+  }
+
   async #setAside({ accountId, recordId }: Name, value: unknown, why: string): Promise<void> {
     const asideKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
     const content = value instanceof UnreadableText ? value.text : JSON.stringify(value);

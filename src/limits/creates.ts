@@ -87,7 +87,7 @@ export class Creates {
   async #refuseOverBudget({ record }: CreateOrder): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
-    const spent = (await ledger.store.spentCredits(BUDGET_WINDOW_MS)) - record.earlierCredits;
+    const spent = await ledger.store.spentCredits(BUDGET_WINDOW_MS);
     if (spent + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, spent);
   }
 
@@ -116,7 +116,8 @@ export class Creates {
       case "changed":
         return { granted: admission };
       case "over_budget":
-        throw overBudget(creditBudget ?? 0, admission.countedCredits);
+        // What earlier attempts of this very record cost counts like all else.
+        throw overBudget(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
         // The end of another process's task is not told to this one.

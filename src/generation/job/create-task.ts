@@ -10,10 +10,10 @@ import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Failed attempts that one call walks past, each by a create that finds it under its key: as many as a minute takes.
- * A service that answers new creates so would otherwise get as many tasks as fit into the recovery window.
+ * Failed attempts of earlier calls that one call goes through after the ledger was lost. Some service may answer new
+ * creates so: it must not get as many tasks as fit into the recovery window.
  */
-const MOST_WALKED = 6;
+const MOST_WALKED = 2;
 
 /**
  * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
@@ -37,7 +37,8 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     tries += 1;
     const { status } = job.record;
     if (status === "waiting" || status === "unresolved") continue;
-    if (status !== "failed" || job.newTasks > 0 || walked === MOST_WALKED) return;
+    const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
+    if (status !== "failed" || job.newTasks > 0 || walked === MOST_WALKED || !isFree) return;
     walked += 1;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
     await persist(job, deps, { kind: "again", failed: job.record.attempt });

@@ -4,9 +4,10 @@ import { IN_FLIGHT_TASKS } from "../../contract/limits.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { Settlement } from "../../ledger/ledger-store.ts";
-import { flightOf } from "../../ledger/record.ts";
+import { flightOf, type TaskRecord } from "../../ledger/record.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { handleOf } from "../handle.ts";
 import type { Job } from "./job.ts";
 
 export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
@@ -18,6 +19,14 @@ const noSuchService = (error: AudioError): AudioError =>
     idempotencyKey: error.idempotencyKey,
     remedy:
       "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
+  });
+
+/** A refusal of a repeat says nothing of the send before it, whose answer was never seen. */
+const mayBeTaken = (error: AudioError, record: TaskRecord): AudioError =>
+  new AudioError(error.code, error.message, {
+    httpStatus: error.httpStatus,
+    idempotencyKey: error.idempotencyKey,
+    remedy: `An earlier sending of this very request was never answered: it may have been accepted, with 150 credits reserved. Mend what is said above, then repeat the same call, or call download_audio with task_id ${handleOf(record)}: either finds that task and does not pay twice. Do not change text, settings or take instead.`,
   });
 
 /**
@@ -59,6 +68,7 @@ export async function recover(
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
+    if (job.record.mayHaveArrived) throw mayBeTaken(known, job.record);
     throw known.code === "not_found" ? noSuchService(known) : known;
   }
   job.signal.throwIfAborted();

@@ -161,7 +161,13 @@ function failureReason({ taskError }: TaskRecord): string {
 }
 
 export function taskFailed(record: TaskRecord): AudioError {
+  const charged = record.billing?.charged_credits ?? 0;
   return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
+    ...(charged === 0
+      ? {}
+      : {
+          remedy: `The service charged ${charged} credits for it all the same, against its own rules. Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
+        }),
     taskId: record.taskId ?? undefined,
     idempotencyKey: record.idempotencyKey ?? undefined,
   });

@@ -13,6 +13,14 @@ const valueRow = z
     (row): StoredValue => ({ accountId: row.account_id, recordId: row.record_id, value: row.value }),
   );
 
+/** Rows that can be read: one whose cells are damaged must not hide all others. Asked for by its name, it is told. */
+function sound<T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] {
+  return rows.flatMap((row) => {
+    const parsed = schema.safeParse(row);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
 /** Newest first, and one order for records of one moment, so that a list is the same twice. */
 function newestFirst(a: Found, b: Found): number {
   if (a.created_at_ms !== b.created_at_ms) return b.created_at_ms - a.created_at_ms;
@@ -35,7 +43,8 @@ export function list(session: Session, identity: LedgerIdentity, query: ListQuer
       const open = openOnly ? " AND is_open = 1" : "";
       const ofStatus = status === null ? "" : " AND status = ?";
       const values = [identity.origin, ...whose.values, ...(status === null ? [] : [status]), limit];
-      return foundRow.array().parse(
+      return sound(
+        foundRow,
         session.all(
           `SELECT id, created_at_ms, record_id FROM records WHERE origin = ?${whose.sql}${ofStatus}${open}
              ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
@@ -47,8 +56,8 @@ export function list(session: Session, identity: LedgerIdentity, query: ListQuer
   return found
     .sort(newestFirst)
     .slice(0, limit)
-    .map(({ id }) =>
-      valueRow.parse(session.get("SELECT account_id, record_id, value FROM records WHERE id = ?", id)),
+    .flatMap(({ id }) =>
+      sound(valueRow, [session.get("SELECT account_id, record_id, value FROM records WHERE id = ?", id)]),
     );
 }
 

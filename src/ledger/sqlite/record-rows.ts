@@ -19,7 +19,7 @@ const storedSchema = z
     task_id: z.string().nullable(),
     status: z.string().nullable(),
     revision: z.int().nullable(),
-    flight: z.enum(["sent", "accepted"]).nullable(),
+    flight: z.enum(["sent", "accepted"]).nullable().catch(null),
     flight_at_ms: z.number().nullable(),
     flight_holder: z.string().nullable(),
     spend_credits: z.number().nullable(),

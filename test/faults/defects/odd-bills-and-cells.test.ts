@@ -1,0 +1,90 @@
+/** A failure that was charged, a refusal behind a send that was never answered, damaged cells of one row. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { errorOf, taskOf, textOf } from "../../support/workplace.ts";
+import { closeBenchesAfterEach, openBench } from "../bench.ts";
+import { sayAndHangUp } from "../wire.ts";
+
+closeBenchesAfterEach();
+
+describe("a task that failed and was charged all the same", () => {
+  it("is not tried again unasked, and its cost is told", async () => {
+    const bench = await openBench();
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "query") return false;
+      const task = service.tasks.get(exchange.taskId ?? "");
+      if (task === undefined) return false;
+      task.status = "failed";
+      const billing = { reserved_credits: 150, charged_credits: 150, refunded_credits: 0 };
+      service.json(response, 200, { ...service.view(task), billing });
+      return true;
+    });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Charged for nothing" });
+    expect(errorOf(outcome).code).toBe("task_failed");
+    expect(textOf(outcome)).toContain("charged 150 credits");
+    expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
+    expect(bench.service.tasks.size).toBe(1);
+    const shown = await bench.server.call("get_task", { task_id: errorOf(outcome).task_id });
+    expect(textOf(shown)).not.toMatch(/Cost 0/);
+  });
+});
+
+describe("a refusal of the repeat of a send that was never answered", () => {
+  it.each([
+    [400, "invalid_request"],
+    [402, "insufficient_credits"],
+    [413, "request_too_large"],
+  ])("does not say with %s that nothing was charged, and leads to the task", async (status, code) => {
+    const bench = await openBench();
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "create") return false;
+      if (exchange.ordinal > 1) service.refuse(response, status, code);
+      else {
+        service.accept(exchange);
+        sayAndHangUp(response, "", true);
+      }
+      return true;
+    });
+    const call = { prompt: "Taken, and refused after that" };
+    const outcome = await bench.server.call("generate_audio", call);
+    expect(errorOf(outcome).code).toBe(code);
+    expect(textOf(outcome)).toMatch(/may have been accepted.*does not pay twice.*Do not change/s);
+    expect(textOf(outcome)).not.toMatch(/[Nn]othing was (sent|charged)/);
+    bench.misbehave(undefined);
+    const handle = /req-[0-9a-f]{32}/.exec(textOf(outcome))?.[0];
+    const found = taskOf(await bench.server.call("download_audio", { task_id: handle }));
+    if (found.audio === null)
+      expect(taskOf(await bench.server.call("generate_audio", call)).audio).not.toBeNull();
+    expect(bench.service.tasks.size).toBe(1);
+  });
+});
+
+describe("one damaged cell of the ledger", () => {
+  const damage = (stateDir: string, sql: string): void => {
+    const db = new DatabaseSync(join(stateDir, "ledger.sqlite"), { timeout: 5000 });
+    db.exec(sql);
+    db.close();
+  };
+
+  it("does not keep paid audio from being saved where a revision says something else", async () => {
+    const bench = await openBench({ service: { processingMs: 500 } });
+    const call = { prompt: "Its revision is off", wait_seconds: 0 };
+    taskOf(await bench.server.call("generate_audio", call));
+    damage(bench.workplace.stateDir, "UPDATE records SET revision = revision + 5");
+    const task = taskOf(await bench.server.call("generate_audio", { ...call, wait_seconds: 20 }));
+    expect(task.audio).not.toBeNull();
+    expect(bench.service.count("create")).toBe(1);
+  });
+
+  it("hides no other request where a name is gone, and stops no new one where a place is odd", async () => {
+    const bench = await openBench();
+    await bench.server.call("generate_audio", { prompt: "Damaged" });
+    damage(bench.workplace.stateDir, "UPDATE records SET record_id = NULL, flight = 'lost'");
+    const sound = taskOf(await bench.server.call("generate_audio", { prompt: "Sound" }));
+    expect(sound.status).toBe("succeeded");
+    const listed = await bench.server.call("list_tasks", {});
+    expect(listed.isError).not.toBe(true);
+    expect(JSON.stringify(listed.structuredContent)).toContain("Sound");
+  });
+});
