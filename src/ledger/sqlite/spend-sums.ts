@@ -3,8 +3,8 @@ import { z } from "zod";
 import { SPEND_BUCKET_MS } from "../horizons.ts";
 import type { Session } from "./database.ts";
 
-/** Twice the budget's window: a wall clock set back by a day still finds what it has to count. */
-const KEPT_MS = 48 * 60 * 60_000;
+/** Far longer than any budget's window: a wall clock that is some days ahead for a while must not forget today's sums. */
+const KEPT_MS = 30 * 24 * 60 * 60_000;
 
 const sumRow = z.object({ counted: z.number() });
 
