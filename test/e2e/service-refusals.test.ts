@@ -1,4 +1,5 @@
 /** What each refusal of the service comes to: code, remedy, and how often it was asked (contract 7). */
+import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import {
@@ -294,6 +295,43 @@ describe("402", () => {
       expect(taskOf(await (outcome ?? driver.call("", {}))).status).toBe("succeeded");
     expect(refusals).toBeGreaterThan(0);
     expect(service.tasks.size).toBe(2);
+  });
+
+  it("while another create is still unanswered is waited out as well", async () => {
+    service.processingMs = 300;
+    let accepted = 0;
+    service.intercept = async ({ kind }, response, self) => {
+      if (kind !== "create") return false;
+      accepted += 1;
+      if (accepted === 1) {
+        await setTimeout(600);
+        return false;
+      }
+      if (self.tasks.size > 0 && self.inFlight === 0) return false;
+      self.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const first = driver.call("generate_audio", { prompt: "Slowly accepted" });
+    await expect.poll(() => accepted).toBe(1);
+    const second = driver.call("generate_audio", { prompt: "Refused meanwhile" });
+    expect(taskOf(await second).status).toBe("succeeded");
+    expect(taskOf(await first).status).toBe("succeeded");
+  });
+
+  it("is asked again once, when the task that held the credits has ended before the refusal came", async () => {
+    service.processingMs = 150;
+    let creates = 0;
+    service.intercept = async ({ kind }, response, self) => {
+      if (kind !== "create") return false;
+      creates += 1;
+      if (creates !== 2) return false;
+      await setTimeout(1200);
+      self.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const calls = ["One", "Two"].map((prompt) => driver.call("generate_audio", { prompt }));
+    for (const outcome of await Promise.all(calls)) expect(taskOf(outcome).status).toBe("succeeded");
+    expect(creates).toBe(3);
   });
 
   it("with nothing running is told at once", async () => {

@@ -1,13 +1,12 @@
 /** What becomes of a create that was not accepted: given up, or to be sent again after the wait that happens here. */
 import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
-import { IN_FLIGHT_TASKS } from "../../contract/limits.ts";
-import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { Settlement } from "../../ledger/ledger-store.ts";
-import { flightOf, type TaskRecord } from "../../ledger/record.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
+import { creditHolders, creditsComeBack } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
 export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
@@ -47,8 +46,8 @@ export async function recover(
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
-  const holders = error.code === "insufficient_credits" ? await othersRunning(job, deps) : [];
-  const decision = holders.length > 0 ? ({ kind: "credits" } as const) : decideCreate(known, tries, random);
+  const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
+  const decision = holders === null ? decideCreate(known, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveArrived(error);
   const settle: Settlement = {
     limitClass: "creates",
@@ -79,7 +78,8 @@ export async function recover(
     return null;
   }
   if (decision.kind === "credits") {
-    await creditsComeBack(job, deps, holders);
+    job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
+    if (holders !== null) await creditsComeBack(record, deps, holders, job.signal);
     return known;
   }
   const delayMs = decision.delayMs * timing.scale;
@@ -88,30 +88,6 @@ export async function recover(
   else job.enter({ kind: "retrying", error: known, untilMs });
   await clock.sleep(delayMs, job.signal);
   return decision.kind === "unavailable" ? null : known;
-}
-
-/** This account's other tasks that run, and hold a reservation until they end. */
-async function othersRunning(job: Job, { ledger }: GenerationDeps): Promise<string[]> {
-  const limit = IN_FLIGHT_TASKS + 1;
-  const running = await Promise.all(
-    (["queued", "processing"] as const).map((status) => ledger.list({ accounts: "own", status, limit })),
-  );
-  return running
-    .flat()
-    .filter((record) => flightOf(record) !== null && record.recordId !== job.record.recordId)
-    .map(({ recordId }) => recordId);
-}
-
-/** Each running task holds 150 credits and gives most of them back: one that ends may be all that is needed. */
-async function creditsComeBack(job: Job, deps: GenerationDeps, holders: readonly string[]): Promise<void> {
-  const { clock, timing } = deps;
-  const recovery = new Deadline(clock, timing.recoveryMs);
-  job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
-  while (!recovery.isOver) {
-    await clock.sleep(timing.pollIntervalMs, job.signal);
-    const running = await othersRunning(job, deps);
-    if (holders.some((recordId) => !running.includes(recordId))) return;
-  }
 }
 
 /** The store may be away: then it is told later, and the next admission goes by what is stored. */
