@@ -42,7 +42,12 @@ const LIMITS = {
 
 /** One admission, and its taking back, which is not measured. */
 async function admit(ledger: Ledger, number: number): Promise<number> {
-  const work = { input: JSON.stringify({ prompt: `Admitted ${number}` }), take: 1, fileName: null };
+  const work = {
+    input: JSON.stringify({ prompt: `Admitted ${number}` }),
+    take: 1,
+    fileName: null,
+    shelf: "output",
+  } as const;
   const { record } = await ledger.claim(newRecord({ ledger, clock: systemClock }, work));
   const send = `send ${number}`;
   const beganAtMs = performance.now();

@@ -4,7 +4,7 @@ import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config.ts";
-import { openOutputFolder } from "../files/output-folder.ts";
+import { openOutputFolder, partsPath } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration, type Generation } from "../generation/generation.ts";
 import { createHolderId } from "../holder.ts";
@@ -30,12 +30,14 @@ export async function composeGeneration(
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
-  void folder.sweepStaleTemporaryFiles();
+  const parts = await openOutputFolder(partsPath(folder.root), clock);
+  void folder.sweepStaleTemporaryFiles().then(() => parts.sweepStaleTemporaryFiles());
   return createGeneration({
     service: createService(address, { proxy: config.proxy, deadlines }),
     limits,
     ledger,
     folder,
+    parts,
     clock,
     log,
     timing: timingFor(config),

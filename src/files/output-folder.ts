@@ -22,6 +22,9 @@ export interface OutputFolder {
   sweepStaleTemporaryFiles(): Promise<void>;
 }
 
+/** Where the parts of narrations are kept, inside the folder: hidden, for a person is given the joined file. */
+export const partsPath = (root: string): string => join(root, ".parts");
+
 /** Enough that a full disk shows. */
 const PROBE_BYTES = 4096;
 

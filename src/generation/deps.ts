@@ -39,6 +39,8 @@ export interface GenerationDeps {
   readonly limits: Limits;
   readonly ledger: Ledger;
   readonly folder: OutputFolder;
+  /** For the parts of narrations; inside the folder. */
+  readonly parts: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
   readonly timing: Timing;

@@ -2,6 +2,7 @@
 import type Keyv from "keyv";
 import type { HolderId } from "../holder.ts";
 import type { AccountId } from "./identity.ts";
+import type { NarrationStore } from "./narration-store.ts";
 import type { RecordStatus, Row } from "./record.ts";
 
 /** Whose ledger is opened, and by which process. A store counts, lists and leases for this account alone. */
@@ -102,7 +103,10 @@ export type ReadAdmission =
 export type LimitClass = "creates" | "reads";
 
 export interface ListQuery {
-  /** `own`: this account's records. `all`: also those of other accounts that this machine has used at the origin. */
+  /**
+   * `own`: this account's records. `all`: also those of other accounts that this machine has used at the origin; as
+   * far as they are listed, for this is what a person is shown.
+   */
   readonly accounts: "own" | "all" | "others";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
@@ -119,6 +123,7 @@ export interface ListQuery {
 export interface LedgerStore {
   /** Records, by {@link recordKey}: they are read through it, and set aside. They are written by the methods below. */
   readonly keyv: Keyv<unknown>;
+  readonly narrations: NarrationStore;
   /** Takes or renews the lease of a record, which is written first where it is missing. */
   claim(claim: Claim): Promise<ClaimAnswer>;
   release(recordId: string): Promise<void>;

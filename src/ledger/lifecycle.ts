@@ -33,7 +33,9 @@ export type TaskEvent =
   /** The work is another key's of the same account: a claim that was never sent is forgotten. */
   | { readonly kind: "doneElsewhere" }
   /** The name that the audio is to be saved under, as long as it has no file. */
-  | { readonly kind: "named"; readonly fileName: string | null };
+  | { readonly kind: "named"; readonly fileName: string | null }
+  /** A part of a narration that somebody asks for by itself: from now on it is shown like all else. */
+  | { readonly kind: "listed" };
 
 /** What a record says of its attempt before anything was sent. */
 export const NO_TASK_YET = {
@@ -93,6 +95,8 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
       return again(record, event.failed);
     case "doneElsewhere":
       return record.status === "waiting" && record.spend === null ? null : record;
+    case "listed":
+      return record.shelf === "output" ? record : { ...record, shelf: "output" };
     case "named":
       return record.files.length === 0 && record.fileName !== event.fileName
         ? { ...record, fileName: event.fileName }

@@ -74,6 +74,8 @@ export const taskRecordSchema = z.looseObject({
   /** What the service charged for earlier attempts, though they failed. */
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
+  /** Where its audio belongs: among a person's files, or with the parts of narrations, which no list shows. */
+  shelf: z.enum(["output", "parts"]).default("output"),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),
@@ -121,6 +123,8 @@ export interface Row {
   readonly taskId: string | null;
   readonly status: RecordStatus;
   readonly isOpen: boolean;
+  /** Whether a person's lists show it. */
+  readonly isListed: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
   /** Of its files, and names for the tasks of earlier attempts. */
@@ -135,7 +139,7 @@ export interface Row {
 export const earlierTask = (taskId: string): string => `task:${taskId}`;
 
 export function rowOf(record: TaskRecord): Row {
-  const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision } = record;
+  const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, shelf } = record;
   return {
     accountId,
     recordId,
@@ -144,6 +148,7 @@ export function rowOf(record: TaskRecord): Row {
     taskId,
     status,
     isOpen: isOpen(record),
+    isListed: shelf === "output",
     flight: flightOf(record),
     spend,
     paths: [...new Set([...record.files.map(({ path }) => path), ...record.earlierTaskIds.map(earlierTask)])],

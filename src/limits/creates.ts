@@ -15,6 +15,8 @@ import { type Answer, WaitingLine } from "./waiting-line.ts";
 export interface CreateOrder {
   /** As it was last seen; `waiting`, or `unresolved` for the repeat of a send. */
   readonly record: TaskRecord;
+  /** A narration's, which lets everything go first that somebody asks for by itself. */
+  isBackground?(): boolean;
   onWaiting(reason: WaitReason, waitMs: number): void;
 }
 
@@ -48,8 +50,11 @@ export class Creates {
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && error.code === "budget_exceeded"),
       giveBack: (grant) => this.giveBack(grant),
-      // It has a place in flight already: behind a job that waits for that place, both would wait.
-      isUrgent: ({ record }) => record.status === "unresolved",
+      // What was sent has a place in flight already: behind a job that waits for that place, both would wait.
+      rank: ({ record, isBackground }) => {
+        if (record.status === "unresolved") return 0;
+        return isBackground?.() === true ? 2 : 1;
+      },
       onWaiting: (order, reason, waitMs) => order.onWaiting(reason, waitMs),
     });
   }

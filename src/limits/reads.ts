@@ -97,7 +97,7 @@ export class Reads {
       failsAll: () => true,
       // Not worth a word to the store: an unused slot counts for one window.
       giveBack: async () => {},
-      isUrgent: () => false,
+      rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
         if (reason !== "pace") onWaiting?.(reason, waitMs);
       },

@@ -1,4 +1,4 @@
-/** A queue of this process: first come, first served, one asks at a time. */
+/** A queue of this process: first come, first served among those of one rank, one asks at a time. */
 import type { Clock } from "../clock.ts";
 import { Alarm } from "./alarm.ts";
 
@@ -14,8 +14,8 @@ export interface LineOptions<Request, Grant, Reason> {
   failsAll(error: unknown): boolean;
   /** A grant whose asker has gone meanwhile. */
   giveBack(grant: Grant): Promise<void>;
-  /** Goes before those that do not: what it needs may be what they wait for. */
-  isUrgent(request: Request): boolean;
+  /** Lower goes first. Asked each time, for it may change while a request waits. */
+  rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }
 
@@ -91,23 +91,29 @@ export class WaitingLine<Request, Grant, Reason> {
   }
 
   #join(waiter: Waiter<Request, Grant>): void {
-    const { isUrgent, onWaiting, clock } = this.#options;
-    const behind = isUrgent(waiter.request)
-      ? this.#waiters.findIndex((other) => !isUrgent(other.request))
-      : -1;
-    if (behind === -1) this.#waiters.push(waiter);
-    else this.#waiters.splice(behind, 0, waiter);
-    if (behind === 0) this.#alarm.ring();
+    const { onWaiting, clock } = this.#options;
+    const isAlone = this.#waiters.length === 0;
+    this.#waiters.push(waiter);
+    if (!isAlone && this.#first() === waiter) this.#alarm.ring();
     if (this.#blocked !== undefined) {
       onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
     }
     if (!this.#isServing) this.#serving = this.#serve();
   }
 
+  #first(): Waiter<Request, Grant> | undefined {
+    const { rank } = this.#options;
+    let first = this.#waiters[0];
+    for (const waiter of this.#waiters) {
+      if (first !== undefined && rank(waiter.request) < rank(first.request)) first = waiter;
+    }
+    return first;
+  }
+
   /** Never rejects: each failure belongs to a waiter. */
   async #serve(): Promise<void> {
     this.#isServing = true;
-    for (let head = this.#waiters[0]; head !== undefined; head = this.#waiters[0]) {
+    for (let head = this.#first(); head !== undefined; head = this.#first()) {
       this.#alarm.reset();
       try {
         const answer = await this.#options.ask(head.request);

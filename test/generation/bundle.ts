@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Service } from "../../src/api/service.ts";
-import { openOutputFolder } from "../../src/files/output-folder.ts";
+import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
 import { createHolderId } from "../../src/holder.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -47,6 +47,7 @@ export async function makeDeps(
     limits,
     ledger,
     folder: await openOutputFolder(join(folder, "out"), clock),
+    parts: await openOutputFolder(partsPath(join(folder, "out")), clock),
     clock,
     log,
     timing: timingFor({ pollIntervalSeconds: 5, timeScale: 1, waitSeconds: 45 }),

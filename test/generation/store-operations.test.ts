@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createService } from "../../src/api/service.ts";
 import { systemClock } from "../../src/clock.ts";
-import { openOutputFolder } from "../../src/files/output-folder.ts";
+import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { timingFor } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
 import { createHolderId } from "../../src/holder.ts";
@@ -63,6 +63,7 @@ it("a generation with two polls asks the store at most 15 times, and its repeat 
     limits: createLimits({ ledger, clock, log, timeScale, creditBudget: 10_000 }),
     ledger,
     folder: await openOutputFolder(join(root, "out")),
+    parts: await openOutputFolder(partsPath(join(root, "out"))),
     clock,
     log,
     timing: timingFor({ pollIntervalSeconds: 5, timeScale, waitSeconds: 45 }),

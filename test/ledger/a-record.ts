@@ -27,6 +27,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     earlierTaskIds: [],
     earlierCredits: 0,
     fileName: null,
+    shelf: "output",
     files: [],
     createdAtMs: 1_800_000_000_000,
     sentAtMs: null,

@@ -245,11 +245,11 @@ describe("a ledger file", () => {
     const db = new DatabaseSync(file);
     db.exec(`
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-      INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, created_at_ms,
+      INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, is_listed, created_at_ms,
           revision, value)
         SELECT 'record:${accountId}/' || i, 'record ' || i, CASE WHEN i % 2 = 0 THEN '${accountId}' ELSE 'b' END,
           'work ' || i, '${origin}', 'task ' || i, CASE WHEN i % 1000 = 0 THEN 'failed' ELSE 'succeeded' END,
-          i % 1999 = 0, i, 1, '{}' FROM n`);
+          i % 1999 = 0, 1, i, 1, '{}' FROM n`);
     db.close();
     const manyMs = await lookUpMs(open(stateDir));
     // A single kind of look-up that walks an origin's records makes it a hundred times as long.

@@ -43,6 +43,31 @@ describe("creates", () => {
     await fourth;
   });
 
+  it("of narrations let everything go first that somebody asks for by itself", async () => {
+    const room = newRoom();
+    const running = await room.accept(await room.ask("a"));
+    const other = await room.accept(await room.ask("b"));
+    const isPart = { value: true };
+    const parts = ["part 1", "part 2"].map(async (name) =>
+      room.order(await room.claim(name), undefined, () => name !== "part 2" || isPart.value),
+    );
+    await quiet();
+    const single = room.ask("single");
+    await quiet();
+    await room.end(running, 10);
+    const grant = await single;
+    expect(room.admitted).toEqual(["a", "b", "single"]);
+    // Somebody asks for a part by itself: now it is one of those who go first.
+    isPart.value = false;
+    await room.accept(grant);
+    await room.end(other, 10);
+    await quiet();
+    expect(room.admitted).toEqual(["a", "b", "single", "part 2"]);
+    await room.end(grant.record, 10).catch(() => undefined);
+    await room.limits.close();
+    await Promise.allSettled(parts);
+  });
+
   it("see that a task of another process ended, soon", async () => {
     const room = newRoom();
     const other = room.another();

@@ -82,10 +82,14 @@ export class Process {
   }
 
   /** Asks for the admission of a claimed record, and notes its name when it is admitted. */
-  async order(record: TaskRecord, signal: AbortSignal = never): Promise<CreateGrant> {
+  async order(
+    record: TaskRecord,
+    signal: AbortSignal = never,
+    isBackground: () => boolean = () => false,
+  ): Promise<CreateGrant> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
-    const grant = await this.limits.admitCreate({ record, signal, onWaiting });
+    const grant = await this.limits.admitCreate({ record, signal, isBackground, onWaiting });
     if (grant.kind === "admitted") this.admitted.push(name);
     return grant;
   }

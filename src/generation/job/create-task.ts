@@ -71,6 +71,7 @@ async function takeTurn(
   try {
     const grant = await limits.admitCreate({
       record: job.record,
+      isBackground: () => job.isBackground,
       signal,
       onWaiting: (reason, waitMs) => {
         job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });

@@ -22,6 +22,8 @@ export class Job {
   /** As it was last seen; ahead of the ledger while the ledger cannot be written. */
   record: TaskRecord;
   purpose: JobPurpose;
+  /** Nobody has asked for it by itself: it lets go first what somebody has. */
+  isBackground = false;
   /** New tasks that creates of this job made. */
   newTasks = 0;
   /** The attempt of which a send of this job was not answered by the service: it may have made the task. */

@@ -39,14 +39,24 @@ export class Jobs {
     return this.#running.get(recordId)?.job;
   }
 
-  /** The job of this record: the running one, or a new one. A finishing job that a create asks for is joined. */
-  start(record: TaskRecord, purpose: JobPurpose): { job: Job; isNew: boolean } {
+  /**
+   * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
+   *
+   * @param isBackground for a narration: its create lets those go first that somebody asks for by themselves
+   */
+  start(
+    record: TaskRecord,
+    purpose: JobPurpose,
+    { isBackground = false } = {},
+  ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "create") existing.job.purpose = "create";
+      existing.job.isBackground &&= isBackground;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
+    job.isBackground = isBackground;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {

@@ -97,7 +97,7 @@ async function downloadAndPublish(
 ): Promise<SavedFile> {
   const { record } = job;
   return saveAudio({
-    folder: deps.folder,
+    folder: record.shelf === "parts" ? deps.parts : deps.folder,
     fileName: wantedName(record, record.fileName),
     // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.
     nameIsGiven: false,

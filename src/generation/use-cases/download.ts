@@ -118,6 +118,7 @@ async function recordForeignTask(
     take: null,
     idempotencyKey: null,
     fileName: null,
+    shelf: "output",
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
   // Nothing is written yet: the job that saves it claims the record, and writes it with that.

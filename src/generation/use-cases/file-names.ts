@@ -1,7 +1,8 @@
 /** The names that callers give to audio: which are free, whose file is in the way, a second name for saved audio. */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
+import { partsPath } from "../../files/output-folder.ts";
 import { isIntact, nameAgain, precheckFileName } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -9,6 +10,10 @@ import type { GenerationDeps } from "../deps.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger">;
+
+/** Whether a file lies among the parts of narrations, and not where a person looks. */
+const isAmongParts = ({ path }: SavedFile, { folder }: Deps): boolean =>
+  dirname(path) === partsPath(folder.root);
 
 const EXCERPT_CODE_POINTS = 40;
 
@@ -58,6 +63,7 @@ async function ownerOf({ ledger, folder }: Deps, path: string): Promise<string |
 /**
  * The saved audio under the name that this caller wants; a second name is recorded like the first. Where somebody
  * took the name that the audio was made for, the audio stays under the one that it found, and a note says so.
+ * What lies among the parts of narrations is copied out in any case.
  */
 export async function underName(
   deps: Deps,
@@ -65,8 +71,9 @@ export async function underName(
   file: SavedFile,
   fileName: string | null,
 ): Promise<{ file: SavedFile; notes: readonly string[] }> {
-  if (fileName === null) return { file, notes: [] };
-  const isOfTake = record.fileName !== null && record.fileName === takeName(record, fileName);
+  if (fileName === null && !isAmongParts(file, deps)) return { file, notes: [] };
+  const isOfTake =
+    record.fileName !== null && fileName !== null && record.fileName === takeName(record, fileName);
   const wanted = isOfTake ? record.fileName : fileName;
   const name = wantedName(record, wanted);
   let named: SavedFile;

@@ -16,6 +16,7 @@ export interface Work {
   readonly input: string;
   readonly take: number;
   readonly fileName: string | null;
+  readonly shelf: TaskRecord["shelf"];
 }
 
 export interface FoundRecord {
@@ -26,7 +27,7 @@ export interface FoundRecord {
 /** A record of which nothing is known yet. */
 export function emptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
-  facts: Pick<TaskRecord, "workId" | "input" | "take" | "idempotencyKey" | "fileName">,
+  facts: Pick<TaskRecord, "workId" | "input" | "take" | "idempotencyKey" | "fileName" | "shelf">,
 ): TaskRecord {
   const { origin, accountId } = ledger.identity;
   return {
@@ -48,13 +49,14 @@ export function emptyRecord(
 
 /** A claim for work that nobody has asked for under this account. */
 export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: Work): TaskRecord {
-  const { input, take, fileName } = work;
+  const { input, take, fileName, shelf } = work;
   const id = workId(deps.ledger.identity.origin, input, take);
   return emptyRecord(deps, {
     workId: id,
     input,
     take,
     fileName,
+    shelf,
     idempotencyKey: idempotencyKey(input, take, 1),
   });
 }

@@ -51,6 +51,7 @@ export async function generate(
     input: canonicalInput(request.input),
     take: request.take,
     fileName: request.fileName,
+    shelf: "output",
   };
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
@@ -103,8 +104,9 @@ async function runFound(
   const wasKnown = record.taskId !== null && record.status !== "failed";
   const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
   if (saved?.isSound === true) {
-    const named = await underName(deps, record, saved, work.fileName);
-    return viewOf(record, { replayed: true, file: named.file, notes: [...notes, ...named.notes] });
+    const listed = await asListed(deps, record);
+    const named = await underName(deps, listed, saved, work.fileName);
+    return viewOf(listed, { replayed: true, file: named.file, notes: [...notes, ...named.notes] });
   }
   await deps.folder.ensureWritable();
   const fileName =
@@ -112,7 +114,8 @@ async function runFound(
       ? await freeName(deps, record, work.fileName)
       : record.fileName;
   call.signal.throwIfAborted();
-  const { job, isNew } = jobs.start({ ...record, fileName }, "create");
+  const listed = await asListed(deps, record);
+  const { job, isNew } = jobs.start({ ...listed, fileName }, "create");
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
   const asked = !isNew && job.takeAskedAgain() ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
@@ -135,6 +138,12 @@ async function runFound(
     case "left":
       return null;
   }
+}
+
+/** What was a part of a narration is shown like all else, once somebody asks for it by itself. */
+async function asListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
+  if (record.shelf === "output") return record;
+  return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
 /** A repeat of a call whose client has given up is answered within 2 s. */

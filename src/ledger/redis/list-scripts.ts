@@ -12,13 +12,15 @@ redis.call('PEXPIRE', KEYS[1], '${REMEMBERED_MS}')
 return redis.call('ZREVRANGE', KEYS[1], 0, -1)
 `);
 
-/** KEYS: records. Answers place and value of those that are there and have the status asked for, at most `limit`. */
+/** KEYS: records. Answers place and value of those that are there and are what is asked for, at most `limit`. */
 export const PICK = redisScript(`
 local found = {}
 for at = 1, #KEYS do
   if #found >= 2 * q.limit then break end
-  if not q.status or redis.call('HGET', KEYS[at], 'status') == q.status then
-    local value = redis.call('HGET', KEYS[at], 'value')
+  local seen = redis.call('HMGET', KEYS[at], 'status', 'listed', 'value')
+  local is_asked = not q.status or seen[1] == q.status
+  if is_asked and not (q.listedOnly and seen[2] == '0') then
+    local value = seen[3]
     if value then
       found[#found + 1] = at - 1
       found[#found + 1] = value

@@ -30,6 +30,8 @@ export interface AccountKeys {
   /** Records without an end: waiting, unresolved, queued, processing. */
   readonly unsettled: string;
   readonly newest: string;
+  /** Narrations' ids by creation. */
+  readonly narrations: string;
   /** Hashes: slot id to JSON of holder, time and whether its request is still under way. */
   readonly creates: string;
   readonly reads: string;
@@ -50,6 +52,7 @@ export function accountKeys(accountId: AccountId): AccountKeys {
     open: `${prefix}open`,
     unsettled: `${prefix}unsettled`,
     newest: `${prefix}newest`,
+    narrations: `${prefix}narrations`,
     creates: `${prefix}creates`,
     reads: `${prefix}reads`,
     alive: `${prefix}alive`,
@@ -61,6 +64,13 @@ export function accountKeys(accountId: AccountId): AccountKeys {
 /** Hash: a record's value, what follows from it, and its lease. */
 export const recordHashKey = (accountId: AccountId, recordId: string): string =>
   `${accountPrefix(accountId)}record:${recordId}`;
+
+/** Hash: a narration's state and its lease. */
+export const narrationKey = (accountId: AccountId, narrationId: string): string =>
+  `${accountPrefix(accountId)}narration:${narrationId}`;
+
+export const narrationPlanKey = (accountId: AccountId, narrationId: string): string =>
+  `${accountPrefix(accountId)}narration-plan:${narrationId}`;
 
 /** What a record can be found by, as names behind the account's prefix: hashes, whose fields are record ids. */
 export const workRef = (workId: string): string => `work:${workId}`;

@@ -113,7 +113,9 @@ export class Lists {
       const ids = page.filter((_, at) => at % 2 === 0);
       const [first, ...rest] = ids.map((id) => recordHashKey(accountId, id));
       if (first === undefined) break;
-      const question = { keys: [first, ...rest] as const, q: { status, limit: limit - found.length } };
+      const listedOnly = query.accounts === "all" && query.openOnly !== true;
+      const q = { status, limit: limit - found.length, listedOnly };
+      const question = { keys: [first, ...rest] as const, q };
       const picked = await this.#options.scripts.run(link, PICK, question);
       for (const [at, value] of picks(picked)) {
         const id = ids[at];

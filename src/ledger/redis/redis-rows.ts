@@ -42,6 +42,7 @@ export function scriptRow(row: Row): Record<string, unknown> {
     task: row.taskId ?? "",
     refs: refsOf(row),
     isOpen: row.isOpen,
+    isListed: row.isListed,
     isUnsettled: UNSETTLED.includes(row.status),
     flight: row.flight ?? "",
     credits: row.spend?.credits ?? 0,

@@ -22,6 +22,7 @@ import type {
   Write,
   WriteAnswer,
 } from "../ledger-store.ts";
+import type { NarrationStore } from "../narration-store.ts";
 import type { Row } from "../record.ts";
 import { ADMIT, SPENT_CREDITS } from "./admit-script.ts";
 import { adopt } from "./adopt.ts";
@@ -33,6 +34,7 @@ import { health } from "./redis-health.ts";
 import { type AccountKeys, accountKeys, recordHashKey } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
 import { Lists } from "./redis-lists.ts";
+import { RedisNarrations } from "./redis-narrations.ts";
 import { type Place, Rows } from "./redis-rows.ts";
 import { Scripts } from "./redis-script.ts";
 
@@ -61,6 +63,7 @@ const lostAnswer = z.array(z.int());
 
 class RedisStore implements LedgerStore {
   readonly keyv: Keyv<unknown>;
+  readonly narrations: NarrationStore;
   readonly description: string;
   readonly #guard: LayoutGuard;
   readonly #scripts: Scripts;
@@ -85,6 +88,12 @@ class RedisStore implements LedgerStore {
       rows: this.#rows,
       wallMs: () => clock.wallMs(),
       welcome: async (link) => void (await this.#lists.accounts(link)),
+    });
+    this.narrations = new RedisNarrations({
+      use: (work) => this.#guard.use(work),
+      scripts: this.#scripts,
+      accountId,
+      holder,
     });
     this.description = `Redis at ${this.#guard.place}`;
     this.keyv = new Keyv(new KeyvShared((work) => this.#guard.use(work), this.#rows, this.#guard.place), {

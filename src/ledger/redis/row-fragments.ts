@@ -2,7 +2,7 @@
 import { SPEND_BUCKET_MS } from "../horizons.ts";
 
 /** Lists are for people and for taking work up again: what is beyond is found by its text, its task or its file. */
-const LIST_ROWS = 10_000;
+export const LIST_ROWS = 10_000;
 /** How long a budget's sums are kept: longer than its window, so that two clocks may differ. */
 const SPEND_KEPT_MS = 49 * 60 * 60 * 1000;
 /** Quarters of an hour that have a sum together, so that a window's edge alone is counted quarter by quarter. */
@@ -119,10 +119,10 @@ local function put_row(row, old, is_new_send)
   end
   put_list(open_key, row.isOpen, row)
   put_list(unsettled_key, row.isUnsettled, row)
-  put_list(newest_key, true, row)
+  put_list(newest_key, row.isListed, row)
   redis.call('HSET', record_key, 'value', ARGV[4], 'revision', row.revision, 'status', row.status,
     'task', row.task, 'created', row.created, 'refs', #row.refs > 0 and cjson.encode(row.refs) or '[]', 'flight', row.flight,
-    'credits', number(row.credits), 'bucket', row.bucket)
+    'listed', row.isListed and '1' or '0', 'credits', number(row.credits), 'bucket', row.bucket)
 end
 
 -- What was spent may stay: a record that cannot be read any more was paid for all the same.

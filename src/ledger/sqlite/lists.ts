@@ -67,7 +67,7 @@ function whoseOf(
   { accounts, openOnly }: ListQuery,
 ): Whose[] {
   const of = (account: string): Whose => ({ sql: " AND account_id = ?", values: [account] });
-  if (accounts === "all") return [{ sql: "", values: [] }];
+  if (accounts === "all") return [{ sql: openOnly === true ? "" : " AND is_listed = 1", values: [] }];
   if (accounts === "own") return [of(accountId)];
   // Open records are few, so one walk passes by this account's. All records may be many and all this account's.
   if (openOnly === true) return [{ sql: " AND account_id <> ?", values: [accountId] }];

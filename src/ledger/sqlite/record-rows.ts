@@ -86,13 +86,13 @@ export function putRow(session: Session, stored: StoredRow | undefined, row: Row
     if (spend !== null) add(session, spend);
   }
   session.run(
-    `INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, created_at_ms,
+    `INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, is_listed, created_at_ms,
        revision, flight, flight_at_ms, flight_holder, spend_credits, spend_bucket, value)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (key) DO UPDATE SET record_id = excluded.record_id, account_id = excluded.account_id,
        work_id = excluded.work_id, origin = excluded.origin, task_id = excluded.task_id,
-       status = excluded.status, is_open = excluded.is_open, created_at_ms = excluded.created_at_ms,
-       revision = excluded.revision, flight = excluded.flight, flight_at_ms = excluded.flight_at_ms,
+       status = excluded.status, is_open = excluded.is_open, is_listed = excluded.is_listed,
+       created_at_ms = excluded.created_at_ms, revision = excluded.revision, flight = excluded.flight, flight_at_ms = excluded.flight_at_ms,
        flight_holder = excluded.flight_holder, spend_credits = excluded.spend_credits,
        spend_bucket = excluded.spend_bucket, value = excluded.value`,
     keyOf(row.accountId, row.recordId),
@@ -103,6 +103,7 @@ export function putRow(session: Session, stored: StoredRow | undefined, row: Row
     row.taskId,
     row.status,
     row.isOpen ? 1 : 0,
+    row.isListed ? 1 : 0,
     row.createdAtMs,
     row.revision,
     place.flight,

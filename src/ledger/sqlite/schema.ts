@@ -11,7 +11,8 @@ export const APPLICATION_ID = 0x4175474d;
  *
  * `records` holds every value that Keyv keeps. What is no record (a copy set aside) has no columns but key and value.
  * `value` stands last, so that reading the others never walks through a long text. Each index of lists holds all that
- * its walk needs; those with `is_open` stay as small as the work that is left.
+ * its walk needs; those with `is_open` stay as small as the work that is left, those with
+ * `is_listed` as what a person is shown.
  */
 export const TABLES = `
 CREATE TABLE records (
@@ -24,6 +25,7 @@ CREATE TABLE records (
   task_id TEXT,
   status TEXT,
   is_open INTEGER,
+  is_listed INTEGER,
   created_at_ms REAL,
   revision INTEGER,
   flight TEXT,
@@ -37,9 +39,9 @@ CREATE TABLE records (
   value TEXT NOT NULL
 );
 CREATE INDEX records_newest ON records (origin, created_at_ms DESC, record_id DESC)
-  WHERE origin IS NOT NULL;
+  WHERE is_listed = 1;
 CREATE INDEX records_status ON records (origin, status, created_at_ms DESC, record_id DESC)
-  WHERE origin IS NOT NULL;
+  WHERE is_listed = 1;
 CREATE INDEX records_open ON records (origin, status, created_at_ms DESC, record_id DESC)
   WHERE is_open = 1;
 CREATE INDEX records_account ON records (origin, account_id, created_at_ms DESC, record_id DESC)
@@ -51,6 +53,26 @@ CREATE INDEX records_account_open ON records (origin, account_id, status, create
 CREATE INDEX records_work ON records (work_id) WHERE work_id IS NOT NULL;
 CREATE INDEX records_task ON records (origin, task_id) WHERE task_id IS NOT NULL;
 CREATE INDEX records_flight ON records (account_id) WHERE flight IS NOT NULL;
+
+CREATE TABLE narrations (
+  origin TEXT NOT NULL,
+  narration_id TEXT NOT NULL,
+  created_at_ms REAL NOT NULL,
+  revision INTEGER NOT NULL,
+  lease_holder TEXT,
+  lease_at_ms REAL,
+  lease_ttl_ms REAL,
+  state TEXT NOT NULL,
+  PRIMARY KEY (origin, narration_id)
+);
+CREATE INDEX narrations_newest ON narrations (origin, created_at_ms DESC, narration_id);
+
+CREATE TABLE narration_plans (
+  origin TEXT NOT NULL,
+  narration_id TEXT NOT NULL,
+  plan TEXT NOT NULL,
+  PRIMARY KEY (origin, narration_id)
+);
 
 CREATE TABLE paths (
   path TEXT NOT NULL,

@@ -19,12 +19,14 @@ import type {
   Write,
   WriteAnswer,
 } from "../ledger-store.ts";
+import type { NarrationStore } from "../narration-store.ts";
 import type { Row } from "../record.ts";
 import { admitCreate, admitRead } from "./admission.ts";
 import { LedgerDatabase, type Session } from "./database.ts";
 import { KeyvSqlite } from "./keyv-sqlite.ts";
 import { claim, type Now, releaseLease, renewLease } from "./leases.ts";
 import { list, ofPath, ofTask, ofWork } from "./lists.ts";
+import { SqliteNarrations } from "./narrations.ts";
 import { keyOf } from "./record-rows.ts";
 import { noteAlive, pause, settleSlot } from "./slots.ts";
 import { countedCredits } from "./spend-sums.ts";
@@ -49,6 +51,7 @@ export function openSqliteStore(options: SqliteStoreOptions): LedgerStore {
  */
 class SqliteStore implements LedgerStore {
   readonly keyv: Keyv<unknown>;
+  readonly narrations: NarrationStore;
   readonly description: string;
   readonly #stateDir: string;
   readonly #clock: Clock;
@@ -64,6 +67,12 @@ class SqliteStore implements LedgerStore {
       new KeyvSqlite(this.#database, { clock, holder: identity.holder }),
       RECORD_KEYV_OPTIONS,
     );
+    this.narrations = new SqliteNarrations({
+      database: this.#database,
+      origin: identity.origin,
+      holder: identity.holder,
+      steadyMs: () => clock.steadyMs(),
+    });
     this.description = `SQLite file ${this.#database.file}`;
   }
 

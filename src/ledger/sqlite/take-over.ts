@@ -110,7 +110,8 @@ function keepNewer(session: Session, oldId: string, value: unknown, text: string
   putText(session, key, text);
   session.run(
     `UPDATE records SET record_id = ?, account_id = ?, revision = 0, work_id = old.work_id, origin = old.origin,
-       task_id = old.task_id, status = old.status, is_open = old.is_open, created_at_ms = old.created_at_ms
+       task_id = old.task_id, status = old.status, is_open = old.is_open, is_listed = 1,
+       created_at_ms = old.created_at_ms
      FROM task_index AS old WHERE old.record_id = ? AND key = ?`,
     name?.recordId ?? oldId,
     name?.accountId ?? "",

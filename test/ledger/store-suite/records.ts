@@ -8,6 +8,28 @@ import { DAY_MS, type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, save
 const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
 
 export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+  describe("a part of a narration", () => {
+    it("is in no list that a person is shown, until somebody asks for it by itself", async () => {
+      const desk = newDesk();
+      const shown = await desk.put(desk.record({ createdAtMs: 1 }));
+      const part = await desk.put(
+        desk.record({ createdAtMs: 2, shelf: "parts", status: "queued", files: [] }),
+      );
+      const all = async (): Promise<string[]> => [
+        ...idsOf(await desk.store().list({ accounts: "all", limit: 10 })),
+        ...idsOf(await desk.store().list({ accounts: "all", status: "queued", limit: 10 })),
+      ];
+      expect(await all()).not.toContain(part.recordId);
+      expect(await all()).toContain(shown.recordId);
+      const open = { openOnly: true, limit: 10 } as const;
+      expect(idsOf(await desk.store().list({ accounts: "own", ...open }))).toContain(part.recordId);
+      expect(idsOf(await desk.store().list({ accounts: "all", ...open }))).toContain(part.recordId);
+      expect(idsOf(await desk.store().ofWork(part.workId))).toEqual([part.recordId]);
+      await desk.change(part, { shelf: "output" });
+      expect(await all()).toContain(part.recordId);
+    });
+  });
+
   describe("a write", () => {
     it("takes place only over the revision that it expects", async () => {
       const desk = newDesk();

@@ -1,0 +1,93 @@
+/** The use case behind a narration's part: one request to its saved file, among the parts, in the background. */
+import type { AudioInput } from "../../contract/audio-input.ts";
+import { Deadline } from "../../deadline.ts";
+import { AudioError } from "../../errors.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
+import { recordId, workId } from "../../ledger/identity.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import { canonicalInput } from "../canonical-input.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { waitForJob } from "../job/wait-for-job.ts";
+import { findSaved } from "../saved-files.ts";
+import { findOrDraft } from "./find-record.ts";
+import { taskFailed } from "./generate.ts";
+
+export interface PartRequest {
+  readonly input: AudioInput;
+  readonly take: number;
+}
+
+/** A part whose audio is here. */
+export interface SavedPart {
+  readonly record: TaskRecord;
+  readonly file: SavedFile;
+}
+
+export interface PartCall {
+  /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (message: string) => void;
+}
+
+/** A job left for reasons of its own is started anew. */
+const MOST_STARTS = 3;
+
+/** The names of a part: of the work, and of its record under this account. */
+export function partNames(
+  { ledger }: Pick<GenerationDeps, "ledger">,
+  { input, take }: PartRequest,
+): { readonly workId: string; readonly recordId: string } {
+  const { origin, accountId } = ledger.identity;
+  const work = workId(origin, canonicalInput(input), take);
+  return { workId: work, recordId: recordId(work, accountId) };
+}
+
+/**
+ * What the ledger knows of a part: the record of whoever asked for it at this origin, one whose audio is here first.
+ *
+ * @returns `null` where nobody has
+ */
+export async function findPart(deps: GenerationDeps, request: PartRequest): Promise<TaskRecord | null> {
+  const records = await deps.ledger.ofWork(partNames(deps, request).workId);
+  const own = records.find(({ accountId }) => accountId === deps.ledger.identity.accountId);
+  const saved = records.find(({ status, files }) => status === "succeeded" && files.length > 0);
+  return own?.status === "succeeded" ? own : (saved ?? own ?? null);
+}
+
+/**
+ * Brings one part to its file. It is paid for once, like every request; where its audio is on this machine already,
+ * wherever that lies, nothing is asked of the service.
+ *
+ * @throws AudioError what the service refuses, `task_failed`, what saving throws; the signal's reason
+ */
+export async function generatePart(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  { input, take }: PartRequest,
+  { signal, onProgress }: PartCall,
+): Promise<SavedPart> {
+  const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
+  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+    const { record } = await findOrDraft(deps, work, signal);
+    const saved = record.status === "succeeded" ? await findSaved(deps, record, null) : null;
+    if (saved?.isSound === true) return { record, file: saved };
+    await deps.parts.ensureWritable();
+    signal.throwIfAborted();
+    const { job } = jobs.start(record, "create", { isBackground: true });
+    const deadline = new Deadline(deps.clock, 2 * deps.timing.recoveryMs);
+    const end = await waitForJob(job, { signal, windowMs: deadline.leftMs, onProgress, deadline });
+    switch (end?.kind) {
+      case "saved":
+        return { record: end.record, file: end.file };
+      case "failed":
+        throw taskFailed(end.record);
+      case "error":
+        throw end.error;
+      case "left":
+      case undefined:
+        signal.throwIfAborted();
+    }
+  }
+  throw new AudioError("timeout", "A part could not be brought to its end.", { retryable: true });
+}

@@ -1,0 +1,90 @@
+/** What every store must do for narrations: a plan kept once, compare and set of the state, the lease, the list. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type Desk, LEASE_MS, type StoreBench } from "./desk.ts";
+
+const newNarration = (createdAtMs = 1) => ({
+  narrationId: `nar_${randomUUID()}`,
+  plan: '{"parts":["One, 世界.","Two."]}',
+  state: "planned",
+  createdAtMs,
+});
+
+export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): void {
+  describe("a narration", () => {
+    it("is kept as it began, however often it begins", async () => {
+      const { narrations } = newDesk().store();
+      const narration = newNarration();
+      const { narrationId, plan } = narration;
+      expect(await narrations.read(narrationId)).toBeUndefined();
+      expect(await narrations.plan(narrationId)).toBeUndefined();
+      await narrations.begin(narration);
+      await narrations.begin({ ...narration, plan: "another", state: "another" });
+      expect(await narrations.plan(narrationId)).toBe(plan);
+      expect(await narrations.read(narrationId)).toEqual({
+        narrationId,
+        revision: 1,
+        state: "planned",
+        holder: null,
+      });
+    });
+
+    it("changes its state only over the revision that is expected", async () => {
+      const { narrations } = newDesk().store();
+      const { narrationId, ...rest } = newNarration();
+      await narrations.begin({ narrationId, ...rest });
+      expect(await narrations.write(narrationId, 1, "running")).toBe(true);
+      expect(await narrations.write(narrationId, 1, "late")).toBe(false);
+      expect(await narrations.read(narrationId)).toMatchObject({ revision: 2, state: "running" });
+      expect(await narrations.write("nar_none", 1, "running")).toBe(false);
+    });
+
+    it("is led by one process at a time, until that lets go, dies or falls silent", async () => {
+      const desk = newDesk();
+      const one = desk.store("one").narrations;
+      const other = desk.store("other").narrations;
+      const narration = newNarration();
+      const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
+      expect(await one.lead(claim)).toBeNull();
+      await one.begin(narration);
+      expect(await one.lead(claim)).toBe("one");
+      expect(await other.lead(claim)).toBe("one");
+      expect((await other.read(claim.narrationId))?.holder).toBe("one");
+      await other.release(claim.narrationId);
+      expect(await other.lead({ ...claim, replacing: "one" })).toBe("other");
+      expect(await one.lead(claim)).toBe("other");
+      await other.release(claim.narrationId);
+      expect(await one.lead(claim)).toBe("one");
+      bench().advance(LEASE_MS - 1000);
+      expect(await one.lead(claim)).toBe("one");
+      bench().advance(LEASE_MS - 1000);
+      expect(await other.lead(claim)).toBe("one");
+      bench().advance(2000);
+      expect((await other.read(claim.narrationId))?.holder).toBeNull();
+      expect(await other.lead(claim)).toBe("other");
+    });
+
+    it("is not held by a lease that lies ahead of the clock", async () => {
+      const desk = newDesk();
+      const narration = newNarration();
+      const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
+      await desk.store("one").narrations.begin(narration);
+      await desk.store("one").narrations.lead(claim);
+      bench().putBack();
+      expect(await desk.store("other").narrations.lead(claim)).toBe("other");
+    });
+
+    it("is listed, newest first, and of this origin alone", async () => {
+      const desk = newDesk();
+      const { narrations } = desk.store();
+      const all = [newNarration(10), newNarration(30), newNarration(20)];
+      for (const narration of all) await narrations.begin(narration);
+      await newDesk().store().narrations.begin(newNarration(40));
+      const [first, second, third] = all.map(({ narrationId }) => narrationId);
+      const newest = async (limit: number): Promise<string[]> =>
+        (await narrations.newest(limit)).map(({ narrationId }) => narrationId);
+      expect(await newest(10)).toEqual([second, third, first]);
+      expect(await newest(1)).toEqual([second]);
+    });
+  });
+}
