@@ -1,5 +1,5 @@
 /** Measures what a call costs beside the service's own time, and what results and schemas cost in context. */
-import { readConfig } from "../src/config.ts";
+import { readConfig } from "../src/config/config.ts";
 import { instructionsFor } from "../src/server/instructions.ts";
 import { OURS } from "./contenders.ts";
 import { atMost, printSamples, type Sample, sample, type Verdict } from "./measure.ts";

@@ -1,6 +1,6 @@
 /** Loads undici and sets it up: TLS, proxy, one agent. */
 import type { Agent, Dispatcher } from "undici";
-import type { ProxySettings } from "../config.ts";
+import type { ProxySettings } from "../config/config.ts";
 import type { Deadlines } from "./transport.ts";
 
 /** An agent, and undici's `request` to call on it. */

@@ -1,7 +1,7 @@
 /** Sends one request at a time to the service's origin: its deadline, its abort, and whether it was ever written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
-import type { ProxySettings, ServiceAddress } from "../config.ts";
+import type { ProxySettings, ServiceAddress } from "../config/config.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";

@@ -3,7 +3,7 @@
 import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
-import type { Config, ServiceAddress } from "../config.ts";
+import type { Config, ServiceAddress } from "../config/config.ts";
 import { openOutputFolder, partsPath } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration, type Generation } from "../generation/generation.ts";

@@ -1,6 +1,6 @@
 /** Single checks of `doctor`: what a check says when it fails, in words for a person, and within what time. */
 import { connect } from "node:net";
-import type { ProxySettings } from "../config.ts";
+import type { ProxySettings } from "../config/config.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { REMEDIES } from "../server/remedies.ts";

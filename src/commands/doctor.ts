@@ -1,7 +1,7 @@
 /** The `doctor` command: what is wrong with this installation and how to mend it. It creates no task and spends nothing. */
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
-import { type Config, readConfig, type ServiceAddress } from "../config.ts";
+import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";

@@ -1,7 +1,7 @@
 /** Builds the workflow on the first call that needs it, from the environment's settings or a sandbox's. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, ServiceAddress } from "../config.ts";
+import type { Config, ServiceAddress } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";

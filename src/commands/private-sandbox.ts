@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
-import type { Config, ServiceAddress } from "../config.ts";
+import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { fileFailure } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";

@@ -1,6 +1,6 @@
 /** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor } from "../server/instructions.ts";

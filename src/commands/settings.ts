@@ -1,5 +1,5 @@
 /** What commands derive from settings beside the configuration: their secrets, and the error about their faults. */
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 

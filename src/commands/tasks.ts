@@ -1,6 +1,6 @@
 /** The `tasks` command: the ledger for a person, or as JSON. It asks the service nothing. */
 import { systemClock } from "../clock.ts";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { listTasks } from "../generation/use-cases/list-tasks.ts";

@@ -1,6 +1,6 @@
 /** Opens the ledger that the settings name, for the account that they name. */
 import type { Clock } from "../clock.ts";
-import type { Config, ServiceAddress } from "../config.ts";
+import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";

@@ -1,6 +1,6 @@
 /** What single client programs need that the protocol does not say: one table, each line with its source. */
 
-import type { ResourceLinks } from "../config.ts";
+import type { ResourceLinks } from "../config/config.ts";
 
 /** An argument that a client adds to every tool by itself, and sends on. */
 interface AddedArgument {

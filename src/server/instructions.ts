@@ -1,5 +1,5 @@
 /** What every conversation is told about this server, built once a process: it names the folder, and a missing key (docs/design.md, Tools). */
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 
 /** Clients cut what is longer. */
 const MOST_CHARACTERS = 1200;

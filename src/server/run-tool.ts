@@ -6,7 +6,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { ResourceLinks } from "../config.ts";
+import type { ResourceLinks } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";

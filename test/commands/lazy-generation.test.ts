@@ -1,7 +1,7 @@
 /** The late start of the workflow, called from many sides at once. */
 import { expect, it } from "vitest";
 import { type Compose, LazyGeneration } from "../../src/commands/lazy-generation.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import { createLog } from "../../src/log.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { RawServer } from "../faults/raw-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { errorOf } from "../support/workplace.ts";

@@ -16,6 +16,7 @@ const FLOORS: readonly string[] = [
   "ledger",
   "files",
   "api",
+  "config",
   "ground",
   "contract",
 ];

@@ -1,7 +1,7 @@
 /** Every text that a model can get, in one file that a person can read: a change of words shows in its diff. */
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/settings.ts";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describe as describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";

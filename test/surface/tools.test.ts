@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { instructionsFor } from "../../src/server/instructions.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";

@@ -1,12 +1,6 @@
 /** Judges a setting that names a folder: what is wrong with it, in words for a person (docs/design.md, Configuration). */
-import type { ConfigFault } from "./config.ts";
-import { absoluteFolder, type Environment, isRooted, readValue } from "./environment.ts";
-
-export interface Platform {
-  /** `null`: there is none that could be used. */
-  readonly home: string | null;
-  readonly platform: NodeJS.Platform;
-}
+import { absoluteFolder, type Environment, isRooted, readValue } from "../environment.ts";
+import type { ConfigFault, Surroundings } from "./reader.ts";
 
 export interface FolderReading {
   readonly folder: string | null;
@@ -14,7 +8,7 @@ export interface FolderReading {
   readonly fault: ConfigFault | null;
 }
 
-export function readFolder(env: Environment, variable: string, { home, platform }: Platform): FolderReading {
+export function readFolder({ env, platform, home }: Surroundings, variable: string): FolderReading {
   const kind = platform === "win32" ? "a path with a drive or a server" : "an absolute path";
   const no = (message: string, fix: string): FolderReading => ({
     folder: null,

@@ -1,8 +1,8 @@
 /** Reads what a person wrote about the voices (`AUDIO_VOICE_NOTES`): a small JSON file, voice id to a few words. */
 import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
-import { firstCodePoints } from "./contract/unicode.ts";
-import { VOICE_IDS, type VoiceId } from "./contract/voices.ts";
+import { firstCodePoints } from "../contract/unicode.ts";
+import { VOICE_IDS, type VoiceId } from "../contract/voices.ts";
 
 const MOST_BYTES = 64 * 1024;
 const MOST_CODE_POINTS = 200;

@@ -1,0 +1,34 @@
+/** Reads the whole configuration from the environment (docs/design.md, Configuration); faults are collected, never thrown. */
+import { type Environment, homeFolder } from "../environment.ts";
+import { readStoreUrl } from "./connections.ts";
+import { type ConfigFault, Reader } from "./reader.ts";
+import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
+import { readSettings, type Settings } from "./settings.ts";
+
+export type { ProxySettings } from "./connections.ts";
+export type { ServiceAddress } from "./service-address.ts";
+export type { ResourceLinks } from "./settings.ts";
+
+export interface Config extends Settings {
+  /** `null` while address or key are missing or faulty; then `faults` says so. */
+  readonly service: ServiceAddress | null;
+  /** `null`: the ledger lies on this machine. */
+  readonly storeUrl: string | null;
+  readonly faults: readonly ConfigFault[];
+}
+
+/**
+ * Reads the whole configuration. Never throws: everything wrong is a {@link ConfigFault}, and the value used
+ * meanwhile is the default.
+ */
+export function readConfig(
+  env: Environment,
+  platform: NodeJS.Platform = process.platform,
+  home: string | null = homeFolder(platform),
+): Config {
+  const reader = new Reader({ env, platform, home });
+  const storeUrl = readStoreUrl(reader);
+  const { service, isLoopback } = readServiceSettings(reader);
+  const settings = readSettings(reader, { storeUrl, isLoopback });
+  return { ...settings, service, storeUrl, faults: reader.faults };
+}

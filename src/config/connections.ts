@@ -1,0 +1,36 @@
+/** Judges the addresses of what stands beside the service: the store of the ledger, and a proxy. */
+import type { Reader } from "./reader.ts";
+
+export interface ProxySettings {
+  readonly httpsProxy: string | undefined;
+  readonly noProxy: string | undefined;
+}
+
+/** `null`: the ledger lies on this machine. */
+export function readStoreUrl(reader: Reader): string | null {
+  const name = "AUDIO_STORE_URL";
+  const text = reader.text(name);
+  if (text === undefined) return null;
+  if (URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol)) return text;
+  reader.fault(
+    name,
+    `${name} is not a redis:// or rediss:// URL.`,
+    `Unset ${name} to keep the ledger on this machine, or use redis://host:6379.`,
+  );
+  return null;
+}
+
+export function readProxy(reader: Reader): ProxySettings {
+  const either = (upper: string): string | undefined =>
+    reader.text(upper) ?? reader.text(upper.toLowerCase());
+  const httpsProxy = either("HTTPS_PROXY") ?? either("HTTP_PROXY");
+  if (httpsProxy !== undefined && !/^https?:\/\/./.test(URL.canParse(httpsProxy) ? httpsProxy : "")) {
+    reader.fault(
+      "HTTPS_PROXY",
+      "The proxy of the environment (HTTPS_PROXY or HTTP_PROXY) is not a valid http:// or https:// URL.",
+      "Correct it or unset it.",
+    );
+    return { httpsProxy: undefined, noProxy: undefined };
+  }
+  return { httpsProxy, noProxy: either("NO_PROXY") };
+}

@@ -1,0 +1,79 @@
+/** Reads single settings of each kind, and collects what is wrong with them (docs/design.md, Configuration). */
+import { type Environment, readValue } from "../environment.ts";
+import { readFolder } from "./folder-setting.ts";
+
+/** One thing wrong with the configuration, and what mends it. */
+export interface ConfigFault {
+  readonly variable: string;
+  readonly message: string;
+  readonly fix: string;
+}
+
+/** Where settings are read: the variables, and what defaults and a leading `~` stand on. */
+export interface Surroundings {
+  readonly env: Environment;
+  readonly platform: NodeJS.Platform;
+  /** `null`: this system names none. */
+  readonly home: string | null;
+}
+
+/**
+ * Collects faults while it reads, so that a person sees all of them at once. Every method answers with a value that
+ * can be used, the default where what was given cannot; none throws.
+ */
+export class Reader {
+  readonly faults: ConfigFault[] = [];
+  readonly surroundings: Surroundings;
+
+  constructor(surroundings: Surroundings) {
+    this.surroundings = surroundings;
+  }
+
+  fault(variable: string, message: string, fix: string): undefined {
+    this.faults.push({ variable, message, fix });
+    return undefined;
+  }
+
+  /** `undefined`: unset, empty, or a placeholder that a client did not fill in. */
+  text(name: string): string | undefined {
+    return readValue(this.surroundings.env, name);
+  }
+
+  /** @param rule what a value must be, to go after "must be" and "Set NAME to" */
+  number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+    if (accepts(value)) return value;
+    this.fault(
+      name,
+      `${name} is ${JSON.stringify(text)}, but it must be ${rule}.`,
+      `Set ${name} to ${rule}.`,
+    );
+    return fallback;
+  }
+
+  choice<T extends string>(name: string, values: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = values.find((candidate) => candidate === text);
+    const known = values.join(", ");
+    return (
+      value ??
+      this.fault(name, `${name} is ${JSON.stringify(text)}, which is not known.`, `Use one of: ${known}.`)
+    );
+  }
+
+  /** @param isNeeded whether it is a fault that there is neither a value nor a default */
+  folder(name: string, fallback: string | null, isNeeded = true): string | null {
+    const { folder, fault } = readFolder(this.surroundings, name);
+    if (fault !== null && (this.text(name) !== undefined || (fallback === null && isNeeded))) {
+      this.faults.push(fault);
+    }
+    return folder ?? fallback;
+  }
+}
+
+/** Accepts numbers from `minimum` to `maximum`, both included. */
+export const between = (minimum: number, maximum: number) => (value: number) =>
+  value >= minimum && value <= maximum;

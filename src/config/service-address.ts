@@ -1,0 +1,74 @@
+/** Judges the service's address and the key to it (docs/design.md, Configuration). */
+import type { Reader } from "./reader.ts";
+
+/** Where the service is and how to get in; `baseUrl` has no trailing slash. */
+export interface ServiceAddress {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly isLoopback: boolean;
+}
+
+/** Whether a host, as `URL` spells it, is this machine: the only place plain http may go to. */
+function isLoopbackHost(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** The service's own path, whole or in part, at the end of an address: requests append it, and would repeat it. */
+const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
+
+/** What is known of the service's place once its settings are read. */
+export interface ServiceSettings {
+  /** `null` while address or key are missing or faulty. */
+  readonly service: ServiceAddress | null;
+  /** `null` while there is no address that could be used. */
+  readonly isLoopback: boolean | null;
+}
+
+export function readServiceSettings(reader: Reader): ServiceSettings {
+  const url = readBaseUrl(reader);
+  const apiKey = readApiKey(reader);
+  if (url === undefined) return { service: null, isLoopback: null };
+  const isLoopback = isLoopbackHost(url.hostname);
+  if (apiKey === undefined) return { service: null, isLoopback };
+  const baseUrl = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+  return { service: { baseUrl, apiKey, isLoopback }, isLoopback };
+}
+
+function readBaseUrl(reader: Reader): URL | undefined {
+  const name = "AUDIO_BASE_URL";
+  const fix = `Set ${name} to the service's address, such as https://audio.example.com.`;
+  const text = reader.text(name);
+  if (text === undefined) return reader.fault(name, `${name} is not set.`, fix);
+  if (!URL.canParse(text)) return reader.fault(name, `${name} is not a valid URL.`, fix);
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") {
+    return reader.fault(name, `${name} contains credentials.`, "Put the key into AUDIO_API_KEY alone.");
+  }
+  if (url.search !== "" || url.hash !== "") {
+    return reader.fault(name, `${name} has a query or a fragment.`, fix);
+  }
+  const [path] = SERVICE_PATH.exec(url.pathname) ?? [];
+  if (path !== undefined) {
+    const rest = `${url.origin}${url.pathname.slice(0, -path.length)}`;
+    const message = `${name} ends with ${path}, which the server adds by itself.`;
+    return reader.fault(name, message, `Leave the path out: set ${name} to ${rest}.`);
+  }
+  if (url.protocol === "https:") return url;
+  if (url.protocol === "http:" && isLoopbackHost(url.hostname)) return url;
+  return reader.fault(
+    name,
+    url.protocol === "http:"
+      ? `${name} uses plain http, which would send the key in clear.`
+      : `${name} uses ${url.protocol}, which is not http or https.`,
+    "Use https; plain http is accepted only for this machine (127.0.0.1, ::1, localhost).",
+  );
+}
+
+function readApiKey(reader: Reader): string | undefined {
+  const name = "AUDIO_API_KEY";
+  const fix = `Set ${name} to an active API key of your account.`;
+  const text = reader.text(name);
+  if (text === undefined) return reader.fault(name, `${name} is not set.`, fix);
+  if (/^[\x21-\x7e]{1,1024}$/.test(text)) return text;
+  return reader.fault(name, `${name} holds characters that no API key has (white space or non-ASCII).`, fix);
+}

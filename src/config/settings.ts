@@ -1,0 +1,77 @@
+/** The table of settings: a line for each that is one value, with its name, its default and its rule (docs/design.md, Configuration). */
+import { join } from "node:path";
+import { POLL_INTERVAL_SECONDS } from "../contract/limits.ts";
+import { VOICE_IDS } from "../contract/voices.ts";
+import { defaultStateFolder } from "../environment.ts";
+import { LOG_LEVELS } from "../log.ts";
+import { readProxy } from "./connections.ts";
+import { between, type Reader } from "./reader.ts";
+import { NO_VOICE_NOTES, readVoiceNotes, type VoiceNotes } from "./voice-notes.ts";
+
+/** Who gets links to saved files beside their paths: those known to show them, all, or none. */
+const RESOURCE_LINKS = ["auto", "always", "never"] as const;
+export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
+
+/** What was read before, because other settings depend on it. */
+export interface ReadBefore {
+  readonly storeUrl: string | null;
+  /** Whether the service is on this machine; `null` while its address is not known. */
+  readonly isLoopback: boolean | null;
+}
+
+export type Settings = ReturnType<typeof readSettings>;
+
+/** Reads the table from top to bottom, which is the order of the faults; a new setting is a new line. */
+export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefore) {
+  const { env, platform, home } = reader.surroundings;
+  return {
+    timeScale: readTimeScale(reader, isLoopback),
+    /** `null` only where a default needs a home folder and there is none, which is a fault. */
+    outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
+    /** `null` as above, but no fault with a ledger elsewhere. */
+    stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
+    defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
+    voiceNotes: readNotes(reader),
+    resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
+    waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),
+    pollIntervalSeconds: readPollInterval(reader, isLoopback),
+    creditBudget: readBudget(reader),
+    logLevel: reader.choice("AUDIO_LOG_LEVEL", LOG_LEVELS) ?? "warn",
+    proxy: readProxy(reader),
+  } as const;
+}
+
+function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
+  const name = "AUDIO_TIME_SCALE";
+  const timeScale = reader.number(name, 1, between(0.001, 1), "a number from 0.001 to 1");
+  // An address that is not known yet is no reason to complain about what it may allow.
+  if (timeScale !== 1 && isLoopback === false) {
+    reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
+  }
+  return timeScale;
+}
+
+function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
+  const shortest = isLoopback === false ? POLL_INTERVAL_SECONDS : 0.01;
+  const rule = `a number from ${shortest} to 3600${isLoopback ? "" : " (shorter ones only for a service on this machine)"}`;
+  const accepts = between(shortest, 3600);
+  return reader.number("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
+}
+
+/** `null`: none. One that cannot be read must not mean "none": the fault stops every create anyway, and 0 would too. */
+function readBudget(reader: Reader): number | null {
+  const name = "AUDIO_CREDIT_BUDGET";
+  if (reader.text(name) === undefined) return null;
+  const accepts = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+  return reader.number(name, 0, accepts, "a whole number of credits, 0 or more");
+}
+
+function readNotes(reader: Reader): VoiceNotes {
+  const name = "AUDIO_VOICE_NOTES";
+  const path = reader.folder(name, null, false);
+  if (path === null) return NO_VOICE_NOTES;
+  const read = readVoiceNotes(path);
+  if (typeof read !== "string") return read;
+  reader.fault(name, `${name} is ${JSON.stringify(path)}, which ${read}.`, `Correct it or unset ${name}.`);
+  return NO_VOICE_NOTES;
+}
