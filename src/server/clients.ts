@@ -40,6 +40,15 @@ const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^goose/, source: "Goose: shows them" },
 ];
 
+/** Clients that break off the conversation over a block of type `audio`; an embedded resource does them no harm. */
+const AUDIO_BREAKS: readonly { readonly name: RegExp; readonly source: string }[] = [
+  {
+    name: /^@langchain\/mcp-adapters/,
+    source:
+      "LangChain 1.5, driven on 2026-11-22: ChatOpenAI and ChatAnthropic throw; a resource is kept beside the result (`artifact`), for the program",
+  },
+];
+
 /** The arguments without what a client added of its own; whatever else is unknown stays, and is refused. */
 export function withoutAddedArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isAdded = (name: string): boolean => ADDED_ARGUMENTS.some((added) => added.name === name);
@@ -51,4 +60,10 @@ export function getsLinks(setting: ResourceLinks, clientName: string | undefined
   if (setting !== "auto") return setting === "always";
   const name = clientName?.toLowerCase() ?? "";
   return LINKING_CLIENTS.some((client) => client.name.test(name));
+}
+
+/** @param clientName `clientInfo.name`; audio of a client that does not say who it is stays audio */
+export function takesAudioBlocks(clientName: string | undefined): boolean {
+  const name = clientName?.toLowerCase() ?? "";
+  return !AUDIO_BREAKS.some((client) => client.name.test(name));
 }

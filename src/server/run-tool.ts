@@ -12,7 +12,7 @@ import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
 import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
-import { getsLinks, withoutAddedArguments } from "./clients.ts";
+import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
 
 export interface ServerDeps {
@@ -31,20 +31,30 @@ export interface ServerDeps {
   readonly log: Log;
 }
 
-function inlineBlock({ uri, mimeType, bytes }: NonNullable<ToolResult["inline"]>): ContentBlock {
+/** What of a result depends on who reads it. */
+interface Reader {
+  readonly getsLinks: boolean;
+  readonly takesAudioBlocks: boolean;
+}
+
+function inlineBlock(
+  { uri, mimeType, bytes }: NonNullable<ToolResult["inline"]>,
+  reader: Reader,
+): ContentBlock {
   const data = Buffer.from(bytes).toString("base64");
   // Raw pcm is no playable audio type, so it travels as a resource.
-  if (!mimeType.startsWith("audio/")) return { type: "resource", resource: { uri, mimeType, blob: data } };
+  if (!reader.takesAudioBlocks || !mimeType.startsWith("audio/"))
+    return { type: "resource", resource: { uri, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
 
-function callResult(result: ToolResult, withLink: boolean): CallToolResult {
+function callResult(result: ToolResult, reader: Reader): CallToolResult {
   const content: ContentBlock[] = [{ type: "text", text: result.text }];
-  if (withLink && result.link !== undefined) {
+  if (reader.getsLinks && result.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = result.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (result.inline !== undefined) content.push(inlineBlock(result.inline));
+  if (result.inline !== undefined) content.push(inlineBlock(result.inline, reader));
   return { content, structuredContent: result.structured };
 }
 
@@ -112,7 +122,11 @@ export async function runTool(
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const result = await tool.handle(args, deps.tools, { signal, onProgress });
-    return callResult(result, getsLinks(deps.resourceLinks, clientNameOf(context, clientName)));
+    const reader = clientNameOf(context, clientName);
+    return callResult(result, {
+      getsLinks: getsLinks(deps.resourceLinks, reader),
+      takesAudioBlocks: takesAudioBlocks(reader),
+    });
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

@@ -174,7 +174,7 @@ describe("resource links", () => {
     const auto = { AUDIO_RESOURCE_LINKS: "auto" };
     expect(await typesOf(await start(auto))).toEqual(["text"]);
     const modern = await start(auto, { isGreeted: false });
-    expect(await typesOf(modern, envelope("langchain"))).toEqual(["text"]);
+    expect(await typesOf(modern, envelope("@langchain/mcp-adapters"))).toEqual(["text"]);
     expect(await typesOf(modern, envelope("gemini-cli-mcp-client-audio"))).toEqual(["text", "resource_link"]);
     const legacy = await start(auto, { isGreeted: false });
     await legacy.request("initialize", {
@@ -189,5 +189,29 @@ describe("resource links", () => {
     expect(await typesOf(await start({ AUDIO_RESOURCE_LINKS: "always" }))).toEqual(["text", "resource_link"]);
     const modern = await start({ AUDIO_RESOURCE_LINKS: "never" }, { isGreeted: false });
     expect(await typesOf(modern, envelope("claude-ai"))).toEqual(["text"]);
+  });
+});
+
+describe("audio inside a result", () => {
+  it("travels as a resource to a client that ends over a block of audio", async () => {
+    const server = await start({ AUDIO_RESOURCE_LINKS: "auto" });
+    const { structuredContent } = await server.call("generate_audio", { prompt: "Inside" });
+    const { task_id } = z.looseObject({ task_id: z.string() }).parse(structuredContent);
+    const legacy = await start({ AUDIO_RESOURCE_LINKS: "auto" }, { isGreeted: false });
+    await legacy.request("initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "@langchain/mcp-adapters", version: "1.1.4" },
+    });
+    const args = { task_id, deliver: "both" };
+    const [audio, resource] = [
+      await server.call("download_audio", args),
+      await legacy.call("download_audio", args),
+    ];
+    expect(audio.content).toMatchObject([{ type: "text" }, { type: "audio", mimeType: "audio/mpeg" }]);
+    expect(resource.content).toMatchObject([
+      { type: "text" },
+      { type: "resource", resource: { mimeType: "audio/mpeg", blob: expect.stringMatching(/^[/\w+]{100}/) } },
+    ]);
   });
 });
