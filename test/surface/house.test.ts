@@ -17,6 +17,7 @@ const FLOORS: readonly string[] = [
   "files",
   "api",
   "config",
+  "audio",
   "ground",
   "contract",
 ];
@@ -69,6 +70,13 @@ describe("the house", () => {
         .map((target) => `${path} -> ${target}`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  it("keeps the room of formats to formats", () => {
+    const strangers = all.flatMap(({ path, imports }) =>
+      imports.filter((target) => path.startsWith("audio/") && !/^(?:audio\/|contract\/|errors\.ts$)/.test(target)),
+    );
+    expect(strangers).toEqual([]);
   });
 
   it("knows every floor by name", () => {

@@ -1,0 +1,67 @@
+/** What a joiner is given and gives back, whatever the format. */
+import type { OutputFormat } from "../contract/audio-format.ts";
+import type { WriteBytes } from "./output.ts";
+
+/** One finished file, to be joined with others of its format. */
+export interface JoinPart {
+  readonly path: string;
+  /** As the service told it; only raw pcm needs it, which describes itself nowhere. */
+  readonly durationSeconds: number;
+  /** As it was asked for; only raw pcm needs it. */
+  readonly sampleRateHz: number;
+  /** Silence to come after it, also after the last; 0 for none but what the format needs between two parts. */
+  readonly pauseAfterSeconds: number;
+}
+
+/** A place where players may jump to; it lasts until the next one, or to the end. */
+export interface ChapterMark {
+  readonly title: string;
+  /** The part that it begins with, counted from 0; each mark's is greater than that of the mark before. */
+  readonly firstPart: number;
+}
+
+export interface JoinRequest {
+  readonly format: OutputFormat;
+  /** At least one. */
+  readonly parts: readonly JoinPart[];
+  /** Written into mp3 and ogg_opus; for the others they only come back with their times. */
+  readonly chapters: readonly ChapterMark[];
+  /** Written into mp3 and ogg_opus. */
+  readonly title?: string | undefined;
+  /** Takes the joined file from its first byte to its last. The bytes are only lent until its promise is fulfilled. */
+  readonly write: WriteBytes;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Where something lies in the joined file, in seconds from its beginning. */
+export interface Span {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+export interface JoinedChapter extends Span {
+  readonly title: string;
+}
+
+export interface JoinedAudio {
+  /** How long the file plays. */
+  readonly durationSeconds: number;
+  readonly sizeBytes: number;
+  /** Where the sound of each part lies, to the sample, in the order of the parts. */
+  readonly parts: readonly Span[];
+  readonly chapters: readonly JoinedChapter[];
+}
+
+/** When each chapter begins and ends. */
+export function chapterSpans(
+  chapters: readonly ChapterMark[],
+  parts: readonly Span[],
+  durationSeconds: number,
+): JoinedChapter[] {
+  const starts = chapters.map(({ firstPart }) => parts[firstPart]?.startSeconds ?? durationSeconds);
+  return chapters.map(({ title }, index) => ({
+    title,
+    startSeconds: starts[index] ?? durationSeconds,
+    endSeconds: starts[index + 1] ?? durationSeconds,
+  }));
+}

@@ -1,0 +1,44 @@
+/** Joins finished parts into one file of their format, without encoding anything anew: the front door of this room. */
+import type { OutputFormat } from "../contract/audio-format.ts";
+import { ownMistake } from "../errors.ts";
+import type { JoinedAudio, JoinRequest } from "./join-request.ts";
+import { joinPcm } from "./raw/join-pcm.ts";
+import { joinWav } from "./raw/join-wav.ts";
+
+export type { JoinedAudio, JoinPart, JoinRequest } from "./join-request.ts";
+export { DamagedPartError, PartsDifferError } from "./part-errors.ts";
+
+const JOINERS: Readonly<Partial<Record<OutputFormat, (request: JoinRequest) => Promise<JoinedAudio>>>> = {
+  wav: joinWav,
+  pcm: joinPcm,
+};
+
+/** What no caller may hand in: a mistake of this program, not of the parts. */
+function faultOf({ parts, chapters }: JoinRequest): string | undefined {
+  if (parts.length === 0) return "there is no part to join";
+  const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
+  if (!parts.every(({ pauseAfterSeconds }) => isPause(pauseAfterSeconds)))
+    return "a pause is no length of time";
+  const firsts = chapters.map(({ firstPart }) => firstPart);
+  const isRising = firsts.every((first, index) => first > (firsts[index - 1] ?? -1));
+  if (!isRising || !firsts.every((first) => Number.isInteger(first) && first < parts.length)) {
+    return "the chapters do not begin with parts in rising order";
+  }
+  return undefined;
+}
+
+/**
+ * Joins parts: reads each of them twice (first to know all lengths, then to copy), and writes the file once from its
+ * beginning to its end. Inside it each part sounds exactly as it does alone. Memory does not grow with the length.
+ *
+ * @throws DamagedPartError when a part cannot be read as its format
+ * @throws PartsDifferError when the parts cannot share a file
+ * @throws the reason of the signal, and whatever `write` throws
+ */
+export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
+  const fault = faultOf(request);
+  if (fault !== undefined) throw ownMistake(new RangeError(fault));
+  const join = JOINERS[request.format];
+  if (join === undefined) throw ownMistake(new RangeError(`${request.format} cannot be joined`));
+  return join(request);
+}

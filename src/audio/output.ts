@@ -1,0 +1,57 @@
+/** Collects what a joiner writes into large blocks, and counts it. */
+
+/** Takes bytes in order. They are only lent until the promise is fulfilled. */
+export type WriteBytes = (bytes: Uint8Array) => Promise<void>;
+
+const BLOCK_BYTES = 256 * 1024;
+
+export class Output {
+  readonly #write: WriteBytes;
+  readonly #signal: AbortSignal | undefined;
+  readonly #block = new Uint8Array(BLOCK_BYTES);
+  #filled = 0;
+  #flushedBytes = 0;
+
+  constructor(write: WriteBytes, signal: AbortSignal | undefined) {
+    this.#write = write;
+    this.#signal = signal;
+  }
+
+  get sizeBytes(): number {
+    return this.#flushedBytes + this.#filled;
+  }
+
+  /** Takes the bytes at once if there is room for them; otherwise they are not taken, and {@link put} has to be asked. */
+  putNow(bytes: Uint8Array): boolean {
+    if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;
+    this.#block.set(bytes, this.#filled);
+    this.#filled += bytes.byteLength;
+    return true;
+  }
+
+  /** Takes bytes of any length; they are the caller's again when the promise is fulfilled. */
+  async put(bytes: Uint8Array): Promise<void> {
+    if (this.putNow(bytes)) return;
+    await this.flush();
+    if (this.putNow(bytes)) return;
+    await this.#write(bytes);
+    this.#flushedBytes += bytes.byteLength;
+  }
+
+  /** Writes one byte over and over. */
+  async fill(byte: number, count: number): Promise<void> {
+    const run = new Uint8Array(Math.min(count, BLOCK_BYTES)).fill(byte);
+    for (let left = count; left > 0; left -= run.byteLength) {
+      await this.put(left < run.byteLength ? run.subarray(0, left) : run);
+    }
+  }
+
+  /** Hands on what is still here; to be called at the end. */
+  async flush(): Promise<void> {
+    this.#signal?.throwIfAborted();
+    if (this.#filled === 0) return;
+    await this.#write(this.#block.subarray(0, this.#filled));
+    this.#flushedBytes += this.#filled;
+    this.#filled = 0;
+  }
+}

@@ -1,0 +1,88 @@
+/** What joining may find wrong with the parts: one that is not of its format, or some that do not go together. */
+import type { OutputFormat } from "../contract/audio-format.ts";
+import { AudioError } from "../errors.ts";
+
+/** How many parts a message names; the error itself has all of them. */
+const NAMED_MAX = 5;
+
+const REMEDY =
+  "Tell the user which part it is. The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
+
+/** A part cannot be read as the format that it is said to be of. */
+export class DamagedPartError extends AudioError {
+  /** Which of the parts handed in, counted from 0. */
+  readonly part: number;
+  /** What is wrong, as the end of a sentence about the part: "it ends in the middle of its header". */
+  readonly why: string;
+
+  constructor(part: number, format: OutputFormat, why: string, cause?: unknown) {
+    super("unexpected_response", `Part ${part + 1} cannot be read as ${format}: ${why}.`, {
+      remedy: REMEDY,
+      cause,
+    });
+    this.part = part;
+    this.why = why;
+  }
+}
+
+/** One property in which one part is not like the others. */
+export interface PartDifference {
+  /** Which of the parts handed in, counted from 0. */
+  readonly part: number;
+  /** In words: "sample rate", "channels". */
+  readonly property: string;
+  readonly value: string;
+  /** What most of the parts have. */
+  readonly usual: string;
+}
+
+/** The parts are sound, but one file cannot hold them all without encoding some of them anew. */
+export class PartsDifferError extends AudioError {
+  /** At least one, in the order of the parts. */
+  readonly differences: readonly PartDifference[];
+
+  constructor(differences: readonly PartDifference[]) {
+    const named = differences
+      .slice(0, NAMED_MAX)
+      .map(({ part, property, value, usual }) => `part ${part + 1} has ${property} ${value}, not ${usual}`);
+    const more = differences.length > NAMED_MAX ? `, and ${differences.length - NAMED_MAX} more` : "";
+    super("unexpected_response", `The parts cannot go into one file: ${named.join("; ")}${more}.`, {
+      remedy: REMEDY,
+    });
+    this.differences = differences;
+  }
+}
+
+/** What must be equal in all parts, in words and values that a person can be told. */
+export type Traits = Readonly<Record<string, string | number>>;
+
+/** The set that most parts have; of two that are as common, the one that comes first. */
+function mostCommon(all: readonly Traits[]): Traits | undefined {
+  const counts = new Map<string, { traits: Traits; count: number }>();
+  for (const traits of all) {
+    const key = JSON.stringify(traits);
+    const known = counts.get(key) ?? { traits, count: 0 };
+    known.count += 1;
+    counts.set(key, known);
+  }
+  return [...counts.values()].reduce<{ traits: Traits; count: number } | undefined>(
+    (best, candidate) => (best === undefined || candidate.count > best.count ? candidate : best),
+    undefined,
+  )?.traits;
+}
+
+/**
+ * Holds parts to what must be equal in all of them.
+ *
+ * @param all one set a part, in their order, each with the same properties
+ * @throws PartsDifferError that names each part that is not like most
+ */
+export function assertAlike(all: readonly Traits[]): void {
+  const usual = mostCommon(all) ?? {};
+  const differences = all.flatMap((traits, part) =>
+    Object.entries(traits)
+      .filter(([property, value]) => value !== usual[property])
+      .map(([property, value]) => ({ part, property, value: `${value}`, usual: `${usual[property]}` })),
+  );
+  if (differences.length > 0) throw new PartsDifferError(differences);
+}

@@ -1,0 +1,131 @@
+/** Reads parts through a window of fixed size, however long they are. */
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import type { OutputFormat } from "../contract/audio-format.ts";
+import { DamagedPartError } from "./part-errors.ts";
+
+/** The most that {@link PartFile.bytesAt} hands out at once. */
+export const WINDOW_BYTES = 256 * 1024;
+
+/** The parts of one join, opened one at a time, all of them read through one window. */
+export class PartFiles {
+  readonly #format: OutputFormat;
+  readonly #paths: readonly string[];
+  readonly #signal: AbortSignal | undefined;
+  readonly #window = new Uint8Array(WINDOW_BYTES);
+
+  /** @param paths in the order in which errors count the parts */
+  constructor(format: OutputFormat, paths: readonly string[], signal: AbortSignal | undefined) {
+    this.#format = format;
+    this.#paths = paths;
+    this.#signal = signal;
+  }
+
+  /**
+   * Opens each part in turn, hands it to `use`, and closes it.
+   *
+   * @returns what `use` made of them, in their order
+   * @throws DamagedPartError when one is no regular file or cannot be read
+   */
+  async each<T>(use: (file: PartFile, part: number) => Promise<T>): Promise<T[]> {
+    const made: T[] = [];
+    for (const [part, path] of this.#paths.entries()) {
+      this.#signal?.throwIfAborted();
+      made.push(await this.#with(part, path, use));
+    }
+    return made;
+  }
+
+  async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
+    const faults: Faults = { part, format: this.#format, signal: this.#signal };
+    // Not to wait for a writer, should the path be a named pipe.
+    const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+    const handle = await open(path, flags).catch((error: unknown) => {
+      throw unreadable(faults, error);
+    });
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw new DamagedPartError(part, this.#format, "it is no regular file");
+      return await use(new PartFile(faults, handle, stats.size, this.#window), part);
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+interface Faults {
+  readonly part: number;
+  readonly format: OutputFormat;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** One open part. */
+export class PartFile {
+  readonly sizeBytes: number;
+  readonly #faults: Faults;
+  readonly #handle: FileHandle;
+  readonly #buffer: Uint8Array;
+  #start = 0;
+  #end = 0;
+
+  constructor(faults: Faults, handle: FileHandle, sizeBytes: number, window: Uint8Array) {
+    this.#faults = faults;
+    this.#handle = handle;
+    this.sizeBytes = sizeBytes;
+    this.#buffer = window;
+  }
+
+  /** The error that says what is wrong with this part. */
+  damaged(why: string): DamagedPartError {
+    return new DamagedPartError(this.#faults.part, this.#faults.format, why);
+  }
+
+  /**
+   * Like {@link bytesAt}, at once, when the window already holds all of it (or all that the file has); `undefined` when
+   * the disk has to be asked. Spares loops over a million small frames as many turns of the event loop.
+   */
+  bytesNow(position: number, length: number): Uint8Array | undefined {
+    const end = Math.min(position + length, this.sizeBytes);
+    if (position < this.#start || end > this.#end) return undefined;
+    return this.#buffer.subarray(position - this.#start, Math.max(position, end) - this.#start);
+  }
+
+  /**
+   * The bytes from `position` on: `length` of them, or as many as the file has. They are only lent: the next call
+   * may overwrite them.
+   *
+   * @param length at most {@link WINDOW_BYTES}
+   */
+  async bytesAt(position: number, length: number): Promise<Uint8Array> {
+    if (position >= this.sizeBytes) return this.#buffer.subarray(0, 0);
+    const known = this.bytesNow(position, length);
+    if (known !== undefined) return known;
+    await this.#fillFrom(position);
+    const filled = this.bytesNow(position, length);
+    if (filled === undefined) throw this.damaged("it became shorter while it was read");
+    return filled;
+  }
+
+  /** Moves the window so that it begins at `position`. */
+  async #fillFrom(position: number): Promise<void> {
+    this.#faults.signal?.throwIfAborted();
+    this.#start = position;
+    this.#end = position;
+    const wanted = Math.min(this.#buffer.byteLength, this.sizeBytes - position);
+    while (this.#end < position + wanted) {
+      const offset = this.#end - position;
+      const { bytesRead } = await this.#handle
+        .read(this.#buffer, offset, wanted - offset, this.#end)
+        .catch((error: unknown) => {
+          throw unreadable(this.#faults, error);
+        });
+      if (bytesRead === 0) return;
+      this.#end += bytesRead;
+    }
+  }
+}
+
+function unreadable({ part, format }: Faults, error: unknown): DamagedPartError {
+  const code = error instanceof Error && "code" in error ? ` (${error.code})` : "";
+  return new DamagedPartError(part, format, `its file cannot be read${code}`, error);
+}

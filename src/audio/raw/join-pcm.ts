@@ -1,0 +1,62 @@
+/** Joins raw pcm, which says nothing of itself: 16 bits a sample, and as many channels as its length in seconds allows. */
+import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
+import { assertAlike } from "../part-errors.ts";
+import { type PartFile, PartFiles } from "../part-file.ts";
+import { joinSamples } from "./join-samples.ts";
+
+const SAMPLE_BYTES = 2;
+const CHANNELS_MAX = 2;
+
+/**
+ * How many channels a run of 16-bit samples has.
+ *
+ * @param sizeBytes of the whole part
+ * @returns 1 or 2; `undefined` when no such number goes with the part's duration and rate
+ */
+export function pcmChannels(
+  sizeBytes: number,
+  part: Pick<JoinPart, "durationSeconds" | "sampleRateHz">,
+): number | undefined {
+  const frames = part.durationSeconds * part.sampleRateHz;
+  if (!(frames > 0 && Number.isFinite(frames))) return undefined;
+  const frameBytes = Math.round(sizeBytes / frames);
+  const channels = frameBytes / SAMPLE_BYTES;
+  return Number.isInteger(channels) && channels >= 1 && channels <= CHANNELS_MAX ? channels : undefined;
+}
+
+function look(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {
+  if (file.sizeBytes < SAMPLE_BYTES) throw file.damaged("it holds no sound");
+  const channels = pcmChannels(file.sizeBytes, part);
+  if (channels === undefined) {
+    throw file.damaged(
+      `its ${file.sizeBytes} bytes are no 16-bit sound of ${part.durationSeconds} s at ${part.sampleRateHz} Hz`,
+    );
+  }
+  return { channels, sizeBytes: file.sizeBytes };
+}
+
+export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
+  const { parts } = request;
+  const files = new PartFiles(
+    "pcm",
+    parts.map(({ path }) => path),
+    request.signal,
+  );
+  const looked = await files.each(async (file, index) => {
+    const part = parts[index];
+    if (part === undefined) throw file.damaged("nothing is known of it");
+    return { ...look(file, part), sampleRateHz: part.sampleRateHz };
+  });
+  assertAlike(looked.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
+  const { channels, sampleRateHz } = looked[0] ?? { channels: 1, sampleRateHz: 1 };
+  const frameBytes = channels * SAMPLE_BYTES;
+  // A last frame that is cut short would shift every sample that follows.
+  const runs = looked.map(({ sizeBytes }) => ({ offset: 0, bytes: sizeBytes - (sizeBytes % frameBytes) }));
+  const nothing = new Uint8Array(0);
+  return joinSamples(request, files, runs, {
+    sampleRateHz,
+    frameBytes,
+    silence: 0,
+    around: () => ({ before: nothing, after: nothing }),
+  });
+}

@@ -1,0 +1,64 @@
+/** Lays runs of plain samples end to end, with silence between them; wav and pcm differ only in what stands around them. */
+import { chapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
+import { Output } from "../output.ts";
+import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
+
+/** Where a part's samples lie in its file. */
+export interface SampleRun {
+  readonly offset: number;
+  /** Whole frames; more than 0. */
+  readonly bytes: number;
+}
+
+export interface SampleLayout {
+  readonly sampleRateHz: number;
+  /** Bytes of one sample of every channel. */
+  readonly frameBytes: number;
+  /** What silence is made of. */
+  readonly silence: number;
+  /** What comes before and after the samples, once their length is known. */
+  readonly around: (dataBytes: number) => { readonly before: Uint8Array; readonly after: Uint8Array };
+}
+
+async function copyRun(file: PartFile, run: SampleRun, output: Output): Promise<void> {
+  for (let done = 0; done < run.bytes; ) {
+    const bytes = await file.bytesAt(run.offset + done, Math.min(WINDOW_BYTES, run.bytes - done));
+    if (bytes.byteLength === 0) throw file.damaged("it became shorter while it was read");
+    await output.put(bytes);
+    done += bytes.byteLength;
+  }
+}
+
+/** The second pass: writes everything. */
+export async function joinSamples(
+  request: JoinRequest,
+  files: PartFiles,
+  runs: readonly SampleRun[],
+  layout: SampleLayout,
+): Promise<JoinedAudio> {
+  const { sampleRateHz, frameBytes } = layout;
+  let frames = 0;
+  const placed = runs.map(({ bytes }, part) => {
+    const startSeconds = frames / sampleRateHz;
+    frames += bytes / frameBytes;
+    const endSeconds = frames / sampleRateHz;
+    const pauseFrames = Math.round((request.parts[part]?.pauseAfterSeconds ?? 0) * sampleRateHz);
+    frames += pauseFrames;
+    return { span: { startSeconds, endSeconds }, pauseBytes: pauseFrames * frameBytes };
+  });
+  const output = new Output(request.write, request.signal);
+  const { before, after } = layout.around(frames * frameBytes);
+  await output.put(before);
+  await files.each(async (file, part) => {
+    const [run, place] = [runs[part], placed[part]];
+    if (run === undefined || place === undefined) throw file.damaged("it was not looked at before");
+    await copyRun(file, run, output);
+    await output.fill(layout.silence, place.pauseBytes);
+  });
+  await output.put(after);
+  await output.flush();
+  const spans = placed.map(({ span }) => span);
+  const durationSeconds = frames / sampleRateHz;
+  const chapters = chapterSpans(request.chapters, spans, durationSeconds);
+  return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };
+}

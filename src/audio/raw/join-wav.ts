@@ -1,0 +1,47 @@
+/** Joins wav files of one format. */
+import type { JoinedAudio, JoinRequest } from "../join-request.ts";
+import { assertAlike } from "../part-errors.ts";
+import { PartFiles } from "../part-file.ts";
+import { joinSamples } from "./join-samples.ts";
+import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
+import { aroundWav, silenceOf } from "./wav-header.ts";
+
+/** Front left and right, or the one in the middle: what a file that names no loudspeakers means as well. */
+const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
+
+/** Two ways to write the same are the same. */
+function withoutUsualMask(format: WavFormat): WavFormat {
+  const isUsual = format.channelMask === USUAL_MASKS[format.channels];
+  return isUsual ? { ...format, channelMask: 0 } : format;
+}
+
+export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
+  const files = new PartFiles(
+    "wav",
+    request.parts.map(({ path }) => path),
+    request.signal,
+  );
+  const runs = await files.each(async (file) => {
+    const part = await readWav(file);
+    return { ...part, format: withoutUsualMask(part.format) };
+  });
+  assertAlike(
+    runs.map(({ format }) => ({
+      encoding: format.encoding === WAVE_FLOAT ? "floating point" : "whole numbers",
+      "sample rate": format.sampleRateHz,
+      channels: format.channels,
+      "bits a sample": format.bitsPerSample,
+      "valid bits a sample": format.validBits,
+      "loudspeaker mask": format.channelMask,
+    })),
+  );
+  const [first] = runs;
+  if (first === undefined) throw new RangeError("there is no part to join");
+  const { format } = first;
+  return joinSamples(request, files, runs, {
+    sampleRateHz: format.sampleRateHz,
+    frameBytes: frameBytesOf(format),
+    silence: silenceOf(format),
+    around: (dataBytes) => aroundWav(format, dataBytes),
+  });
+}

@@ -1,0 +1,161 @@
+/** Finds the samples in a wav file and what they are, whatever else stands around them. */
+import type { PartFile } from "../part-file.ts";
+
+const RIFF_HEADER_BYTES = 12;
+const CHUNK_HEADER_BYTES = 8;
+const PLAIN_FORMAT_BYTES = 16;
+const EXTENSIBLE_FORMAT_BYTES = 40;
+/** More chunks than any writer makes: whoever sends a million empty ones is not waited for. */
+const CHUNKS_MAX = 1000;
+/** What a writer puts for a length that it did not know, or that no longer fits 32 bits. */
+const UNKNOWN_SIZE = 0xffffffff;
+const CHANNELS_MAX = 255;
+
+export const WAVE_PCM = 1;
+export const WAVE_FLOAT = 3;
+const WAVE_EXTENSIBLE = 0xfffe;
+/** What follows the two bytes of the format in a sub-format that is one of the old numbers. */
+const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
+
+export interface WavFormat {
+  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}: the sub-format of an extensible one. */
+  readonly encoding: number;
+  readonly channels: number;
+  readonly sampleRateHz: number;
+  /** Of one sample in the file. */
+  readonly bitsPerSample: number;
+  /** How many of those bits carry sound. */
+  readonly validBits: number;
+  /** Which loudspeakers the channels are for; 0 where the file does not say. */
+  readonly channelMask: number;
+}
+
+export interface WavPart {
+  readonly format: WavFormat;
+  /** Where the samples begin. */
+  readonly offset: number;
+  /** Whole frames; more than 0. */
+  readonly bytes: number;
+}
+
+interface Chunk {
+  readonly id: string;
+  readonly offset: number;
+  readonly sizeBytes: number;
+}
+
+const asView = (bytes: Uint8Array): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const asText = (bytes: Uint8Array): string => String.fromCharCode(...bytes);
+const isName = (id: string): boolean => /^[\x20-\x7e]{4}$/.test(id);
+
+async function chunkAt(file: PartFile, offset: number): Promise<Chunk | undefined> {
+  const header = await file.bytesAt(offset, CHUNK_HEADER_BYTES);
+  if (header.byteLength < CHUNK_HEADER_BYTES) return undefined;
+  const id = asText(header.subarray(0, 4));
+  return { id, offset: offset + CHUNK_HEADER_BYTES, sizeBytes: asView(header).getUint32(4, true) };
+}
+
+const afterChunk = ({ offset, sizeBytes }: Chunk): number => offset + sizeBytes + (sizeBytes % 2);
+
+function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
+  if (bytes.byteLength < PLAIN_FORMAT_BYTES) throw file.damaged("its format chunk is too short");
+  const view = asView(bytes);
+  const tag = view.getUint16(0, true);
+  const bitsPerSample = view.getUint16(14, true);
+  const isExtensible = tag === WAVE_EXTENSIBLE && bytes.byteLength >= EXTENSIBLE_FORMAT_BYTES;
+  const tail = Buffer.from(bytes.subarray(26, EXTENSIBLE_FORMAT_BYTES)).toString("hex");
+  const encoding = isExtensible && tail === SUB_FORMAT_TAIL ? view.getUint16(24, true) : tag;
+  const validBits = isExtensible ? view.getUint16(18, true) : bitsPerSample;
+  const format: WavFormat = {
+    encoding,
+    channels: view.getUint16(2, true),
+    sampleRateHz: view.getUint32(4, true),
+    bitsPerSample,
+    // Some writers leave it at 0.
+    validBits: validBits === 0 || validBits > bitsPerSample ? bitsPerSample : validBits,
+    channelMask: isExtensible ? view.getUint32(20, true) : 0,
+  };
+  const fault = formatFault(format, view.getUint16(12, true));
+  if (fault !== undefined) throw file.damaged(fault);
+  return format;
+}
+
+function formatFault(format: WavFormat, blockBytes: number): string | undefined {
+  const { encoding, channels, sampleRateHz, bitsPerSample } = format;
+  const sizes = encoding === WAVE_PCM ? [8, 16, 24, 32] : encoding === WAVE_FLOAT ? [32, 64] : [];
+  if (!sizes.includes(bitsPerSample)) {
+    return `it holds samples of ${bitsPerSample} bits in encoding ${encoding}, which is no plain sound`;
+  }
+  if (channels < 1 || channels > CHANNELS_MAX) return `it says that it has ${channels} channels`;
+  if (sampleRateHz === 0) return "it says that its sample rate is 0";
+  if (blockBytes !== frameBytesOf(format)) return "its block size contradicts its channels and bits";
+  return undefined;
+}
+
+/** Bytes of one sample of every channel. */
+export const frameBytesOf = ({ channels, bitsPerSample }: WavFormat): number =>
+  (channels * bitsPerSample) / 8;
+
+/** The length of the samples that RF64 keeps elsewhere; `undefined` where it says none. */
+async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
+  const bytes = await file.bytesAt(ds64.offset, 16);
+  if (bytes.byteLength < 16) return undefined;
+  const size = Number(asView(bytes).getBigUint64(8, true));
+  return size > 0 && Number.isSafeInteger(size) ? size : undefined;
+}
+
+/** Whether chunks with sensible names fill the file from here to its very end. */
+async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
+  let at = offset;
+  for (let count = 0; count < CHUNKS_MAX && at < file.sizeBytes; count += 1) {
+    const chunk = await chunkAt(file, at);
+    if (chunk === undefined || !isName(chunk.id)) return false;
+    at = afterChunk(chunk);
+  }
+  return at === file.sizeBytes || at === file.sizeBytes + 1;
+}
+
+/** How many bytes of samples there are: what the chunk says, where that can be. */
+async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
+  const left = file.sizeBytes - data.offset;
+  const said = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;
+  if (said > left) return left;
+  // A writer that could not go back leaves 0; but a file without samples says 0 as well.
+  if (said === 0) return (await endsInChunks(file, data.offset)) ? 0 : left;
+  return said;
+}
+
+/**
+ * Reads what a joiner must know of a wav file; RF64 is understood, too.
+ *
+ * @throws DamagedPartError when it is none, has no samples, or samples that are not plain
+ */
+export async function readWav(file: PartFile): Promise<WavPart> {
+  const header = await file.bytesAt(0, RIFF_HEADER_BYTES);
+  const form = asText(header.subarray(0, 4));
+  if ((form !== "RIFF" && form !== "RF64") || asText(header.subarray(8, 12)) !== "WAVE") {
+    throw file.damaged("it does not begin like a wav file");
+  }
+  let format: WavFormat | undefined;
+  let longSize: number | undefined;
+  let at = RIFF_HEADER_BYTES;
+  for (let count = 0; count < CHUNKS_MAX; count += 1) {
+    const chunk = await chunkAt(file, at);
+    if (chunk === undefined) throw file.damaged("it has no samples");
+    if (chunk.id === "ds64" && form === "RF64") longSize = await longDataSize(file, chunk);
+    if (chunk.id === "fmt ") {
+      const length = Math.min(chunk.sizeBytes, EXTENSIBLE_FORMAT_BYTES);
+      format = readFormat(await file.bytesAt(chunk.offset, length), file);
+    }
+    if (chunk.id === "data") {
+      if (format === undefined) throw file.damaged("it does not say what its samples are");
+      const available = await dataBytes(file, chunk, longSize);
+      const bytes = available - (available % frameBytesOf(format));
+      if (bytes === 0) throw file.damaged("it holds no sound");
+      return { format, offset: chunk.offset, bytes };
+    }
+    at = afterChunk(chunk);
+  }
+  throw file.damaged("it has more chunks than any wav file");
+}

@@ -1,0 +1,74 @@
+/** Writes what stands before the samples of a wav file: RIFF, and RF64 (EBU Tech 3306) where 32 bits are too few. */
+import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
+
+const SIZE_MAX = 0xffffffff;
+const PLAIN_FORMAT_BYTES = 16;
+const EXTENSIBLE_FORMAT_BYTES = 40;
+const DS64_BYTES = 28;
+const CHUNK_HEADER_BYTES = 8;
+const WAVE_EXTENSIBLE = 0xfffe;
+const EXTENSION_BYTES = 22;
+const SUB_FORMAT_TAIL = Buffer.from("000000001000800000aa00389b71", "hex");
+
+function chunk(id: string, payload: Uint8Array, sizeBytes = payload.byteLength): Uint8Array {
+  const bytes = new Uint8Array(CHUNK_HEADER_BYTES + payload.byteLength);
+  bytes.set(new TextEncoder().encode(id), 0);
+  new DataView(bytes.buffer).setUint32(4, sizeBytes, true);
+  bytes.set(payload, CHUNK_HEADER_BYTES);
+  return bytes;
+}
+
+function formatPayload(format: WavFormat): Uint8Array {
+  const { encoding, channels, sampleRateHz, bitsPerSample, validBits, channelMask } = format;
+  const isPlain = channelMask === 0 && validBits === bitsPerSample && channels <= 2;
+  const payload = new Uint8Array(isPlain ? PLAIN_FORMAT_BYTES : EXTENSIBLE_FORMAT_BYTES);
+  const view = new DataView(payload.buffer);
+  view.setUint16(0, isPlain ? encoding : WAVE_EXTENSIBLE, true);
+  view.setUint16(2, channels, true);
+  view.setUint32(4, sampleRateHz, true);
+  view.setUint32(8, sampleRateHz * frameBytesOf(format), true);
+  view.setUint16(12, frameBytesOf(format), true);
+  view.setUint16(14, bitsPerSample, true);
+  if (isPlain) return payload;
+  view.setUint16(16, EXTENSION_BYTES, true);
+  view.setUint16(18, validBits, true);
+  view.setUint32(20, channelMask, true);
+  view.setUint16(24, encoding, true);
+  payload.set(SUB_FORMAT_TAIL, 26);
+  return payload;
+}
+
+/** The chunk that keeps the lengths of RF64; the old places hold {@link SIZE_MAX}. */
+function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
+  const payload = new Uint8Array(DS64_BYTES);
+  const view = new DataView(payload.buffer);
+  view.setBigUint64(0, BigInt(riffBytes), true);
+  view.setBigUint64(8, BigInt(dataBytes), true);
+  view.setBigUint64(16, BigInt(frames), true);
+  return chunk("ds64", payload);
+}
+
+/** What is silent in a format: unsigned samples, which only 8 bits have, lie around their middle. */
+export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
+  encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
+
+/** What comes before and after `dataBytes` bytes of samples. */
+export function aroundWav(
+  format: WavFormat,
+  dataBytes: number,
+): { readonly before: Uint8Array; readonly after: Uint8Array } {
+  // A chunk of odd length is followed by a byte that it does not count.
+  const after = new Uint8Array(dataBytes % 2);
+  const formatChunk = chunk("fmt ", formatPayload(format));
+  const wave = new TextEncoder().encode("WAVE");
+  const riffBytes =
+    wave.byteLength + formatChunk.byteLength + CHUNK_HEADER_BYTES + dataBytes + after.byteLength;
+  if (riffBytes <= SIZE_MAX) {
+    const parts = [chunk("RIFF", wave, riffBytes), formatChunk, chunk("data", new Uint8Array(0), dataBytes)];
+    return { before: Buffer.concat(parts), after };
+  }
+  const ds64Bytes = CHUNK_HEADER_BYTES + DS64_BYTES;
+  const sizes = longSizes(riffBytes + ds64Bytes, dataBytes, dataBytes / frameBytesOf(format));
+  const data = chunk("data", new Uint8Array(0), SIZE_MAX);
+  return { before: Buffer.concat([chunk("RF64", wave, SIZE_MAX), sizes, formatChunk, data]), after };
+}

@@ -1,0 +1,43 @@
+/** Owns joining parts that a test has as bytes, through files as the program does. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type JoinedAudio, type JoinPart, type JoinRequest, joinAudio } from "../../src/audio/join.ts";
+import type { OutputFormat } from "../../src/contract/audio-format.ts";
+import { scratchFolder } from "../support/scratch.ts";
+
+export interface TestPart extends Partial<Omit<JoinPart, "path">> {
+  readonly bytes: Uint8Array;
+}
+
+/** Writes parts into files of the running test. */
+export function partFiles(parts: readonly TestPart[]): JoinPart[] {
+  const folder = scratchFolder();
+  return parts.map(({ bytes, durationSeconds, sampleRateHz, pauseAfterSeconds }, index) => {
+    const path = join(folder, `part-${index}`);
+    writeFileSync(path, bytes);
+    return {
+      path,
+      durationSeconds: durationSeconds ?? 0,
+      sampleRateHz: sampleRateHz ?? 0,
+      pauseAfterSeconds: pauseAfterSeconds ?? 0,
+    };
+  });
+}
+
+/** Joins parts, and gives the file back as bytes, too. */
+export async function joined(
+  format: OutputFormat,
+  parts: readonly TestPart[],
+  more: Partial<Pick<JoinRequest, "chapters" | "title">> = {},
+): Promise<JoinedAudio & { readonly bytes: Buffer }> {
+  const blocks: Buffer[] = [];
+  const result = await joinAudio({
+    format,
+    parts: partFiles(parts),
+    chapters: [],
+    ...more,
+    // The bytes are only lent.
+    write: async (bytes) => void blocks.push(Buffer.from(bytes)),
+  });
+  return { ...result, bytes: Buffer.concat(blocks) };
+}

@@ -1,0 +1,160 @@
+/** Owns the claim that wav and pcm parts are joined to the sample, whatever their writers put around the samples. */
+import { expect, test } from "vitest";
+import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
+import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
+import { joined } from "./join-in-memory.ts";
+import { chunk, type Fmt, fmtChunk, noise, riff, wav } from "./make-wav.ts";
+
+const RATE = 24000;
+
+function samplesOf(file: Uint8Array): Buffer {
+  const bytes = Buffer.from(file);
+  const data = bytes.indexOf("data");
+  return bytes.subarray(data + 8, data + 8 + bytes.readUInt32LE(data + 4));
+}
+
+test("joins wav to the sample, with the pauses between", async () => {
+  const [one, two] = [noise(1000), noise(500)];
+  const file = await joined("wav", [
+    { bytes: wav(one), pauseAfterSeconds: 0.1 },
+    { bytes: wav(two), pauseAfterSeconds: 0 },
+  ]);
+  expect(samplesOf(file.bytes)).toEqual(Buffer.concat([one, Buffer.alloc(4800), two]));
+  expect(file.sizeBytes).toBe(file.bytes.byteLength);
+  expect(file.durationSeconds).toBe((500 + 2400 + 250) / RATE);
+  expect(file.parts).toEqual([
+    { startSeconds: 0, endSeconds: 500 / RATE },
+    { startSeconds: 2900 / RATE, endSeconds: 3150 / RATE },
+  ]);
+});
+
+test("tells where chapters begin and end", async () => {
+  const part = { bytes: wav(noise(4800)) };
+  const { chapters } = await joined("wav", [part, part, part], {
+    chapters: [
+      { title: "One", firstPart: 0 },
+      { title: "Two", firstPart: 2 },
+    ],
+  });
+  expect(chapters).toEqual([
+    { title: "One", startSeconds: 0, endSeconds: 0.2 },
+    { title: "Two", startSeconds: 0.2, endSeconds: 0.3 },
+  ]);
+});
+
+const sound = noise(2001).subarray(0, 2000);
+const extensible: Partial<Fmt> = { isExtensible: true };
+const ODD_FILES: Record<string, Uint8Array> = {
+  "a LIST of odd length before the samples": riff(fmtChunk(), chunk("LIST", noise(33)), chunk("data", sound)),
+  "a LIST after the samples": riff(fmtChunk(), chunk("data", sound), chunk("LIST", noise(40))),
+  "a size of FFFFFFFF": riff(fmtChunk(), chunk("data", sound, 0xffffffff)),
+  "a size of 0": riff(fmtChunk(), chunk("data", sound, 0)),
+  "a size beyond the end": riff(fmtChunk(), chunk("data", sound, 999_999)),
+  "half a sample at the end": riff(fmtChunk(), chunk("data", noise(2001), 0)).subarray(0, -1),
+  "the extensible format": riff(fmtChunk(extensible), chunk("data", sound)),
+  "the size in RF64's own chunk, and a LIST behind": Buffer.concat([
+    riff(
+      chunk("ds64", Buffer.from(BigUint64Array.of(0n, 2000n, 1000n, 0n).buffer).subarray(0, 28)),
+      fmtChunk(),
+      chunk("data", sound, 0xffffffff),
+      chunk("LIST", noise(40)),
+    ),
+  ]),
+};
+ODD_FILES["the size in RF64's own chunk, and a LIST behind"]?.set(Buffer.from("RF64"), 0);
+
+test.each(Object.entries(ODD_FILES))("finds the samples in a file with %s", async (_, bytes) => {
+  const file = await joined("wav", [{ bytes }, { bytes: wav(sound) }]);
+  expect(samplesOf(file.bytes).equals(Buffer.concat([sound, sound]))).toBe(true);
+});
+
+const NOT_WAV: Record<string, Uint8Array> = {
+  "no bytes": Buffer.alloc(0),
+  "three bytes": Buffer.from("RIF"),
+  "another kind of RIFF": Buffer.from("RIFF\0\0\0\0AVI LIST", "latin1"),
+  "a header without samples": riff(fmtChunk()),
+  "no samples in its chunk": riff(fmtChunk(), chunk("data", Buffer.alloc(0)), chunk("LIST", noise(8))),
+  "samples before their format": riff(chunk("data", sound), fmtChunk()),
+  "a format chunk that is cut": riff(chunk("fmt ", Buffer.alloc(6)), chunk("data", sound)),
+  "a compressed encoding": riff(fmtChunk({ encoding: 0x55 }), chunk("data", sound)),
+  "no channels": riff(fmtChunk({ channels: 0 }), chunk("data", sound)),
+  "a rate of 0": riff(fmtChunk({ sampleRateHz: 0 }), chunk("data", sound)),
+  "a block of 0 bytes": riff(fmtChunk({ blockBytes: 0 }), chunk("data", sound)),
+  "five thousand empty chunks": riff(...Array<Buffer>(5000).fill(chunk("JUNK", Buffer.alloc(0)))),
+};
+
+test.each(Object.entries(NOT_WAV))("names the part that has %s", async (_, bytes) => {
+  const joining = joined("wav", [{ bytes: wav(sound) }, { bytes }]);
+  await expect(joining).rejects.toThrow(DamagedPartError);
+  await expect(joining).rejects.toMatchObject({ part: 1, message: expect.stringContaining("Part 2") });
+});
+
+test("names the parts that differ, and in what", async () => {
+  const joining = joined("wav", [
+    { bytes: wav(sound, { channels: 2 }) },
+    { bytes: wav(sound) },
+    { bytes: wav(sound) },
+    { bytes: wav(sound, { sampleRateHz: 8000 }) },
+  ]);
+  await expect(joining).rejects.toThrow(PartsDifferError);
+  await expect(joining).rejects.toMatchObject({
+    differences: [
+      { part: 0, property: "channels", value: "2", usual: "1" },
+      { part: 3, property: "sample rate", value: "8000", usual: "24000" },
+    ],
+  });
+});
+
+test("is silent in the way of 8 bits", async () => {
+  const one = noise(11);
+  const file = await joined("wav", [{ bytes: wav(one, { bitsPerSample: 8 }), pauseAfterSeconds: 0.001 }]);
+  expect(samplesOf(file.bytes)).toEqual(Buffer.concat([one, Buffer.alloc(24, 0x80)]));
+  // An odd number of bytes is filled up, uncounted.
+  expect(file.bytes.byteLength).toBe(44 + 35 + 1);
+});
+
+test("joins pcm to the sample, and takes its channels from its length", async () => {
+  const told = { sampleRateHz: RATE };
+  const mono = noise(4800);
+  const cut = Buffer.concat([mono, Buffer.of(1)]);
+  const file = await joined("pcm", [
+    { bytes: cut, durationSeconds: 0.1, pauseAfterSeconds: 0.5, ...told },
+    { bytes: mono, durationSeconds: 0.1004, ...told },
+  ]);
+  expect(file.bytes).toEqual(Buffer.concat([mono, Buffer.alloc(24000), mono]));
+  expect(file.durationSeconds).toBe(0.7);
+
+  const stereo = await joined("pcm", [
+    { bytes: mono, durationSeconds: 0.05, pauseAfterSeconds: 0.5, ...told },
+  ]);
+  expect(stereo.bytes).toEqual(Buffer.concat([mono, Buffer.alloc(48000)]));
+  expect(stereo.durationSeconds).toBe(0.55);
+});
+
+test("refuses pcm whose length no number of channels explains, and a mixture", async () => {
+  const told = { sampleRateHz: RATE };
+  const bytes = noise(4800);
+  await expect(joined("pcm", [{ bytes, durationSeconds: 1, ...told }])).rejects.toThrow(DamagedPartError);
+  await expect(joined("pcm", [{ bytes: noise(1), durationSeconds: 1, ...told }])).rejects.toThrow("no sound");
+  const mixed = joined("pcm", [
+    { bytes, durationSeconds: 0.1, ...told },
+    { bytes, durationSeconds: 0.05, ...told },
+  ]);
+  await expect(mixed).rejects.toThrow(PartsDifferError);
+});
+
+describeWithFfprobe("what ffprobe says of a joined wav", () => {
+  test.each([
+    ["16 bits", {}],
+    ["8 bits", { bitsPerSample: 8 }],
+    ["24 bits in six channels", { bitsPerSample: 24, channels: 6, isExtensible: true }],
+    ["floating point", { encoding: 3, bitsPerSample: 32 }],
+  ] satisfies [string, Partial<Fmt>][])("%s", async (_, format) => {
+    const channels: number = "channels" in format ? format.channels : 1;
+    const one = wav(Buffer.alloc(48000 * channels), format);
+    const file = await joined("wav", [{ bytes: one, pauseAfterSeconds: 1 }, { bytes: one }]);
+    const probed = await probeAudio(file.bytes, { format: "wav", sampleRateHz: RATE });
+    expect(probed).toMatchObject({ sampleRateHz: RATE, channels });
+    expect(probed.durationSeconds).toBeCloseTo(file.durationSeconds, 4);
+  });
+});
