@@ -2,6 +2,7 @@
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { ownMistake } from "../errors.ts";
 import type { JoinedAudio, JoinRequest } from "./join-request.ts";
+import { joinMp3 } from "./mp3/join-mp3.ts";
 import { joinPcm } from "./raw/join-pcm.ts";
 import { joinWav } from "./raw/join-wav.ts";
 
@@ -9,6 +10,7 @@ export type { JoinedAudio, JoinPart, JoinRequest } from "./join-request.ts";
 export { DamagedPartError, PartsDifferError } from "./part-errors.ts";
 
 const JOINERS: Readonly<Partial<Record<OutputFormat, (request: JoinRequest) => Promise<JoinedAudio>>>> = {
+  mp3: joinMp3,
   wav: joinWav,
   pcm: joinPcm,
 };

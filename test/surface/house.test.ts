@@ -74,7 +74,9 @@ describe("the house", () => {
 
   it("keeps the room of formats to formats", () => {
     const strangers = all.flatMap(({ path, imports }) =>
-      imports.filter((target) => path.startsWith("audio/") && !/^(?:audio\/|contract\/|errors\.ts$)/.test(target)),
+      imports.filter(
+        (target) => path.startsWith("audio/") && !/^(?:audio\/|contract\/|errors\.ts$)/.test(target),
+      ),
     );
     expect(strangers).toEqual([]);
   });

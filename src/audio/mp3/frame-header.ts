@@ -1,0 +1,100 @@
+/** Reads the four bytes that begin every frame of MPEG audio, layer III (ISO/IEC 11172-3 and 13818-3). */
+
+export const HEADER_BYTES = 4;
+/** 320 kbit/s at 32 kHz and 160 kbit/s at 8 kHz, with their padding byte. */
+export const FRAME_BYTES_MAX = 1441;
+
+const LAYER_III = 1;
+const MONO = 3;
+const CRC_BYTES = 2;
+
+/** By the two bits of the version; 1 is reserved. */
+const VERSIONS = ["2.5", undefined, "2", "1"] as const;
+export type MpegVersion = "1" | "2" | "2.5";
+
+const RATES_HZ: Readonly<Record<MpegVersion, readonly number[]>> = {
+  "1": [44100, 48000, 32000],
+  "2": [22050, 24000, 16000],
+  "2.5": [11025, 12000, 8000],
+};
+
+/** By the bitrate's index; 0, free format, has no entry. */
+const BITRATES_V1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const BITRATES_V2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+export const BITRATE_INDEX_MAX = 14;
+
+export interface FrameHeader {
+  readonly version: MpegVersion;
+  readonly sampleRateHz: number;
+  readonly channels: 1 | 2;
+  /** 1 to {@link BITRATE_INDEX_MAX}: the place in the version's table. */
+  readonly bitrateIndex: number;
+  readonly hasCrc: boolean;
+  /** Of the whole frame, header included. */
+  readonly frameBytes: number;
+  /** 1,152 in two granules, or 576 in one. */
+  readonly samples: number;
+  /** Where the side information begins in the frame. */
+  readonly sideOffset: number;
+  readonly sideBytes: number;
+}
+
+/** Length of the side information, which is fixed by version and channels. */
+const sideInformationBytes = (version: MpegVersion, channels: number): number =>
+  version === "1" ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
+
+function build(second: number, third: number, fourth: number): FrameHeader | null {
+  const version = VERSIONS[(second >> 3) & 3];
+  if (version === undefined || ((second >> 1) & 3) !== LAYER_III) return null;
+  const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
+  const bitrateIndex = third >> 4;
+  const kbps = (version === "1" ? BITRATES_V1_KBPS : BITRATES_V2_KBPS)[bitrateIndex];
+  // The reserved emphasis is what most bytes that only look like a header have.
+  if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
+  const channels = fourth >> 6 === MONO ? 1 : 2;
+  const samples = version === "1" ? 1152 : 576;
+  const hasCrc = (second & 1) === 0;
+  return {
+    version,
+    sampleRateHz,
+    channels,
+    bitrateIndex,
+    hasCrc,
+    frameBytes: Math.floor(((samples / 8) * kbps * 1000) / sampleRateHz) + ((third >> 1) & 1),
+    samples,
+    sideOffset: HEADER_BYTES + (hasCrc ? CRC_BYTES : 0),
+    sideBytes: sideInformationBytes(version, channels),
+  };
+}
+
+/** A stream has a handful of headers and a million frames. */
+const known = new Map<number, FrameHeader | null>();
+
+/**
+ * The header at an offset; `null` when there is none, or one of free format, another layer or a reserved value.
+ *
+ * @param bytes at least {@link HEADER_BYTES} from `offset` on, or it is none
+ */
+export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
+  const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
+  if (bytes[offset] !== 0xff || second < 0xe0 || offset + HEADER_BYTES > bytes.byteLength) return null;
+  const key = (second << 16) | (third << 8) | fourth;
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const header = build(second, third, fourth);
+  // Three bytes allow millions of keys, which only bytes that are no mp3 would use.
+  if (known.size < 4096) known.set(key, header);
+  return header;
+}
+
+/** Whether it is a header but for its bitrate, which the stream keeps for itself. */
+export function isFreeFormat(bytes: Uint8Array): boolean {
+  if (bytes.byteLength < HEADER_BYTES || (bytes[2] ?? 0) >> 4 !== 0) return false;
+  const withBitrate = Uint8Array.from(bytes.subarray(0, HEADER_BYTES));
+  withBitrate[2] = (withBitrate[2] ?? 0) | 0x10;
+  return frameHeaderAt(withBitrate, 0) !== null;
+}
+
+/** Whether frames can follow each other in one stream; bitrate, checksum and kind of stereo may change. */
+export const areAlike = (one: FrameHeader, other: FrameHeader): boolean =>
+  one.version === other.version && one.sampleRateHz === other.sampleRateHz && one.channels === other.channels;

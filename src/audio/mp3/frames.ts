@@ -1,0 +1,101 @@
+/** Walks over the frames of an mp3 file, past what is none. */
+import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
+import {
+  areAlike,
+  FRAME_BYTES_MAX,
+  type FrameHeader,
+  frameHeaderAt,
+  HEADER_BYTES,
+  isFreeFormat,
+} from "./frame-header.ts";
+import { type ByteRange, withoutTags } from "./tags.ts";
+
+export interface Frame {
+  readonly header: FrameHeader;
+  /** The whole frame, only lent: the next batch overwrites it. */
+  readonly bytes: Uint8Array;
+  /** Something that is no frame stands before it, so what was before that is lost to the decoder. */
+  readonly afterGap: boolean;
+}
+
+/** Of several windows of a part; what is found in one is carried to the next. */
+class Walk {
+  /** What every frame has to be like; the first one says it. */
+  #like: FrameHeader | undefined;
+  /** The next frame is expected exactly where the last one ended. */
+  #isInStep = false;
+  skippedBytes = 0;
+  frameBytes = 0;
+  readonly #file: PartFile;
+
+  constructor(file: PartFile) {
+    this.#file = file;
+  }
+
+  /**
+   * The frames of a window.
+   *
+   * @param isLast the sound ends with this window
+   * @returns them, and how many bytes of the window are done with
+   */
+  take(window: Uint8Array, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
+    const frames: Frame[] = [];
+    let at = 0;
+    // A sync is judged by the header behind it, so that much must be here.
+    const needed = isLast ? HEADER_BYTES : FRAME_BYTES_MAX + HEADER_BYTES;
+    while (at + needed <= window.byteLength) {
+      const header = frameHeaderAt(window, at);
+      const end = at + (header?.frameBytes ?? 0);
+      if (header === null || !this.#isTrusted(header, window, end)) {
+        at += this.#skip(window, at);
+        continue;
+      }
+      // The last frame is cut.
+      if (end > window.byteLength) break;
+      this.#like ??= header;
+      frames.push({ header, bytes: window.subarray(at, end), afterGap: !this.#isInStep });
+      this.#isInStep = true;
+      this.frameBytes += header.frameBytes;
+      at = end;
+    }
+    return { frames, doneBytes: isLast ? window.byteLength : at };
+  }
+
+  /** Passes over one byte at least, up to the next that may begin a header. */
+  #skip(window: Uint8Array, at: number): number {
+    this.#isInStep = false;
+    const next = window.indexOf(0xff, at + 1);
+    const skipped = (next === -1 ? window.byteLength : next) - at;
+    this.skippedBytes += skipped;
+    return skipped;
+  }
+
+  #isTrusted(header: FrameHeader, window: Uint8Array, end: number): boolean {
+    const isLike = this.#like === undefined || areAlike(header, this.#like);
+    if (this.#isInStep && isLike) return true;
+    const next = frameHeaderAt(window, end);
+    const isFollowed = end === window.byteLength || (next !== null && areAlike(header, next));
+    if (isFollowed && !isLike) throw this.#file.damaged("its rate or channels change midway");
+    return isFollowed;
+  }
+}
+
+/**
+ * The frames of a part in order, in batches of what one window holds. Bytes that are neither frame nor tag are passed over,
+ * and a last frame that is cut is left out.
+ *
+ * @throws DamagedPartError when there is no frame, or more between the frames than in them
+ */
+export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]> {
+  const range: ByteRange = await withoutTags(file);
+  if (isFreeFormat(await file.bytesAt(range.start, HEADER_BYTES))) throw file.damaged("it is of free format");
+  const walk = new Walk(file);
+  for (let at = range.start; at < range.end; ) {
+    const window = await file.bytesAt(at, Math.min(WINDOW_BYTES, range.end - at));
+    const { frames, doneBytes } = walk.take(window, at + window.byteLength === range.end);
+    if (frames.length > 0) yield frames;
+    at += doneBytes;
+  }
+  if (walk.frameBytes === 0) throw file.damaged("there is no frame in it");
+  if (walk.skippedBytes > walk.frameBytes) throw file.damaged("most of it is neither frame nor tag");
+}

@@ -1,0 +1,73 @@
+/** Writes the tag before an mp3: title and chapters (ID3v2.3.0, and its addendum for chapters). */
+import type { JoinedChapter } from "../join-request.ts";
+
+const TAG_HEADER_BYTES = 10;
+/** A table of contents counts its entries in one byte. */
+const ENTRIES_MAX = 255;
+const UTF_16 = 1;
+const IS_TOP_LEVEL = 2;
+const IS_ORDERED = 1;
+/** Stands for a place in the file that is not told; the time is. */
+const NO_OFFSET = 0xffffffff;
+
+function number32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+const milliseconds = (seconds: number): Buffer => number32(Math.min(Math.round(seconds * 1000), 0xffffffff));
+
+const frame = (id: string, content: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
+
+/** Little-endian behind its byte order mark, which all players read. */
+const titleFrame = (title: string): Buffer =>
+  frame("TIT2", Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(title, "utf16le")]));
+
+const chapterName = (index: number): Buffer => Buffer.from(`chp${index}\0`);
+
+function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index: number): Buffer {
+  const times = [milliseconds(startSeconds), milliseconds(endSeconds)];
+  const offsets = [number32(NO_OFFSET), number32(NO_OFFSET)];
+  return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, titleFrame(title)]));
+}
+
+/** Tables of contents, each of as many entries as one can have, until one holds all others. */
+function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
+  const isTop = names.length <= ENTRIES_MAX;
+  const groups = Array.from({ length: Math.ceil(names.length / ENTRIES_MAX) }, (_, index) =>
+    names.slice(index * ENTRIES_MAX, (index + 1) * ENTRIES_MAX),
+  );
+  const tables = groups.map((entries, index) => {
+    const name = Buffer.from(isTop ? "toc\0" : `toc${level}-${index}\0`);
+    const flags = isTop ? IS_TOP_LEVEL | IS_ORDERED : IS_ORDERED;
+    return {
+      name,
+      bytes: frame("CTOC", Buffer.concat([name, Buffer.of(flags, entries.length), ...entries])),
+    };
+  });
+  const here = tables.map(({ bytes }) => bytes);
+  if (isTop) return here;
+  const above = contentsFrames(
+    tables.map(({ name }) => name),
+    level + 1,
+  );
+  return [...above, ...here];
+}
+
+/** The tag; empty when there is nothing to tell. */
+export function id3Tag(title: string | undefined, chapters: readonly JoinedChapter[]): Uint8Array {
+  const frames = [
+    ...(title === undefined ? [] : [titleFrame(title)]),
+    ...(chapters.length === 0 ? [] : contentsFrames(chapters.map((_, index) => chapterName(index)))),
+    ...chapters.map(chapterFrame),
+  ];
+  if (frames.length === 0) return new Uint8Array(0);
+  const content = Buffer.concat(frames);
+  const header = Buffer.alloc(TAG_HEADER_BYTES);
+  header.write("ID3\x03", "latin1");
+  // Seven bits a byte, so that no player takes it for the beginning of a frame.
+  for (let byte = 0; byte < 4; byte += 1) header[9 - byte] = (content.byteLength >> (7 * byte)) & 0x7f;
+  return Buffer.concat([header, content]);
+}

@@ -1,0 +1,132 @@
+/** The frame that is no sound but tells of the file: reading it (Xing, Info, VBRI) and writing it. */
+import { BITRATE_INDEX_MAX, type FrameHeader, frameHeaderAt, HEADER_BYTES } from "./frame-header.ts";
+import type { Frame } from "./frames.ts";
+
+const VBRI_OFFSET = 36;
+const FRAME_COUNT = 0x1;
+const BYTE_COUNT = 0x2;
+const SEEK_TABLE = 0x4;
+const QUALITY = 0x8;
+const SEEK_TABLE_ENTRIES = 100;
+/** Name, what there is, frames, bytes, seek table. */
+const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
+/** Behind the tag, encoders that say what they add: their name, and at this distance delay and padding. */
+const DELAY_OFFSET = 21;
+const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
+/** What every decoder adds to the delay and takes from the padding. */
+const DECODER_DELAY_SAMPLES = 529;
+
+/** Silence that encoder and decoder put around the sound of a part. */
+export interface EdgeSilence {
+  readonly leadingSamples: number;
+  readonly trailingSamples: number;
+}
+
+/** What an information frame says; absent means that it does not. */
+export interface Information {
+  readonly frames: number | undefined;
+  readonly edges: EdgeSilence | undefined;
+}
+
+const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
+  String.fromCharCode(...bytes.subarray(offset, offset + length));
+
+function readTag(bytes: Uint8Array, offset: number): Information {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (offset + 12 > bytes.byteLength) return { frames: undefined, edges: undefined };
+  const flags = view.getUint32(offset + 4);
+  const has = (flag: number): boolean => (flags & flag) !== 0;
+  const frames = has(FRAME_COUNT) ? view.getUint32(offset + 8) : undefined;
+  const fields = [has(FRAME_COUNT), has(BYTE_COUNT), has(QUALITY)].filter(Boolean).length;
+  const encoder = offset + 8 + 4 * fields + (has(SEEK_TABLE) ? SEEK_TABLE_ENTRIES : 0);
+  const packed = encoder + DELAY_OFFSET;
+  if (packed + 3 > bytes.byteLength || !ENCODERS.test(textAt(bytes, encoder, 4))) {
+    return { frames, edges: undefined };
+  }
+  const delay = view.getUint16(packed) >> 4;
+  const padding = view.getUint16(packed + 1) & 0xfff;
+  return {
+    frames,
+    edges: {
+      leadingSamples: delay + DECODER_DELAY_SAMPLES,
+      trailingSamples: Math.max(0, padding - DECODER_DELAY_SAMPLES),
+    },
+  };
+}
+
+/** What a file's first frame says of it; `undefined` when that frame is sound. */
+export function readInformation({ header, bytes }: Frame): Information | undefined {
+  // Programs disagree on whether a checksum moves the tag.
+  for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
+    if (/^(?:Xing|Info)$/.test(textAt(bytes, offset, 4))) return readTag(bytes, offset);
+  }
+  return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frames: undefined, edges: undefined } : undefined;
+}
+
+/** A header like another, but without checksum and padding byte, and of a bitrate of choice. */
+function plainHeader(like: Uint8Array, bitrateIndex: number): Uint8Array {
+  const header = Uint8Array.from(like.subarray(0, HEADER_BYTES));
+  header[1] = (header[1] ?? 0) | 0x01;
+  header[2] = ((header[2] ?? 0) & 0x0d) | (bitrateIndex << 4);
+  return header;
+}
+
+function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array; header: FrameHeader } {
+  const head = plainHeader(like, bitrateIndex);
+  const header = frameHeaderAt(head, 0);
+  if (header === null) throw new RangeError("the header to copy is none");
+  const bytes = new Uint8Array(header.frameBytes);
+  bytes.set(head, 0);
+  return { bytes, header };
+}
+
+/**
+ * A frame of silence: side information of zeros has no sound, and needs no bits of the frames before.
+ *
+ * @param like the header bytes of a frame beside which it will stand
+ */
+export function silentFrame(like: Uint8Array): Uint8Array {
+  const header = frameHeaderAt(like, 0);
+  return emptyFrame(like, header?.bitrateIndex ?? 1).bytes;
+}
+
+export interface InformationToWrite {
+  /** The header bytes of the first frame of sound. */
+  readonly like: Uint8Array;
+  /** All frames have one bitrate. */
+  readonly isConstant: boolean;
+  readonly frames: number;
+  /** Without this frame itself. */
+  readonly audioBytes: number;
+  /** How many bytes of audio lie before a hundredth of the time; asked with 0 to 99. */
+  readonly bytesBefore: (hundredth: number) => number;
+}
+
+/**
+ * The frame to put before all others. It names no delay and no padding: players disagree on whether to drop those, and
+ * so each would have its own idea of the time.
+ */
+export function informationFrame(information: InformationToWrite): Uint8Array {
+  const { like, isConstant, frames, audioBytes, bytesBefore } = information;
+  let frame = silentFrame(like);
+  let tag = 0;
+  // The lowest bitrates are too small for the tag.
+  for (let index = frameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= BITRATE_INDEX_MAX; index += 1) {
+    const { bytes, header } = emptyFrame(like, index);
+    frame = bytes;
+    tag = header.sideOffset + header.sideBytes;
+    if (tag + TAG_BYTES + 4 <= bytes.byteLength) break;
+  }
+  const view = new DataView(frame.buffer);
+  const fileBytes = frame.byteLength + audioBytes;
+  frame.set(new TextEncoder().encode(isConstant ? "Info" : "Xing"), tag);
+  view.setUint32(tag + 4, FRAME_COUNT | BYTE_COUNT | SEEK_TABLE);
+  view.setUint32(tag + 8, frames);
+  // A file of more than 4 GiB, a week of speech: better too little than a remainder.
+  view.setUint32(tag + 12, Math.min(fileBytes, 0xffffffff));
+  for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry += 1) {
+    const share = (frame.byteLength + bytesBefore(entry)) / fileBytes;
+    view.setUint8(tag + 16 + entry, Math.min(255, entry === 0 ? 0 : Math.floor(256 * share)));
+  }
+  return frame;
+}

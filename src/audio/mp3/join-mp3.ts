@@ -1,0 +1,129 @@
+/** Joins mp3 parts frame by frame. */
+import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
+import { Output } from "../output.ts";
+import { assertAlike } from "../part-errors.ts";
+import { type PartFile, PartFiles } from "../part-file.ts";
+import { id3Tag } from "./id3.ts";
+import { informationFrame, silentFrame } from "./info-frame.ts";
+import { type Mp3Part, readMp3, soundOf } from "./read-mp3.ts";
+import { Reservoir } from "./reservoir.ts";
+
+/**
+ * What is left of a part in the decoder when its last frame is done: half a granule's window, then the filter bank. Both
+ * have died away after two granules, which is one frame of MPEG-1, so the next part sounds as it does alone.
+ */
+const FADING_SAMPLES = 2 * 576;
+
+interface Place {
+  readonly part: Mp3Part;
+  /** Frames of the joined file before this part's own. */
+  readonly firstFrame: number;
+  readonly silentFrames: number;
+  /** Bytes of audio before this part's own. */
+  readonly firstByte: number;
+}
+
+function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
+  const { samples, sampleRateHz } = part.header;
+  const present = part.edges.trailingSamples + (next?.edges.leadingSamples ?? 0);
+  const frames = Math.round((pauseSeconds * sampleRateHz - present) / samples);
+  return Math.max(frames, next === undefined ? 0 : FADING_SAMPLES / samples);
+}
+
+function place(
+  parts: readonly Mp3Part[],
+  request: JoinRequest,
+): { places: Place[]; frames: number; bytes: number } {
+  let frames = 0;
+  let bytes = 0;
+  const places = parts.map((part, index): Place => {
+    const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
+    const silentFrames = silentFramesAfter(part, parts[index + 1], pauseSeconds);
+    const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
+    frames += part.frames + silentFrames;
+    bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
+    return placed;
+  });
+  return { places, frames, bytes };
+}
+
+function spanOf({ part, firstFrame }: Place): Span {
+  const { samples, sampleRateHz } = part.header;
+  const { leadingSamples, trailingSamples } = part.edges;
+  return {
+    startSeconds: (firstFrame * samples + leadingSamples) / sampleRateHz,
+    endSeconds: ((firstFrame + part.frames) * samples - trailingSamples) / sampleRateHz,
+  };
+}
+
+/** About how many bytes of audio lie before a frame of the joined file. */
+function bytesBefore(places: readonly Place[], frame: number): number {
+  const found = places.findLast(({ firstFrame }) => firstFrame <= frame);
+  if (found === undefined) return 0;
+  const { part, firstFrame, firstByte } = found;
+  const own = Math.min(frame - firstFrame, part.frames);
+  const silent = frame - firstFrame - own;
+  const ownBytes = part.milestones.bytesBefore(own, part.frames, part.audioBytes);
+  return firstByte + ownBytes + silent * silentFrame(part.headerBytes).byteLength;
+}
+
+async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise<void> {
+  const reservoir = new Reservoir();
+  let frames = 0;
+  let audioBytes = 0;
+  for await (const batch of soundOf(file)) {
+    for (const frame of batch) {
+      reservoir.mend(frame);
+      if (!output.putNow(frame.bytes)) await output.put(frame.bytes);
+      audioBytes += frame.bytes.byteLength;
+    }
+    frames += batch.length;
+  }
+  // The lengths are written already.
+  if (frames !== part.frames || audioBytes !== part.audioBytes)
+    throw file.damaged("it changed while it was read");
+}
+
+export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
+  const files = new PartFiles(
+    "mp3",
+    request.parts.map(({ path }) => path),
+    request.signal,
+  );
+  const parts = await files.each(readMp3);
+  assertAlike(
+    parts.map(({ header }) => ({
+      "MPEG version": header.version,
+      "sample rate": header.sampleRateHz,
+      channels: header.channels,
+    })),
+  );
+  const [first] = parts;
+  if (first === undefined) throw new RangeError("there is no part to join");
+  const { places, frames, bytes } = place(parts, request);
+  const spans = places.map(spanOf);
+  const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
+  const chapters = chapterSpans(request.chapters, spans, durationSeconds);
+  const information = informationFrame({
+    like: first.headerBytes,
+    isConstant: parts.every(
+      ({ isConstant, header }) => isConstant && header.bitrateIndex === first.header.bitrateIndex,
+    ),
+    frames,
+    audioBytes: bytes,
+    bytesBefore: (hundredth) => bytesBefore(places, Math.floor((hundredth * frames) / 100)),
+  });
+
+  const output = new Output(request.write, request.signal);
+  await output.put(id3Tag(request.title, chapters));
+  await output.put(information);
+  await files.each(async (file, index) => {
+    const placed = places[index];
+    if (placed === undefined) throw file.damaged("it was not looked at before");
+    await copySound(file, placed.part, output);
+    const silence = silentFrame(placed.part.headerBytes);
+    for (let count = 0; count < placed.silentFrames; count += 1) await output.put(silence);
+  });
+  await output.flush();
+  return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };
+}

@@ -1,0 +1,29 @@
+/** Remembers where frames lie in the bytes of a part: a bounded number of them, however many there are. */
+
+const MILESTONES_MAX = 128;
+
+export class Milestones {
+  /** Bytes before every `#stride`th frame. */
+  #bytes: number[] = [];
+  #stride = 1;
+
+  /** To be told of each frame in order. */
+  pass(frame: number, bytesBefore: number): void {
+    if (frame % this.#stride !== 0) return;
+    this.#bytes.push(bytesBefore);
+    if (this.#bytes.length < MILESTONES_MAX) return;
+    this.#bytes = this.#bytes.filter((_, index) => index % 2 === 0);
+    this.#stride *= 2;
+  }
+
+  /** About how many bytes lie before a frame, given how many there are of both in all. */
+  bytesBefore(frame: number, frames: number, bytes: number): number {
+    const index = Math.min(Math.floor(frame / this.#stride), this.#bytes.length - 1);
+    const from = index * this.#stride;
+    const isLast = index === this.#bytes.length - 1;
+    const to = isLast ? frames : from + this.#stride;
+    const fromBytes = this.#bytes[index] ?? 0;
+    const toBytes = isLast ? bytes : (this.#bytes[index + 1] ?? bytes);
+    return fromBytes + ((toBytes - fromBytes) * (frame - from)) / Math.max(1, to - from);
+  }
+}

@@ -1,0 +1,72 @@
+/** The first pass over an mp3 part: what it is, how long, and where its bytes lie in time. */
+import type { PartFile } from "../part-file.ts";
+import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
+import { type Frame, framesOf } from "./frames.ts";
+import { type EdgeSilence, type Information, readInformation } from "./info-frame.ts";
+import { Milestones } from "./milestones.ts";
+
+export interface Mp3Part {
+  readonly header: FrameHeader;
+  /** The header bytes of its first frame. */
+  readonly headerBytes: Uint8Array;
+  /** All its frames have one bitrate. */
+  readonly isConstant: boolean;
+  /** Frames of sound; at least one. */
+  readonly frames: number;
+  readonly audioBytes: number;
+  readonly milestones: Milestones;
+  /** How much of its sound is what the encoder added; never all of it. */
+  readonly edges: EdgeSilence;
+}
+
+/**
+ * The frames of sound of a part, in batches: without the one that only tells of the file.
+ *
+ * @param tell is given what that one says
+ */
+export async function* soundOf(
+  file: PartFile,
+  tell: (information: Information) => void = () => {},
+): AsyncGenerator<readonly Frame[]> {
+  let isFirst = true;
+  for await (const batch of framesOf(file)) {
+    const [first] = batch;
+    const information = isFirst && first !== undefined ? readInformation(first) : undefined;
+    isFirst = false;
+    if (information !== undefined) tell(information);
+    yield information === undefined ? batch : batch.slice(1);
+  }
+}
+
+/** Trusted only as far as it can be: the end may have been cut off since it was written. */
+function edgesOf(information: Information | undefined, frames: number, samples: number): EdgeSilence {
+  const none = { leadingSamples: 0, trailingSamples: 0 };
+  const said = information?.edges ?? none;
+  const isWhole = information?.frames === undefined || information.frames === frames;
+  const edges = isWhole ? said : { ...said, trailingSamples: 0 };
+  return edges.leadingSamples + edges.trailingSamples < samples ? edges : none;
+}
+
+export async function readMp3(file: PartFile): Promise<Mp3Part> {
+  let information: Information | undefined;
+  let first: { header: FrameHeader; headerBytes: Uint8Array } | undefined;
+  let isConstant = true;
+  let frames = 0;
+  let audioBytes = 0;
+  const milestones = new Milestones();
+  const sound = soundOf(file, (told) => {
+    information = told;
+  });
+  for await (const batch of sound) {
+    for (const { header, bytes } of batch) {
+      first ??= { header, headerBytes: bytes.slice(0, HEADER_BYTES) };
+      isConstant &&= header.bitrateIndex === first.header.bitrateIndex;
+      milestones.pass(frames, audioBytes);
+      frames += 1;
+      audioBytes += header.frameBytes;
+    }
+  }
+  if (first === undefined) throw file.damaged("it holds no sound");
+  const edges = edgesOf(information, frames, frames * first.header.samples);
+  return { ...first, isConstant, frames, audioBytes, milestones, edges };
+}

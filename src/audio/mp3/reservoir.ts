@@ -1,0 +1,50 @@
+/**
+ * Mends frames that begin in bytes of frames which are not there. A frame may keep its sound in the unused bytes of those
+ * before it (the bit reservoir). At the beginning of a part, and behind a gap, those would be a stranger's bytes: noise
+ * far above full scale. Such frames are made silent, as a decoder that had the part alone would have nothing for them.
+ */
+import { HEADER_BYTES } from "./frame-header.ts";
+import type { Frame } from "./frames.ts";
+
+/** How far back a frame can point: 9 bits in MPEG-1, 8 in the others. */
+const BACK_MAX = { long: 511, short: 255 };
+const CRC_POLYNOMIAL = 0x8005;
+
+/** The checksum of a frame: the last two bytes of the header, then the side information. */
+function checksum(bytes: Uint8Array, sideOffset: number, sideBytes: number): number {
+  let crc = 0xffff;
+  const covered = [...bytes.subarray(2, HEADER_BYTES), ...bytes.subarray(sideOffset, sideOffset + sideBytes)];
+  for (const byte of covered) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) crc = crc & 0x8000 ? (crc << 1) ^ CRC_POLYNOMIAL : crc << 1;
+    crc &= 0xffff;
+  }
+  return crc;
+}
+
+function silence({ header, bytes }: Frame): void {
+  const { sideOffset, sideBytes, hasCrc } = header;
+  bytes.fill(0, sideOffset, sideOffset + sideBytes);
+  if (!hasCrc) return;
+  const crc = checksum(bytes, sideOffset, sideBytes);
+  bytes[HEADER_BYTES] = crc >> 8;
+  bytes[HEADER_BYTES + 1] = crc & 0xff;
+}
+
+/** Of one part, which is a stream of its own. */
+export class Reservoir {
+  #bytesSeen = 0;
+
+  /** Makes a frame silent, in place, when it needs bytes that are not there. To be asked of each frame in order. */
+  mend(frame: Frame): void {
+    const { header, bytes } = frame;
+    const { sideOffset, sideBytes } = header;
+    const isLong = header.version === "1";
+    if (frame.afterGap) this.#bytesSeen = 0;
+    const first = bytes[sideOffset] ?? 0;
+    const bytesBack = isLong ? (first << 1) | ((bytes[sideOffset + 1] ?? 0) >> 7) : first;
+    if (bytesBack > this.#bytesSeen) silence(frame);
+    const ownBytes = header.frameBytes - sideOffset - sideBytes;
+    this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, isLong ? BACK_MAX.long : BACK_MAX.short);
+  }
+}

@@ -1,0 +1,100 @@
+/** Finds where the sound of an mp3 file lies between the tags at its ends. */
+import type { PartFile } from "../part-file.ts";
+
+/** More tags than any program writes. */
+const TAGS_MAX = 100;
+
+const ID3V2_BYTES = 10;
+const ID3V2_HAS_FOOTER = 0x10;
+const ID3V1_BYTES = 128;
+const ID3V1_EXTENDED_BYTES = 227;
+const APE_BYTES = 32;
+const APE_SIZE_OFFSET = 12;
+const APE_FLAGS_OFFSET = 20;
+const APE_HAS_HEADER = 0x80000000;
+const LYRICS_MARK_BYTES = 9;
+const LYRICS_SIZE_BYTES = 6;
+
+export interface ByteRange {
+  readonly start: number;
+  /** One past the last byte. */
+  readonly end: number;
+}
+
+const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
+  String.fromCharCode(...bytes.subarray(offset, offset + length));
+const viewOf = (bytes: Uint8Array): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Four bytes of seven bits; `undefined` when one has eight. */
+function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
+  let value = 0;
+  for (const byte of bytes.subarray(offset, offset + 4)) {
+    if (byte > 0x7f) return undefined;
+    value = value * 128 + byte;
+  }
+  return value;
+}
+
+/** Length of the tag that begins with these bytes; 0 when none does. */
+function leadingTagBytes(head: Uint8Array): number {
+  if (head.byteLength >= ID3V2_BYTES && textAt(head, 0, 3) === "ID3") {
+    const size = syncsafe(head, 6);
+    if (size === undefined) return 0;
+    const footer = ((head[5] ?? 0) & ID3V2_HAS_FOOTER) === 0 ? 0 : ID3V2_BYTES;
+    return ID3V2_BYTES + size + footer;
+  }
+  if (head.byteLength >= APE_BYTES && textAt(head, 0, 8) === "APETAGEX") {
+    return APE_BYTES + viewOf(head).getUint32(APE_SIZE_OFFSET, true);
+  }
+  return 0;
+}
+
+/** Length of the tag that ends with these bytes, the last ones before `end`; 0 when none does. */
+function trailingTagBytes(tail: Uint8Array): number {
+  const length = tail.byteLength;
+  if (length >= ID3V1_BYTES && textAt(tail, length - ID3V1_BYTES, 3) === "TAG") {
+    const extended = length - ID3V1_BYTES - ID3V1_EXTENDED_BYTES;
+    return extended >= 0 && textAt(tail, extended, 4) === "TAG+"
+      ? ID3V1_BYTES + ID3V1_EXTENDED_BYTES
+      : ID3V1_BYTES;
+  }
+  if (length >= APE_BYTES && textAt(tail, length - APE_BYTES, 8) === "APETAGEX") {
+    const footer = viewOf(tail.subarray(length - APE_BYTES));
+    const hasHeader = (footer.getUint32(APE_FLAGS_OFFSET, true) & APE_HAS_HEADER) !== 0;
+    return footer.getUint32(APE_SIZE_OFFSET, true) + (hasHeader ? APE_BYTES : 0);
+  }
+  if (length >= ID3V2_BYTES && textAt(tail, length - ID3V2_BYTES, 3) === "3DI") {
+    const size = syncsafe(tail, length - 4);
+    return size === undefined ? 0 : size + 2 * ID3V2_BYTES;
+  }
+  if (
+    length >= LYRICS_MARK_BYTES &&
+    textAt(tail, length - LYRICS_MARK_BYTES, LYRICS_MARK_BYTES) === "LYRICS200"
+  ) {
+    const size = textAt(tail, length - LYRICS_MARK_BYTES - LYRICS_SIZE_BYTES, LYRICS_SIZE_BYTES);
+    return /^\d{6}$/.test(size) ? Number(size) + LYRICS_SIZE_BYTES + LYRICS_MARK_BYTES : 0;
+  }
+  return 0;
+}
+
+/**
+ * What is left between ID3v2 and APE tags at the beginning and ID3v1, APE, Lyrics3 and appended ID3v2 tags at the end.
+ * A tag that says to be longer than what there is leaves nothing at the beginning, and is no tag at the end.
+ */
+export async function withoutTags(file: PartFile): Promise<ByteRange> {
+  let start = 0;
+  for (let count = 0; count < TAGS_MAX && start < file.sizeBytes; count += 1) {
+    const bytes = leadingTagBytes(await file.bytesAt(start, APE_BYTES));
+    if (bytes === 0) break;
+    start = Math.min(start + bytes, file.sizeBytes);
+  }
+  let end = file.sizeBytes;
+  for (let count = 0; count < TAGS_MAX && end > start; count += 1) {
+    const tailBytes = Math.min(end - start, ID3V1_BYTES + ID3V1_EXTENDED_BYTES);
+    const bytes = trailingTagBytes(await file.bytesAt(end - tailBytes, tailBytes));
+    if (bytes === 0 || bytes > end - start) break;
+    end -= bytes;
+  }
+  return { start, end };
+}
