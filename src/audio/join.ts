@@ -3,16 +3,18 @@ import type { OutputFormat } from "../contract/audio-format.ts";
 import { ownMistake } from "../errors.ts";
 import type { JoinedAudio, JoinRequest } from "./join-request.ts";
 import { joinMp3 } from "./mp3/join-mp3.ts";
+import { joinOggOpus } from "./ogg-opus/join-ogg-opus.ts";
 import { joinPcm } from "./raw/join-pcm.ts";
 import { joinWav } from "./raw/join-wav.ts";
 
 export type { JoinedAudio, JoinPart, JoinRequest } from "./join-request.ts";
 export { DamagedPartError, PartsDifferError } from "./part-errors.ts";
 
-const JOINERS: Readonly<Partial<Record<OutputFormat, (request: JoinRequest) => Promise<JoinedAudio>>>> = {
+const JOINERS: Readonly<Record<OutputFormat, (request: JoinRequest) => Promise<JoinedAudio>>> = {
   mp3: joinMp3,
   wav: joinWav,
   pcm: joinPcm,
+  ogg_opus: joinOggOpus,
 };
 
 /** What no caller may hand in: a mistake of this program, not of the parts. */
@@ -40,7 +42,5 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
 export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
   const fault = faultOf(request);
   if (fault !== undefined) throw ownMistake(new RangeError(fault));
-  const join = JOINERS[request.format];
-  if (join === undefined) throw ownMistake(new RangeError(`${request.format} cannot be joined`));
-  return join(request);
+  return JOINERS[request.format](request);
 }

@@ -1,0 +1,86 @@
+/** The two packets that open a stream of Opus in Ogg (RFC 7845, 5): what it is, and what people say about it. */
+import type { JoinedChapter } from "../join-request.ts";
+
+const HEAD_BYTES = 19;
+const VENDOR = "audio-generation-mcp";
+/** Players read three digits. */
+const CHAPTERS_MAX = 1000;
+
+export interface OpusHead {
+  readonly channels: number;
+  /** Samples at 48 kHz that the decoder needs to get under way; they are not played. */
+  readonly preSkip: number;
+  /** Of what was encoded; players do not need it. */
+  readonly inputSampleRateHz: number;
+  /** To be applied by players, in 1/256 dB. */
+  readonly outputGain: number;
+}
+
+/** What the packet says; a sentence's end when it is none, or one whose channels need more than their number. */
+export function readHead(packet: Uint8Array): OpusHead | string {
+  const name = String.fromCharCode(...packet.subarray(0, 8));
+  if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";
+  const view = new DataView(packet.buffer, packet.byteOffset, packet.byteLength);
+  const [version, channels, family] = [view.getUint8(8), view.getUint8(9), view.getUint8(18)];
+  if (version >> 4 !== 0) return "it is of an unknown version of Opus";
+  if (family !== 0) return `its channels are of mapping family ${family}`;
+  if (channels !== 1 && channels !== 2) return `it says that it has ${channels} channels`;
+  return {
+    channels,
+    preSkip: view.getUint16(10, true),
+    inputSampleRateHz: view.getUint32(12, true),
+    outputGain: view.getInt16(16, true),
+  };
+}
+
+export function writeHead(head: OpusHead): Uint8Array {
+  const packet = new Uint8Array(HEAD_BYTES);
+  const view = new DataView(packet.buffer);
+  packet.set(new TextEncoder().encode("OpusHead"), 0);
+  packet[8] = 1;
+  packet[9] = head.channels;
+  view.setUint16(10, head.preSkip, true);
+  view.setUint32(12, head.inputSampleRateHz, true);
+  view.setInt16(16, head.outputGain, true);
+  return packet;
+}
+
+export const isTags = (packet: Uint8Array): boolean =>
+  String.fromCharCode(...packet.subarray(0, 8)) === "OpusTags";
+
+function clockTime(seconds: number): string {
+  const milliseconds = Math.round(seconds * 1000);
+  const pad = (value: number, digits: number): string => `${Math.floor(value)}`.padStart(digits, "0");
+  const [hours, minutes, rest] = [
+    milliseconds / 3_600_000,
+    (milliseconds / 60_000) % 60,
+    milliseconds % 60_000,
+  ];
+  return `${pad(hours, 2)}:${pad(minutes, 2)}:${pad(rest / 1000, 2)}.${pad(rest % 1000, 3)}`;
+}
+
+export function writeTags(title: string | undefined, chapters: readonly JoinedChapter[]): Uint8Array {
+  const comments = [
+    ...(title === undefined ? [] : [`TITLE=${title}`]),
+    ...chapters.slice(0, CHAPTERS_MAX).flatMap((chapter, index) => {
+      const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
+      return [`${name}=${clockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];
+    }),
+  ];
+  const text = (value: string): Buffer => {
+    const bytes = Buffer.from(value);
+    return Buffer.concat([number32(bytes.byteLength), bytes]);
+  };
+  return Buffer.concat([
+    Buffer.from("OpusTags"),
+    text(VENDOR),
+    number32(comments.length),
+    ...comments.map(text),
+  ]);
+}
+
+function number32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

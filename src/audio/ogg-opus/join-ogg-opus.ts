@@ -1,0 +1,130 @@
+/** Joins Opus parts packet by packet into one stream. */
+import { chapterSpans, type JoinedAudio, type JoinRequest, type Span } from "../join-request.ts";
+import { Output } from "../output.ts";
+import { assertAlike } from "../part-errors.ts";
+import { type PartFile, PartFiles } from "../part-file.ts";
+import { type OpusHead, writeHead, writeTags } from "./head.ts";
+import { PageWriter } from "./page-writer.ts";
+import { type OpusPart, readOggOpus, soundOf } from "./read-ogg-opus.ts";
+
+const RATE_HZ = 48_000;
+/** Of each silent packet: 20 ms. */
+const SILENCE_SAMPLES = 960;
+/**
+ * A decoder carries much of what it decoded into what follows. It forgets all of it when the mode changes, so the last
+ * silent packet before a part is of the mode that the part does not begin with; and the first is of the mode that the
+ * part before ends with, which lets its sound fade as it would.
+ */
+const SILENT_PACKETS_MIN = 2;
+const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
+const SILK_SILENCE = Uint8Array.of(0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84);
+
+interface Place {
+  readonly part: OpusPart;
+  /** Samples of the stream before this part's own. */
+  readonly offset: number;
+  readonly silence: readonly Uint8Array[];
+}
+
+const silent = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE : SILK_SILENCE);
+
+function silenceAfter(part: OpusPart, next: OpusPart | undefined, pauseSeconds: number): Uint8Array[] {
+  // What of both parts is not meant to be heard is silence as well.
+  const samples = pauseSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
+  const count =
+    next === undefined ? Math.ceil(samples / SILENCE_SAMPLES) : Math.round(samples / SILENCE_SAMPLES);
+  const packets = Array<Uint8Array>(Math.max(next === undefined ? 0 : SILENT_PACKETS_MIN, count));
+  packets.fill(silent(part.endsWithCelt));
+  if (next !== undefined) packets[packets.length - 1] = silent(!next.beginsWithCelt);
+  return packets;
+}
+
+function place(parts: readonly OpusPart[], request: JoinRequest): { places: Place[]; samples: number } {
+  let samples = 0;
+  const places = parts.map((part, index): Place => {
+    const silence = silenceAfter(part, parts[index + 1], request.parts[index]?.pauseAfterSeconds ?? 0);
+    const placed = { part, offset: samples, silence };
+    samples += part.samples + silence.length * SILENCE_SAMPLES;
+    return placed;
+  });
+  return { places, samples };
+}
+
+const spanOf = ({ part, offset }: Place, filePreSkip: number): Span => ({
+  startSeconds: (offset + part.head.preSkip - filePreSkip) / RATE_HZ,
+  endSeconds: (offset + part.samples - part.trimSamples - filePreSkip) / RATE_HZ,
+});
+
+function assertJoinable(parts: readonly OpusPart[]): void {
+  const channels = Math.max(...parts.map(({ head }) => head.channels));
+  assertAlike(
+    parts.map(({ head, hasStereoPackets }) => ({
+      "output gain": head.outputGain,
+      // Packets of two channels in a part of one are mixed down by players; in a file of two they would not be.
+      "kind of packets":
+        head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
+    })),
+  );
+}
+
+function headOf(parts: readonly OpusPart[], first: OpusPart): OpusHead {
+  const rates = new Set(parts.map(({ head }) => head.inputSampleRateHz));
+  return {
+    channels: Math.max(...parts.map(({ head }) => head.channels)),
+    preSkip: first.head.preSkip,
+    inputSampleRateHz: rates.size === 1 ? first.head.inputSampleRateHz : RATE_HZ,
+    outputGain: first.head.outputGain,
+  };
+}
+
+/** @param end the position where the stream ends: packets that lie behind it altogether are left out */
+async function copySound(file: PartFile, placed: Place, end: number, writer: PageWriter): Promise<void> {
+  let packets = 0;
+  let position = placed.offset;
+  for await (const page of soundOf(file)) {
+    for (const { bytes, samples } of page.packets) {
+      if (position < end) await writer.packet(bytes, samples);
+      packets += 1;
+      position += samples;
+    }
+  }
+  // The lengths are written already.
+  if (packets !== placed.part.packets || position !== placed.offset + placed.part.samples) {
+    throw file.damaged("it changed while it was read");
+  }
+}
+
+export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
+  const files = new PartFiles(
+    "ogg_opus",
+    request.parts.map(({ path }) => path),
+    request.signal,
+  );
+  const parts = await files.each(readOggOpus);
+  assertJoinable(parts);
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
+  const { places, samples } = place(parts, request);
+  const head = headOf(parts, first);
+  const spans = places.map((placed) => spanOf(placed, head.preSkip));
+  const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
+  const soundEnd = samples - (places.at(-1)?.silence.length ?? 0) * SILENCE_SAMPLES - last.trimSamples;
+  const end = soundEnd + lastPauseSamples;
+  const durationSeconds = (end - head.preSkip) / RATE_HZ;
+  const chapters = chapterSpans(request.chapters, spans, durationSeconds);
+
+  const output = new Output(request.write, request.signal);
+  const writer = new PageWriter(output, first.serial);
+  await writer.header(writeHead(head));
+  await writer.header(writeTags(request.title, chapters));
+  await files.each(async (file, index) => {
+    const placed = places[index];
+    if (placed === undefined) throw file.damaged("it was not looked at before");
+    await copySound(file, placed, end, writer);
+    for (const packet of placed.silence) await writer.packet(packet, SILENCE_SAMPLES);
+  });
+  await writer.end(end);
+  await output.flush();
+  return { durationSeconds, sizeBytes: output.sizeBytes, parts: spans, chapters };
+}

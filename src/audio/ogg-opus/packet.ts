@@ -1,0 +1,94 @@
+/** Reads how an Opus packet is made (RFC 6716, 3), and refuses those that decoders have to. */
+
+const FRAME_BYTES_MAX = 1275;
+/** 120 ms at 48 kHz. */
+const PACKET_SAMPLES_MAX = 5760;
+const HAS_PADDING = 0x40;
+const IS_VARIABLE = 0x80;
+const COUNT_MASK = 0x3f;
+const IS_STEREO = 0x04;
+
+/** Frame lengths in samples at 48 kHz: four of SILK for each of three bandwidths, two of hybrid for two, four of CELT for four. */
+const SILK_SAMPLES = [480, 960, 1920, 2880];
+const HYBRID_SAMPLES = [480, 960];
+const CELT_SAMPLES = [120, 240, 480, 960];
+const FIRST_HYBRID = 12;
+const FIRST_CELT = 16;
+
+function frameSamples(config: number): number {
+  if (config >= FIRST_CELT) return CELT_SAMPLES[config % 4] ?? 0;
+  return (config >= FIRST_HYBRID ? HYBRID_SAMPLES[config % 2] : SILK_SAMPLES[config % 4]) ?? 0;
+}
+
+export interface OpusPacket {
+  /** How long it plays, at 48 kHz. */
+  readonly samples: number;
+  readonly isStereo: boolean;
+  /** Made by CELT alone; the others by SILK, or by both. */
+  readonly isCelt: boolean;
+}
+
+/** A frame's length in one byte or two, and how many those are; `undefined` when they are not there. */
+function lengthAt(
+  packet: Uint8Array,
+  offset: number,
+): { readonly length: number; readonly bytes: number } | undefined {
+  const [first, second] = [packet[offset], packet[offset + 1]];
+  if (first === undefined) return undefined;
+  if (first < 252) return { length: first, bytes: 1 };
+  return second === undefined ? undefined : { length: first + 4 * second, bytes: 2 };
+}
+
+/** Whether frames of one length fill the bytes from `offset` on. */
+function areEqual(_: Uint8Array, offset: number, end: number, count: number): boolean {
+  const bytes = end - offset;
+  return bytes >= 0 && bytes % count === 0 && bytes / count <= FRAME_BYTES_MAX;
+}
+
+/** Whether frames that tell their lengths, all but the last, fill the bytes from `offset` on. */
+function areTold(packet: Uint8Array, offset: number, end: number, count: number): boolean {
+  let at = offset;
+  let sum = 0;
+  for (let frame = 1; frame < count; frame += 1) {
+    const told = lengthAt(packet, at);
+    if (told === undefined || told.length > FRAME_BYTES_MAX) return false;
+    at += told.bytes;
+    sum += told.length;
+  }
+  const last = end - at - sum;
+  return last >= 0 && last <= FRAME_BYTES_MAX;
+}
+
+/** Where the padding begins, and where the bytes that say how long it is end. */
+function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly end: number } {
+  let offset = 2;
+  let padding = 0;
+  for (;;) {
+    const value = packet[offset] ?? 0;
+    offset += 1;
+    // 255 stands for 254, and for another such byte to come.
+    padding += value === 255 ? 254 : value;
+    if (value !== 255) return { offset, end: packet.byteLength - padding };
+  }
+}
+
+function areFramesSound(packet: Uint8Array, code: number, count: number): boolean {
+  const end = packet.byteLength;
+  if (code < 2) return areEqual(packet, 1, end, count);
+  if (code === 2) return areTold(packet, 1, end, count);
+  const layout = packet[1] ?? 0;
+  const inner = (layout & HAS_PADDING) === 0 ? { offset: 2, end } : withoutPadding(packet);
+  const check = (layout & IS_VARIABLE) === 0 ? areEqual : areTold;
+  return check(packet, inner.offset, inner.end, count);
+}
+
+/** What a packet is; `undefined` when no decoder would take it. */
+export function readPacket(packet: Uint8Array): OpusPacket | undefined {
+  const [toc, layout] = packet;
+  if (toc === undefined) return undefined;
+  const code = toc & 3;
+  const count = code === 3 ? (layout ?? 0) & COUNT_MASK : code === 0 ? 1 : 2;
+  const samples = count * frameSamples(toc >> 3);
+  if (samples === 0 || samples > PACKET_SAMPLES_MAX || !areFramesSound(packet, code, count)) return undefined;
+  return { samples, isStereo: (toc & IS_STEREO) !== 0, isCelt: toc >> 3 >= FIRST_CELT };
+}

@@ -1,0 +1,134 @@
+/** Reads the pages of an Ogg file that holds one stream (RFC 3533), and puts packets together that lie over several. */
+import type { PartFile } from "../part-file.ts";
+import { checksumWithout } from "./checksum.ts";
+
+export const PAGE_HEADER_BYTES = 27;
+export const SEGMENTS_MAX = 255;
+const SEGMENT_BYTES = 255;
+/** 48 frames of 1,275 bytes and their lengths: the longest packet that Opus allows. */
+export const PACKET_BYTES_MAX = 61_440;
+const CONTINUES = 1;
+const BEGINS_STREAM = 2;
+const ENDS_STREAM = 4;
+/** Of a page on which no packet ends. */
+const NO_GRANULE = -1n;
+
+export interface Page {
+  readonly serial: number;
+  /** Where the last packet ends that ends on this page, in samples; `undefined` when none does. */
+  readonly granule: number | undefined;
+  readonly endsStream: boolean;
+  /** The packets that end on this page, only lent: the next page overwrites them. */
+  readonly packets: readonly Uint8Array[];
+}
+
+interface RawPage {
+  readonly flags: number;
+  readonly granule: bigint;
+  readonly serial: number;
+  readonly sequence: number;
+  readonly lacing: Uint8Array;
+  readonly payload: Uint8Array;
+  readonly bytes: number;
+}
+
+/** The page at an offset; `undefined` when nothing like one begins there. */
+async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
+  const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + SEGMENTS_MAX);
+  if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
+  const segments = head[PAGE_HEADER_BYTES - 1] ?? 0;
+  const headerBytes = PAGE_HEADER_BYTES + segments;
+  if (head.byteLength < headerBytes) throw file.damaged("it ends in the middle of a page");
+  const payloadBytes = head.subarray(PAGE_HEADER_BYTES, headerBytes).reduce((sum, value) => sum + value, 0);
+  const page = await file.bytesAt(offset, headerBytes + payloadBytes);
+  if (page.byteLength < headerBytes + payloadBytes) throw file.damaged("it ends in the middle of a page");
+  const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
+  if (page[4] !== 0) throw file.damaged("it is of an unknown version of Ogg");
+  if (checksumWithout(page) !== view.getUint32(22, true))
+    throw file.damaged("the checksum of a page is wrong");
+  return {
+    flags: page[5] ?? 0,
+    granule: view.getBigInt64(6, true),
+    serial: view.getUint32(14, true),
+    sequence: view.getUint32(18, true),
+    lacing: page.subarray(PAGE_HEADER_BYTES, headerBytes),
+    payload: page.subarray(headerBytes),
+    bytes: headerBytes + payloadBytes,
+  };
+}
+
+/** The packet that began on an earlier page. */
+class OpenPacket {
+  #pieces: Uint8Array[] = [];
+  #bytes = 0;
+  isOpen = false;
+
+  /** Only the beginning of what is too long for audio is kept: comments may hold pictures. */
+  add(piece: Uint8Array): void {
+    this.isOpen = true;
+    this.#bytes += piece.byteLength;
+    if (this.#bytes <= PACKET_BYTES_MAX + SEGMENT_BYTES * SEGMENTS_MAX) this.#pieces.push(piece.slice());
+  }
+
+  close(last: Uint8Array): Uint8Array {
+    const whole = Buffer.concat([...this.#pieces, last]);
+    this.#pieces = [];
+    this.#bytes = 0;
+    this.isOpen = false;
+    return whole;
+  }
+}
+
+function packetsOf(page: RawPage, open: OpenPacket): Uint8Array[] {
+  const packets: Uint8Array[] = [];
+  let start = 0;
+  let end = 0;
+  for (const value of page.lacing) {
+    end += value;
+    if (value === SEGMENT_BYTES) continue;
+    const piece = page.payload.subarray(start, end);
+    packets.push(open.isOpen ? open.close(piece) : piece);
+    start = end;
+  }
+  if (start < end) open.add(page.payload.subarray(start, end));
+  return packets;
+}
+
+/** What a page has to be, given those before it; `undefined` when it is. */
+function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean): string | undefined {
+  const begins = (page.flags & BEGINS_STREAM) !== 0;
+  if (page.serial !== first.serial || begins !== (index === 0)) return "it holds more than one stream";
+  if (page.sequence !== (first.sequence + index) % 2 ** 32) return "a page is missing";
+  if (((page.flags & CONTINUES) !== 0) !== isOpen) return "a packet lacks one of its pages";
+  if (page.granule < NO_GRANULE || page.granule > BigInt(Number.MAX_SAFE_INTEGER)) {
+    return "a page has an impossible position";
+  }
+  return undefined;
+}
+
+/**
+ * The pages of a part in order, up to the one that ends its stream or to the end of the file.
+ *
+ * @throws DamagedPartError when a page is broken or missing, or there is another stream
+ */
+export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
+  const open = new OpenPacket();
+  let first: RawPage | undefined;
+  let offset = 0;
+  let hasEnded = false;
+  for (let index = 0; offset < file.sizeBytes; index += 1) {
+    const page = await rawPageAt(file, offset);
+    // What follows the stream and is no page is nobody's: players do not look at it either.
+    if (page === undefined && hasEnded) return;
+    if (page === undefined) throw file.damaged("something in it is no Ogg page");
+    if (hasEnded) throw file.damaged("it holds more than one stream");
+    first ??= page;
+    const fault = pageFault(page, first, index, open.isOpen);
+    if (fault !== undefined) throw file.damaged(fault);
+    hasEnded = (page.flags & ENDS_STREAM) !== 0;
+    const granule = page.granule === NO_GRANULE ? undefined : Number(page.granule);
+    yield { serial: page.serial, granule, endsStream: hasEnded, packets: packetsOf(page, open) };
+    offset += page.bytes;
+  }
+  if (open.isOpen) throw file.damaged("its last packet is cut");
+}

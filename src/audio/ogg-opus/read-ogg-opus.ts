@@ -1,0 +1,124 @@
+/** The first pass over an Opus part: what it is, how long, and what of it is not to be played. */
+import type { PartFile } from "../part-file.ts";
+import { isTags, type OpusHead, readHead } from "./head.ts";
+import { type OpusPacket, readPacket } from "./packet.ts";
+import { PACKET_BYTES_MAX, pagesOf } from "./pages.ts";
+
+export interface OpusPart {
+  readonly head: OpusHead;
+  readonly serial: number;
+  readonly packets: number;
+  /** Of all packets together, at 48 kHz. */
+  readonly samples: number;
+  /** At the end, not to be played. */
+  readonly trimSamples: number;
+  readonly beginsWithCelt: boolean;
+  readonly endsWithCelt: boolean;
+  readonly hasStereoPackets: boolean;
+}
+
+export interface AudioPacket extends OpusPacket {
+  /** Only lent: the next page overwrites it. */
+  readonly bytes: Uint8Array;
+}
+
+interface AudioPage {
+  readonly packets: readonly AudioPacket[];
+  readonly granule: number | undefined;
+  readonly endsStream: boolean;
+}
+
+/**
+ * The sound of a part, page by page.
+ *
+ * @param tell is given what its header says, before the first page of sound
+ */
+export async function* soundOf(
+  file: PartFile,
+  tell: (head: OpusHead, serial: number) => void = () => {},
+): AsyncGenerator<AudioPage> {
+  let headersRead = 0;
+  for await (const { packets, granule, endsStream, serial } of pagesOf(file)) {
+    if (headersRead === 2) {
+      yield { packets: packets.map((bytes) => audioPacket(bytes, file)), granule, endsStream };
+      continue;
+    }
+    // Both headers end a page, so that nothing else is on theirs.
+    if (packets.length > 1) throw file.damaged("its headers share a page with other packets");
+    const [packet] = packets;
+    if (packet === undefined) continue;
+    headersRead += 1;
+    if (headersRead === 2 && !isTags(packet)) throw file.damaged("its second packet holds no comments");
+    if (headersRead === 2) continue;
+    const head = readHead(packet);
+    if (typeof head === "string") throw file.damaged(head);
+    tell(head, serial);
+  }
+}
+
+function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
+  const packet = bytes.byteLength > PACKET_BYTES_MAX ? undefined : readPacket(bytes);
+  if (packet === undefined) throw file.damaged("a packet in it is no Opus");
+  return { ...packet, bytes };
+}
+
+/** Counts what pages say about time. */
+class Positions {
+  samples = 0;
+  #pages = 0;
+  /** By how much the first position is ahead of what lies before it. */
+  #ahead = 0;
+  #last = 0;
+
+  /** @returns what is wrong with the page's position, if anything */
+  pass({ packets, granule }: AudioPage): string | undefined {
+    this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
+    if (granule === undefined) return undefined;
+    if (this.#pages === 0) this.#ahead = granule - this.samples;
+    // On a single page this says that the end is not to be played.
+    if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
+    if (granule < this.#last) return "its positions run backwards";
+    this.#pages += 1;
+    this.#last = granule;
+    return undefined;
+  }
+
+  /** Samples at the end that are not to be played. More positions than samples only tell of a loss. */
+  get trimSamples(): number {
+    const offset = this.#pages > 1 ? this.#ahead : 0;
+    return this.#pages === 0 ? 0 : Math.max(0, offset + this.samples - this.#last);
+  }
+}
+
+export async function readOggOpus(file: PartFile): Promise<OpusPart> {
+  let opened: { head: OpusHead; serial: number } | undefined;
+  let first: AudioPacket | undefined;
+  let last: AudioPacket | undefined;
+  let packets = 0;
+  let hasStereoPackets = false;
+  const positions = new Positions();
+  const sound = soundOf(file, (head, serial) => {
+    opened = { head, serial };
+  });
+  for await (const page of sound) {
+    const fault = positions.pass(page);
+    if (fault !== undefined) throw file.damaged(fault);
+    packets += page.packets.length;
+    first ??= page.packets[0];
+    last = page.packets.at(-1) ?? last;
+    hasStereoPackets ||= page.packets.some(({ isStereo }) => isStereo);
+  }
+  const { samples, trimSamples } = positions;
+  if (opened === undefined || first === undefined || samples <= opened.head.preSkip + trimSamples) {
+    throw file.damaged("it holds no sound");
+  }
+  return {
+    ...opened,
+    packets,
+    samples,
+    trimSamples,
+    beginsWithCelt: first.isCelt,
+    endsWithCelt: last?.isCelt ?? first.isCelt,
+    hasStereoPackets,
+  };
+}
