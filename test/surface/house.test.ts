@@ -11,6 +11,7 @@ const FLOORS: readonly string[] = [
   "commands",
   "server",
   "tools",
+  "narration",
   "generation",
   "limits",
   "ledger",
@@ -79,6 +80,12 @@ describe("the house", () => {
       ),
     );
     expect(strangers).toEqual([]);
+  it("plans narrations without a clock, a network or a ledger", () => {
+    const wrong = all
+      .filter(({ path }) => path.startsWith("narration/plan/"))
+      .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))
+      .filter(([, target]) => !/^(?:narration\/plan\/|contract\/|errors\.ts$)/.test(target));
+    expect(wrong).toEqual([]);
   });
 
   it("knows every floor by name", () => {

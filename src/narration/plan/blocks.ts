@@ -1,0 +1,39 @@
+/** What a text is made of, whatever its markup: headings, paragraphs and pauses in their order. */
+import type { Skipped, SkippedKind } from "./plan.ts";
+
+/** As it is read: `\n` is a soft line break, {@link HARD_BREAK} one that stays. */
+export type SourceBlock =
+  | { readonly kind: "heading"; readonly level: number; readonly text: string }
+  | { readonly kind: "paragraph"; readonly text: string }
+  /** A thematic break. */
+  | { readonly kind: "rule" };
+
+const EXCERPT_UNITS = 60;
+
+/** Counts what is not spoken, one row a kind, in the order of their first ones. */
+export class SkippedList {
+  readonly #rows = new Map<SkippedKind, Skipped>();
+
+  add(kind: SkippedKind, text: string): void {
+    const row = this.#rows.get(kind);
+    const excerpt = row?.excerpt ?? excerptOf(text);
+    this.#rows.set(kind, { kind, count: (row?.count ?? 0) + 1, excerpt });
+  }
+
+  rows(): readonly Skipped[] {
+    return [...this.#rows.values()];
+  }
+}
+
+/** The beginning of a text on one line, never half of a surrogate pair. */
+export function excerptOf(text: string): string {
+  const head = text
+    .slice(0, 4 * EXCERPT_UNITS)
+    .replace(/\s+/g, " ")
+    .trim();
+  if (head.length <= EXCERPT_UNITS && text.length <= 4 * EXCERPT_UNITS) return head;
+  return `${head
+    .slice(0, EXCERPT_UNITS)
+    .replace(/[\ud800-\udbff]$/, "")
+    .trimEnd()}…`;
+}

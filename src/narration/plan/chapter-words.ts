@@ -1,0 +1,57 @@
+/** Knows the heading of a chapter in plain text, which marks none: only what cannot be mistaken for a sentence. */
+
+export interface ChapterHeading {
+  /** 1: a part or a book, 2: a chapter. */
+  readonly level: number;
+}
+
+const HEADING_MAX_UNITS = 100;
+
+const NUMBER =
+  "(?:\\d{1,4}|[IVXLC]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|the first|the last|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|primero|primera|um|dois|três|quatro|sete|oito|nove|dez|primeiro|primeira|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh)";
+const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩]{1,6}";
+
+/** A number follows; then nothing, or a mark and the title. */
+const NUMBERED: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
+  [1, numbered("part|book|volume|act|parte|libro|livro|tomo|volumen|acto|ato|bagian|buku|jilid")],
+  [2, numbered("chapter|letter|stave|canto|scene|section|capítulo|capitulo|carta|escena|cena|bab|surat")],
+];
+
+function numbered(words: string): RegExp {
+  return new RegExp(`^(?:${words}) ${NUMBER}(?:[.:)]?$|\\s*[.:—–-]\\s*(\\S.*)$)`, "i");
+}
+
+/** These stand alone. */
+const ALONE =
+  /^(?:prologue|epilogue|preface|foreword|introduction|afterword|appendix|prólogo|epílogo|prefacio|introducción|prefácio|introdução|posfácio|prolog|epilog|prakata|kata pengantar|pendahuluan|penutup|序章|序|序言|前言|楔子|引子|尾声|尾聲|后记|後記|プロローグ|エピローグ|終章|はじめに|おわりに|あとがき|まえがき)[.:。：]?$/i;
+
+/** `第三章 题目`: white space or a mark before the title, or it is a sentence. */
+const CJK_HEADINGS: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
+  [1, new RegExp(`^第${CJK_NUMBER}[部卷巻篇編幕](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
+  [2, new RegExp(`^第${CJK_NUMBER}[章回节節話话集](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
+];
+
+/** What the title of a chapter does not end with. */
+const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
+
+function levelOf(line: string): { readonly level: number; readonly title: string } | null {
+  if (line.length > HEADING_MAX_UNITS) return null;
+  if (ALONE.test(line)) return { level: 2, title: "" };
+  for (const [level, pattern] of [...NUMBERED, ...CJK_HEADINGS]) {
+    const match = pattern.exec(line);
+    if (match === null) continue;
+    const title = match[1] ?? "";
+    return ENDS_LIKE_TEXT.test(title) ? null : { level, title };
+  }
+  return null;
+}
+
+/** A heading of one line, or of two where the title stands below the number; `null` for anything else. */
+export function chapterHeading(lines: readonly string[]): ChapterHeading | null {
+  const [first = "", second, third] = lines;
+  const heading = levelOf(first);
+  if (heading === null || third !== undefined) return null;
+  if (second === undefined) return { level: heading.level };
+  const isTitle = heading.title === "" && second.length <= HEADING_MAX_UNITS && !ENDS_LIKE_TEXT.test(second);
+  return isTitle ? { level: heading.level } : null;
+}

@@ -1,0 +1,38 @@
+/** Classes of characters that splitting goes by: own and small ones, for a boundary may depend on nothing but the text. */
+
+/** Scripts that are written without spaces between words, and their punctuation. */
+const CJK =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\u30fb\u30fc\uff00-\uffef]/u;
+
+/** Punctuation that Chinese and Japanese share with other languages; it belongs to its neighbour. */
+const SHARED_PUNCTUATION = /[\u2010-\u2027\u00b7]/u;
+
+/** What ends a quotation or a bracket. */
+export const CLOSERS = "”’\"'»」』)）\\]】》〉›";
+
+/** What may stand before the first word of a sentence, dashes of a dialogue among them. */
+export const OPENERS = "“‘„\"'«‹「『(（\\[【《〈¿¡—–-";
+
+export const isCjk = (character: string): boolean => CJK.test(character);
+
+/** Whether two neighbours are written without a space where a line ends between them. */
+export function joinWithoutSpace(before: string, after: string): boolean {
+  if (isCjk(before)) return isCjk(after) || SHARED_PUNCTUATION.test(after);
+  return SHARED_PUNCTUATION.test(before) && isCjk(after);
+}
+
+/** Whether there is anything to speak: a letter or a digit. */
+export const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
+
+/** The code point before an index, whole. */
+export function characterBefore(text: string, index: number): string {
+  const unit = text.charCodeAt(index - 1);
+  const isLow = unit >= 0xdc00 && unit <= 0xdfff && index > 1;
+  return text.slice(isLow ? index - 2 : Math.max(index - 1, 0), index);
+}
+
+/** The code point at an index, whole; empty at the end. */
+export function characterAt(text: string, index: number): string {
+  const codePoint = text.codePointAt(index);
+  return codePoint === undefined ? "" : String.fromCodePoint(codePoint);
+}

@@ -1,0 +1,108 @@
+/** Puts what was read in order: sections that begin at headings, and in them runs of paragraphs that may share parts. */
+import type { VoiceId } from "../../contract/voices.ts";
+import type { SkippedList, SourceBlock } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
+import { flowParagraph } from "./normalise.ts";
+import type { PlannedSection } from "./plan.ts";
+import type { Speakers } from "./speakers.ts";
+
+/** Why a run ends and another begins; of several between two runs, the last in this list counts. */
+export type Edge = "speaker" | "rule" | "heading";
+
+/** Paragraphs of one section and one voice with no pause between them but the usual. */
+export interface Run {
+  readonly section: number;
+  readonly voice: VoiceId | null;
+  /** What stands before it; meaningless for the first. */
+  readonly edge: Edge;
+  readonly paragraphs: readonly string[];
+}
+
+export interface NarrationDocument {
+  readonly sections: readonly PlannedSection[];
+  readonly runs: readonly Run[];
+}
+
+interface OpenRun extends Run {
+  readonly paragraphs: string[];
+}
+
+/** `CHAPTER I.` above `Down the Rabbit-Hole` is one title. */
+const onOneLine = (heading: string): string =>
+  heading
+    .split("\n")
+    .reduce((title, line) => (/\p{P}$/u.test(title) ? `${title} ${line}` : `${title}: ${line}`));
+
+class Builder {
+  readonly sections: PlannedSection[] = [];
+  readonly runs: OpenRun[] = [];
+  /** Level of a heading that nothing but headings has followed; 0: there is none. */
+  #bareHeading = 0;
+  /** A rule was met since the last paragraph. */
+  #hasRule = false;
+
+  heading(level: number, text: string): void {
+    const section = this.sections.at(-1);
+    // A part's heading and its first chapter's belong together: alone the first would be a part of one second.
+    if (this.#bareHeading > 0 && level > this.#bareHeading && section !== undefined) {
+      this.sections.push({ title: `${section.title}: ${onOneLine(text)}`, level: section.level });
+      this.sections.splice(-2, 1);
+      this.runs.at(-1)?.paragraphs.push(text);
+    } else {
+      this.sections.push({ title: onOneLine(text), level });
+      this.#open(null, "heading", text);
+    }
+    this.#bareHeading = level;
+    this.#hasRule = false;
+  }
+
+  paragraph(voice: VoiceId | null, text: string): void {
+    if (this.sections.length === 0) this.sections.push({ title: null, level: null });
+    const run = this.runs.at(-1);
+    if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
+    else if (run.voice !== voice) this.#open(voice, "speaker", text);
+    else run.paragraphs.push(text);
+    this.#bareHeading = 0;
+    this.#hasRule = false;
+  }
+
+  rule(): void {
+    this.#hasRule = true;
+  }
+
+  #open(voice: VoiceId | null, edge: Edge, text: string): void {
+    this.runs.push({ section: this.sections.length - 1, voice, edge, paragraphs: [text] });
+  }
+}
+
+/** @param skipped is told of what holds no words */
+export function buildDocument(
+  blocks: readonly SourceBlock[],
+  speakers: Speakers,
+  skipped: SkippedList,
+): NarrationDocument {
+  const builder = new Builder();
+  /** Of a label with nothing behind it: the next paragraph is this speaker's. */
+  let announced: VoiceId | null = null;
+  for (const block of blocks) {
+    if (block.kind === "rule") {
+      builder.rule();
+      continue;
+    }
+    const turns = block.kind === "heading" ? [{ voice: null, text: block.text }] : speakers.turns(block.text);
+    for (const { voice, text } of turns) {
+      const flowing = flowParagraph(text);
+      if (flowing === "") {
+        announced = voice;
+        continue;
+      }
+      if (!hasWords(flowing)) {
+        skipped.add("no_words", flowing);
+        builder.rule();
+      } else if (block.kind === "heading") builder.heading(block.level, flowing);
+      else builder.paragraph(voice ?? announced, flowing);
+      announced = null;
+    }
+  }
+  return builder;
+}

@@ -1,0 +1,88 @@
+/** Turns a text into the plan of its narration: what each task will speak, in which voice, with which pauses (docs/design.md, Plan of a narration). */
+import { chargeForSeconds } from "../../contract/billing.ts";
+import { AudioError } from "../../errors.ts";
+import { SkippedList, type SourceBlock } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
+import { buildDocument, type Edge, type NarrationDocument } from "./document.ts";
+import { readPlainText } from "./plain-text.ts";
+import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
+import { Speakers } from "./speakers.ts";
+import { split } from "./split.ts";
+
+const HEADING_PAUSE_SECONDS = 2;
+const RULE_PAUSE_SECONDS = 1.5;
+
+/** Who asks for longer pauses between paragraphs gets none shorter before a chapter. */
+function pauseAt(edge: Edge, pauseSeconds: number): number {
+  if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
+  return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
+}
+
+/**
+ * The plan of a narration. It depends on the request alone: no clock, no network, no ledger, no language of the system.
+ *
+ * @throws AudioError `invalid_request` where there is nothing to speak, the text is not valid Unicode, or a
+ *   speaker's name could begin no line
+ */
+export function planNarration(request: PlanRequest): NarrationPlan {
+  if (!request.text.isWellFormed()) {
+    throw new AudioError(
+      "invalid_request",
+      "The text is not well-formed Unicode (it holds half of a surrogate pair).",
+    );
+  }
+  const skipped = new SkippedList();
+  const speakers = new Speakers(request.voices ?? {});
+  const document = buildDocument(readText(request, skipped), speakers, skipped);
+  const parts = planParts(document, request, skipped);
+  if (parts.length === 0) {
+    const what = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
+    throw new AudioError(
+      "invalid_request",
+      `The text holds nothing to speak: no letter and no digit${what.length === 0 ? "" : ` outside of what is skipped (${what.join(", ")})`}.`,
+    );
+  }
+  return {
+    version: PLAN_VERSION,
+    sections: document.sections,
+    parts,
+    skipped: skipped.rows(),
+    silentSpeakers: speakers.silent(),
+  };
+}
+
+function readText({ text }: PlanRequest, _skipped: SkippedList): SourceBlock[] {
+  return readPlainText(text);
+}
+
+function planParts(
+  { runs }: NarrationDocument,
+  { speed, pauseSeconds }: PlanRequest,
+  skipped: SkippedList,
+): PlannedPart[] {
+  const parts: PlannedPart[] = [];
+  for (const [index, run] of runs.entries()) {
+    const next = runs[index + 1];
+    const pauseAfterRun = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const stretches = split(run.paragraphs, speed);
+    for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
+      const isLast = at === stretches.length - 1;
+      const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
+      // A word of symbols that is longer than a part leaves pieces that no voice can speak.
+      if (!hasWords(text)) {
+        skipped.add("no_words", text);
+        continue;
+      }
+      const estimatedSeconds = speechMs / 1000 / speed;
+      parts.push({
+        text,
+        ...(run.voice === null ? {} : { voice: run.voice }),
+        section: run.section,
+        pauseAfterSeconds,
+        estimatedSeconds,
+        estimatedCredits: chargeForSeconds(estimatedSeconds),
+      });
+    }
+  }
+  return parts;
+}

@@ -1,0 +1,63 @@
+/** What a narration's plan is, and what it is made from. */
+import type { VoiceId } from "../../contract/voices.ts";
+
+/** Changes whenever a text could come to other parts: what is half done goes on with the plan that it began with. */
+export const PLAN_VERSION = 1;
+
+/** How a text is marked up. */
+export type TextFormat = "plain" | "markdown";
+
+/** All that decides a plan. The same request is the same plan, on every machine. */
+export interface PlanRequest {
+  /** As it was given or read: well-formed Unicode of any length. */
+  readonly text: string;
+  readonly format: TextFormat;
+  /** The factor that the parts are spoken at; it decides how much text fits into one. */
+  readonly speed: number;
+  /** Between two paragraphs that two parts hold. */
+  readonly pauseSeconds: number;
+  /** Who speaks the lines that begin with a name and a colon. */
+  readonly voices?: Readonly<Record<string, VoiceId>> | undefined;
+}
+
+/** What begins at a heading; the first has none where text stands before the first heading. */
+export interface PlannedSection {
+  readonly title: string | null;
+  /** 1 (the highest) to 6; `null` where there is no heading. */
+  readonly level: number | null;
+}
+
+/** What one task will speak. */
+export interface PlannedPart {
+  /** At most 2,048 code points, with a blank line between paragraphs. */
+  readonly text: string;
+  /** Of the speaker whose turn it is; absent: the narration's own. */
+  readonly voice?: VoiceId;
+  /** Index in `sections`. */
+  readonly section: number;
+  /** Silence between this part and the next; 0 in the midst of a paragraph, and after the last. */
+  readonly pauseAfterSeconds: number;
+  /** By the fixed table (`src/contract/estimate.ts`), at the speed asked for. */
+  readonly estimatedSeconds: number;
+  readonly estimatedCredits: number;
+}
+
+/** Why something is not spoken: what it is, or `no_words` for units without any letter or digit. */
+export type SkippedKind = "front_matter" | "html" | "code" | "footnote" | "image" | "no_words";
+
+/** What will not be spoken, one row a kind. */
+export interface Skipped {
+  readonly kind: SkippedKind;
+  readonly count: number;
+  /** The beginning of the first one. */
+  readonly excerpt: string;
+}
+
+export interface NarrationPlan {
+  readonly version: typeof PLAN_VERSION;
+  readonly sections: readonly PlannedSection[];
+  readonly parts: readonly PlannedPart[];
+  readonly skipped: readonly Skipped[];
+  /** Names of `voices` that begin no line: misspelt, perhaps. */
+  readonly silentSpeakers: readonly string[];
+}

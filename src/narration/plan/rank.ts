@@ -1,0 +1,45 @@
+/** Gives each unit a rank that its own text decides, so that an edit elsewhere does not move a cut (docs/design.md, Plan of a narration). */
+import { hash } from "node:crypto";
+
+/** What is compared where units are alike, as in a refrain. */
+const LOOK_AHEAD = 8;
+
+/** 48 bits: the most that a number holds exactly, and more than any book has units. */
+const RANK_BYTES = 6;
+
+/** Ranks of units, hashed when they are first asked for, and once for all that are alike. */
+export class Ranks {
+  readonly #texts: (index: number) => string;
+  readonly #count: number;
+  readonly #ranks: Float64Array;
+  readonly #known = new Map<string, number>();
+
+  constructor(count: number, texts: (index: number) => string) {
+    this.#count = count;
+    this.#texts = texts;
+    this.#ranks = new Float64Array(count).fill(-1);
+  }
+
+  /** Below zero where `a` is before `b`; 0 where their texts, and the next ones after them, are alike. */
+  compare(a: number, b: number): number {
+    for (let ahead = 0; ahead < LOOK_AHEAD; ahead += 1) {
+      const difference = this.#rank(a + ahead) - this.#rank(b + ahead);
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
+  #rank(index: number): number {
+    if (index >= this.#count) return -1;
+    const kept = this.#ranks[index] ?? -1;
+    if (kept >= 0) return kept;
+    const text = this.#texts(index);
+    let rank = this.#known.get(text);
+    if (rank === undefined) {
+      rank = hash("sha256", text, "buffer").readUIntBE(0, RANK_BYTES);
+      this.#known.set(text, rank);
+    }
+    this.#ranks[index] = rank;
+    return rank;
+  }
+}

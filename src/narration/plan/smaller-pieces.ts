@@ -1,0 +1,59 @@
+/** Breaks what is too long for one part ever smaller: clauses, words, graphemes, code points. */
+import { CLOSERS } from "./characters.ts";
+
+/** Latin marks need white space behind them, for `1,000` and `10:30` are one word. */
+const CLAUSE_END = new RegExp(
+  `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
+  "g",
+);
+
+const startsAfter = (pattern: RegExp, text: string): number[] =>
+  [...text.matchAll(pattern)]
+    .map((match) => match.index + match[0].length)
+    .filter((start) => start < text.length);
+
+/** Where the clauses of a sentence begin, but for the first. */
+export const clauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
+
+/** Where the words of a clause begin, but for the first; a script without spaces is one word. */
+export const wordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
+
+/** What belongs to the character before it: marks, joiners, variation selectors, skin tones, tags, jamo. */
+const EXTENDS =
+  /^(?:\p{M}|\p{Variation_Selector}|\p{Emoji_Modifier}|[\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f])$/u;
+const JOINER = "\u200d";
+const isFlagLetter = (character: string): boolean => /^[\u{1f1e6}-\u{1f1ff}]$/u.test(character);
+
+/** Where the characters that a reader sees begin, but for the first. */
+export function graphemeStarts(text: string): number[] {
+  const starts: number[] = [];
+  let index = 0;
+  let previous = "";
+  let flagLetters = 0;
+  for (const character of text) {
+    const isFlag = isFlagLetter(character);
+    const isGlued =
+      previous === JOINER ||
+      (isFlag && flagLetters % 2 === 1) ||
+      character === JOINER ||
+      EXTENDS.test(character);
+    if (index > 0 && !isGlued) starts.push(index);
+    flagLetters = isFlag ? flagLetters + 1 : 0;
+    previous = character;
+    index += character.length;
+  }
+  return starts;
+}
+
+/** Where runs of so many code points begin, but for the first. */
+export function codePointStarts(text: string, most: number): number[] {
+  const starts: number[] = [];
+  let index = 0;
+  let count = 0;
+  for (const character of text) {
+    if (count > 0 && count % most === 0) starts.push(index);
+    index += character.length;
+    count += 1;
+  }
+  return starts;
+}
