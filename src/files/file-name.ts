@@ -122,6 +122,22 @@ export function numberedName(name: string, number: number): string {
   return number === 1 ? name : `${name.slice(0, dot)}-${number}${name.slice(dot)}`;
 }
 
+const PREVIOUS = " (previous)";
+
+/** `name.mp3` → `name (previous).mp3`: what a file is called while another one takes its place. */
+export function previousName(name: string): string {
+  const dot = name.lastIndexOf(".");
+  const stem = name.slice(0, dot);
+  const most = NAME_MAX_BYTES - RESERVED_BYTES - PREVIOUS.length;
+  return `${cutToBytes(stem, most)}${PREVIOUS}${name.slice(dot)}`;
+}
+
+function cutToBytes(text: string, most: number): string {
+  let kept = text;
+  while (Buffer.byteLength(kept) > most) kept = firstCodePoints(kept, codePointLength(kept) - 1);
+  return kept;
+}
+
 /** The name of bytes that do not look like their format: `.bin` in the place of the extension. */
 export function unsoundName(name: string): string {
   return `${name.slice(0, name.lastIndexOf("."))}.bin`;

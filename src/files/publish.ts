@@ -32,7 +32,7 @@ export async function publish(
 ): Promise<Publication> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
-  const settled = outcome === "unsupported" ? await publishByRename(temporaryPath, folder, name) : outcome;
+  const settled = outcome === "unsupported" ? await moveFree(temporaryPath, folder, name) : outcome;
   if (settled === "published") {
     await removeQuietly(temporaryPath);
     return "published";
@@ -56,16 +56,12 @@ async function publishByLink(
 }
 
 /**
- * Without hard links: a rename, which is atomic but would replace what has the name already. So the name has to be
- * free, and a hidden marker, created exclusively, keeps every other process of this program from taking it between
- * the look and the rename. What remains is another program that makes the very same name in those microseconds;
- * no call of POSIX or Windows that Node offers could tell.
+ * Gives a file of the folder another name, without hard links: a rename, which is atomic but would replace what has the
+ * name already. So the name has to be free, and a hidden marker, created exclusively, keeps every other process of this
+ * program from taking it between the look and the rename. What remains is another program that makes the very same name
+ * in those microseconds; no call of POSIX or Windows that Node offers could tell.
  */
-async function publishByRename(
-  temporaryPath: string,
-  folder: string,
-  name: string,
-): Promise<"published" | "taken"> {
+export async function moveFree(path: string, folder: string, name: string): Promise<"published" | "taken"> {
   // Such file systems often take upper and lower case, and both forms of an accent, for one name.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
@@ -74,7 +70,7 @@ async function publishByRename(
   try {
     const target = join(folder, name);
     if (await isTaken(target)) return "taken";
-    await patiently(() => rename(temporaryPath, target));
+    await patiently(() => rename(path, target));
     return "published";
   } finally {
     await removeQuietly(marker);

@@ -10,8 +10,9 @@ import type { Digest } from "./file-content.ts";
 import { fileExists, fileFailure, notWritable, systemCode } from "./file-failure.ts";
 import { numberedName, unsoundName } from "./file-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { type Link, publish, syncFolder } from "./publish.ts";
-import type { SavedFile } from "./saved-file.ts";
+import { type Link, syncFolder } from "./publish.ts";
+import { publishReplacing } from "./replace.ts";
+import type { Replaced, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 export { isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
@@ -27,6 +28,8 @@ export interface SaveRequest {
   readonly fileName: string;
   /** The caller's own `file_name`: another file under it is `file_exists`. Otherwise the next free name is taken. */
   readonly nameIsGiven: boolean;
+  /** The file that may give its name to this one. */
+  readonly replaces?: Replaced | null;
   readonly format: OutputFormat;
   /** Brings the whole audio into the sink or throws. */
   readonly download: (sink: ByteSink) => Promise<unknown>;
@@ -108,7 +111,8 @@ async function nameFor(
   const base = isSound ? request.fileName : unsoundName(request.fileName);
   for (let number = 1; number <= LAST_NUMBER; number += 1) {
     const name = numberedName(base, number);
-    const outcome = await publish(temporaryPath, request.folder.root, name, digest, request.makeLink);
+    const { folder, replaces = null, makeLink } = request;
+    const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, replaces, makeLink);
     if (outcome !== "taken") return name;
     if (request.nameIsGiven && isSound) throw fileExists(name);
   }

@@ -7,8 +7,9 @@ import { digestOf, holds, isInside, openRegular } from "./file-content.ts";
 import { fileExists, fileFailure, systemCode } from "./file-failure.ts";
 import { unsoundName } from "./file-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
-import { publish, syncFolder } from "./publish.ts";
-import type { SavedFile } from "./saved-file.ts";
+import { syncFolder } from "./publish.ts";
+import { publishReplacing } from "./replace.ts";
+import type { Replaced, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 /** Whether a saved audio is still there as it was: a regular file, no link, inside the root, same size and SHA-256. */
@@ -82,6 +83,7 @@ export async function readSaved(
  * name: the very same bytes there are adopted, anything else is `file_exists`.
  *
  * @param newFileName with extension
+ * @param replaces the file that may give that name to this audio
  * @throws AudioError `file_exists`, `not_found` when the saved file is gone or was changed, `disk_full`,
  *   `output_not_writable`
  */
@@ -89,6 +91,7 @@ export async function nameAgain(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
+  replaces: Replaced | null = null,
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.isSound ? newFileName : unsoundName(newFileName);
@@ -106,7 +109,8 @@ export async function nameAgain(
       await temporary.handle.chmod((await source.stat()).mode & 0o777).catch(() => {});
       const digest = await sink.finish();
       if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes) throw goneOrChanged();
-      if ((await publish(temporary.path, root, name, digest)) === "taken") throw fileExists(name);
+      const outcome = await publishReplacing(temporary.path, root, name, digest, replaces);
+      if (outcome === "taken") throw fileExists(name);
       await syncFolder(root);
       return { ...existing, path };
     } finally {

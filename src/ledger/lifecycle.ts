@@ -1,7 +1,7 @@
 /** The life of a record: a pure table of status and event. What a record says of its task changes by it alone. */
 import type { ObservedTask } from "../api/read-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { SavedFile } from "../files/saved-file.ts";
+import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import type { TaskRecord } from "./record.ts";
@@ -32,8 +32,10 @@ export type TaskEvent =
   | { readonly kind: "again"; readonly failed: number }
   /** The work is another key's of the same account: a claim that was never sent is forgotten. */
   | { readonly kind: "doneElsewhere" }
-  /** The name that the audio is to be saved under, as long as it has no file. */
-  | { readonly kind: "named"; readonly fileName: string | null }
+  /** The name that the audio is to be saved under, as long as it has no file, and the file that is to give way for it. */
+  | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: Replaced | null }
+  /** Audio that is saved is about to get a further name, which another file gives up for it. */
+  | { readonly kind: "replacing"; readonly replaced: Replaced }
   /** A part of a narration that somebody asks for by itself: from now on it is shown like all else. */
   | { readonly kind: "listed" };
 
@@ -98,9 +100,9 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
     case "listed":
       return record.shelf === "output" ? record : { ...record, shelf: "output" };
     case "named":
-      return record.files.length === 0 && record.fileName !== event.fileName
-        ? { ...record, fileName: event.fileName }
-        : record;
+      return named(record, event);
+    case "replacing":
+      return { ...record, replaces: event.replaced };
   }
 }
 
@@ -174,7 +176,15 @@ function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskReco
 
 function saved(record: TaskRecord, file: SavedFile): TaskRecord {
   const others = record.files.filter(({ path, sha256 }) => path !== file.path || sha256 !== file.sha256);
-  return { ...record, files: [...others, file] };
+  return { ...record, files: [...others, file], replaces: null };
+}
+
+function named(record: TaskRecord, { fileName, replaces }: TaskEvent & { kind: "named" }): TaskRecord {
+  const isNews =
+    record.fileName !== fileName ||
+    record.replaces?.movedTo !== replaces?.movedTo ||
+    record.replaces?.sha256 !== replaces?.sha256;
+  return record.files.length === 0 && isNews ? { ...record, fileName, replaces } : record;
 }
 
 function again(record: TaskRecord, failed: number): TaskRecord {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
-import type { SavedFile } from "../files/saved-file.ts";
+import type { Replaced, SavedFile } from "../files/saved-file.ts";
 
 export const RECORD_VERSION = 2;
 
@@ -29,6 +29,13 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   savedAtMs: z.number(),
   /** False for bytes that do not look like their format: kept as `.bin`, reported, never handed out as audio. */
   isSound: z.boolean(),
+});
+
+const replacedSchema: z.ZodType<Replaced> = z.looseObject({
+  sizeBytes: z.int().nonnegative(),
+  sha256: z.string(),
+  name: z.string(),
+  movedTo: z.string(),
 });
 
 /** Fields that this version does not know are kept: a newer program on the same store may have written them. */
@@ -76,6 +83,8 @@ export const taskRecordSchema = z.looseObject({
   fileName: z.string().nullable(),
   /** Where its audio belongs: among a person's files, or with the parts of narrations, which no list shows. */
   shelf: z.enum(["output", "parts"]).default("output"),
+  /** The file that gives its name to this audio, from when the person asked for that until this audio is saved. */
+  replaces: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),

@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 const MOST_CHARACTERS = 1200;
 
 const words = (folder: string, missing: string): string =>
-  `${missing}The same call never pays twice: same text, voice, references, image, format, rate, speed, volume, pitch, multilingual and take are the same task. wait_seconds and file_name may change. After a time-out or a cancelled call, repeat it; if that fails too, list_tasks answers at once. After an error, do what its "What to do" says. A change that the user wants is a new, paid task; another take pays again: only when the user asks.
+  `${missing}The same call never pays twice: same text, voice, references, image, format, rate, speed, volume, pitch, multilingual and take are the same task. wait_seconds, file_name and replace may change. After a time-out or a cancelled call, repeat it; if that fails too, list_tasks answers at once. After an error, do what its "What to do" says. A change that the user wants is a new, paid task; another take pays again: only when the user asks.
 
 A call returns the saved file, or a task_id: then call get_task with wait_seconds. The server goes on and saves by itself.
 

@@ -19,6 +19,10 @@ const input = z.strictObject({
     })
     .optional(),
   file_name: fileName.optional(),
+  replace: z
+    .boolean("must be true or false")
+    .meta({ description: "Replaces this server's own file of that file_name. Only when the user asks" })
+    .optional(),
   wait_seconds: waitSeconds
     .meta({
       description: "Usually 45; 50 or less, for many clients give up at 60 s. The work goes on after it",
@@ -47,6 +51,10 @@ const rules = input.superRefine((args, context) => {
     const message = `holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
     context.addIssue({ code: "custom", path, message, input: args });
   }
+  if (args.replace === true && args.file_name === undefined) {
+    const message = "needs the file_name of the file that is to be replaced";
+    context.addIssue({ code: "custom", path: ["replace"], message, input: args });
+  }
   for (const { field, message } of crossFieldFaults(args)) {
     context.addIssue({ code: "custom", path: [field], message, input: args });
   }
@@ -56,7 +64,7 @@ export const generateAudio = defineTool({
   name: "generate_audio",
   title: "Generate audio",
   description:
-    "Text to speech: turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Holds 150 credits, charges 10 to 150 by length (75 a minute), returns the rest. The same arguments never pay twice: after a time-out or a cancelled call, repeat it; after an error, do what it says. wait_seconds and file_name make no new task.",
+    "Text to speech: turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Holds 150 credits, charges 10 to 150 by length (75 a minute), returns the rest. The same arguments never pay twice: after a time-out or a cancelled call, repeat it; after an error, do what it says. wait_seconds, file_name and replace make no new task.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,
@@ -64,7 +72,13 @@ export const generateAudio = defineTool({
   meta: { "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud" },
   output: taskOutput,
   async handle(args, deps, call) {
-    const { take = 1, file_name: name, wait_seconds: wait = deps.defaultWaitSeconds, ...given } = args;
+    const {
+      take = 1,
+      file_name: name,
+      replace,
+      wait_seconds: wait = deps.defaultWaitSeconds,
+      ...given
+    } = args;
     const takesDefaultVoice =
       given.voice === undefined &&
       given.image_url === undefined &&
@@ -73,7 +87,7 @@ export const generateAudio = defineTool({
     const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
     const generation = await deps.generation();
     const view = await generation.generate(
-      { input: audioInput, take, fileName: name ?? null },
+      { input: audioInput, take, fileName: name ?? null, replace: replace ?? false },
       { ...call, windowMs: wait * 1000 },
     );
     return renderTask(view, deps);

@@ -28,6 +28,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     earlierCredits: 0,
     fileName: null,
     shelf: "output",
+    replaces: null,
     files: [],
     createdAtMs: 1_800_000_000_000,
     sentAtMs: null,

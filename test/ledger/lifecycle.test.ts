@@ -30,6 +30,7 @@ const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): TaskEvent => 
 });
 
 const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, isSound: true };
+const replaced = { sizeBytes: 1, sha256: "1", name: "b.mp3", movedTo: "b (previous).mp3" };
 const reserved = { credits: 150, atMs: SENT_AT_MS };
 const fresh = aRecord({ ...NO_TASK_YET });
 const sentOnce = {
@@ -245,10 +246,24 @@ describe("a file", () => {
   });
 
   it("keeps its name: only a record without one is renamed", () => {
-    const named: TaskEvent = { kind: "named", fileName: "story" };
+    const named: TaskEvent = { kind: "named", fileName: "story", replaces: null };
     expect(recordAfter([named]).fileName).toBe("story");
     expect(step(RECORDS.saved, named)).toBe(RECORDS.saved);
     expect(step(recordAfter([named]), named)).toEqual(recordAfter([named]));
+  });
+
+  it("takes another one's place once: what was to give way is forgotten with the first file that is saved", () => {
+    const named: TaskEvent = { kind: "named", fileName: "b", replaces: replaced };
+    const asked = recordAfter([{ ...named, replaces: null }, named]);
+    expect(asked.replaces).toEqual(replaced);
+    expect(
+      recordAfter([{ kind: "again", failed: 1 }], { ...RECORDS.failed, ...asked, status: "failed" }),
+    ).toEqual(expect.objectContaining({ replaces: replaced }));
+    expect(recordAfter([{ kind: "saved", file }], asked).replaces).toBeNull();
+    expect(recordAfter([named], RECORDS.saved).replaces).toBeNull();
+    const later = recordAfter([{ kind: "replacing", replaced }], RECORDS.saved);
+    expect(later).toEqual({ ...RECORDS.saved, replaces: replaced });
+    expect(recordAfter([{ kind: "saved", file }], later).replaces).toBeNull();
   });
 });
 
@@ -275,7 +290,12 @@ const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ kind: fc.constant("saved" as const), file: fc.constant(file) }),
   fc.record({ kind: fc.constant("tooLarge" as const), taskId }),
   fc.record({ kind: fc.constant("again" as const), failed: attempt }),
-  fc.record({ kind: fc.constant("named" as const), fileName: fc.option(fc.constant("story")) }),
+  fc.record({
+    kind: fc.constant("named" as const),
+    fileName: fc.option(fc.constant("story")),
+    replaces: fc.option(fc.constant(replaced)),
+  }),
+  fc.record({ kind: fc.constant("replacing" as const), replaced: fc.constant(replaced) }),
 );
 const anyLife = fc.array(anyEvent, { maxLength: 20 });
 

@@ -127,7 +127,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("keep the fields that a newer program wrote into them", async () => {
       const ledger = newBench().ledger();
       const record = await claimed(ledger, { mood: "glad" });
-      const changed = await ledger.apply(record, { kind: "named", fileName: "story" });
+      const changed = await ledger.apply(record, { kind: "named", fileName: "story", replaces: null });
       expect(changed).toMatchObject({ mood: "glad", fileName: "story" });
       expect(await ledger.get(record.recordId)).toEqual(changed);
     });
@@ -165,7 +165,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
         () => ledger.get(record.recordId),
         () => ledger.claim(record),
         () => ledger.ofWork(record.workId),
-        () => ledger.apply(record, { kind: "named", fileName: "story" }),
+        () => ledger.apply(record, { kind: "named", fileName: "story", replaces: null }),
         () => ledger.admit(record, "send-1", NO_LIMITS),
       ]) {
         const failure = await failureOf(use());
@@ -208,7 +208,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
 
       const unsent = await claimed(ledger);
       await forget(unsent);
-      expect(await ledger.apply(unsent, { kind: "named", fileName: "story" })).toBeNull();
+      expect(await ledger.apply(unsent, { kind: "named", fileName: "story", replaces: null })).toBeNull();
       expect(await ledger.get(unsent.recordId)).toBeNull();
     });
   });

@@ -77,8 +77,10 @@ function isNews(record: TaskRecord, attempt: number, status: TaskRecord["status"
   return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
 }
 
-/** A request that was never sent takes the name of the call that sends it, not of one that was cancelled. */
+/** A request that is to be sent, or sent anew, takes the name of the call that does it, not of an earlier one. */
 async function nameAfter(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
-  if (job.purpose !== "create" || job.record.status !== "waiting") return;
-  job.record = (await ledger.apply(job.record, { kind: "named", fileName: asked.fileName })) ?? job.record;
+  const { status } = job.record;
+  if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
+  const { fileName, replaces } = asked;
+  job.record = (await ledger.apply(job.record, { kind: "named", fileName, replaces })) ?? job.record;
 }

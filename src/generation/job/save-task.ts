@@ -101,6 +101,7 @@ async function downloadAndPublish(
     fileName: wantedName(record, record.fileName),
     // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.
     nameIsGiven: false,
+    replaces: record.replaces,
     keepsUnsound,
     format: formatOf(record).format,
     clock: deps.clock,

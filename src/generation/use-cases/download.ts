@@ -50,7 +50,7 @@ export async function download(
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
-    return viewOf(known, { replayed: true, ...(await underName(deps, known, saved, fileName)) });
+    return viewOf(known, { replayed: true, ...(await underName(deps, known, saved, { fileName })) });
   }
   const record =
     known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
@@ -135,7 +135,7 @@ async function preferName(
   if (fileName === null || jobs.running(record.recordId) !== undefined) return record;
   if ((await precheckFileName(deps.folder, wantedName(record, fileName))) === "taken") return record;
   if (record.revision === 0) return { ...record, fileName };
-  return (await deps.ledger.apply(record, { kind: "named", fileName })) ?? record;
+  return (await deps.ledger.apply(record, { kind: "named", fileName, replaces: null })) ?? record;
 }
 
 async function transfer(
@@ -150,7 +150,7 @@ async function transfer(
     case "saved":
       return viewOf(end.record, {
         replayed: true,
-        ...(await underName(deps, end.record, end.file, fileName)),
+        ...(await underName(deps, end.record, end.file, { fileName })),
       });
     case "error":
       throw end.error;

@@ -39,6 +39,7 @@ export function emptyRecord(
     attempt: 1,
     ...NO_TASK_YET,
     ...facts,
+    replaces: null,
     spend: null,
     earlierTaskIds: [],
     earlierCredits: 0,
@@ -87,7 +88,7 @@ export async function findOrDraft(
     return { record: found, notes: [] };
   }
   // What was never sent under this account takes the newest call's name.
-  const record = own === undefined ? fresh : { ...own, fileName: work.fileName };
+  const record = own === undefined ? fresh : { ...own, fileName: work.fileName, replaces: null };
   if (others.every(({ status }) => status === "waiting")) return { record, notes: [] };
   const note = others.some(({ taskId }) => taskId !== null)
     ? "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own."

@@ -22,13 +22,15 @@ import {
 import { explainCredits } from "../no-credits.ts";
 import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { freeName, underName } from "./file-names.ts";
+import { nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
 
 export interface GenerateRequest {
   readonly input: AudioInput;
   readonly take: number;
   readonly fileName: string | null;
+  /** A file of this server's under that name gives way, once this audio is whole. */
+  readonly replace?: boolean;
 }
 
 /** A job left for reasons of its own (a finishing one that a create had joined too late) is started anew. */
@@ -105,17 +107,14 @@ async function runFound(
   const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
   if (saved?.isSound === true) {
     const listed = await asListed(deps, record);
-    const named = await underName(deps, listed, saved, work.fileName);
+    const named = await underName(deps, listed, saved, request);
     return viewOf(listed, { replayed: true, file: named.file, notes: [...notes, ...named.notes] });
   }
   await deps.folder.ensureWritable();
-  const fileName =
-    record.taskId === null && work.fileName !== null
-      ? await freeName(deps, record, work.fileName)
-      : record.fileName;
+  const name = await nameFor(deps, record, request);
   call.signal.throwIfAborted();
   const listed = await asListed(deps, record);
-  const { job, isNew } = jobs.start({ ...listed, fileName }, "create");
+  const { job, isNew } = jobs.start({ ...listed, ...name }, "create");
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
   const asked = !isNew && job.takeAskedAgain() ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
@@ -126,7 +125,7 @@ async function runFound(
       throwIfUnreachable(job, deps.clock);
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
-      const named = await underName(deps, end.record, end.file, work.fileName);
+      const named = await underName(deps, end.record, end.file, request);
       return viewOf(end.record, { replayed, file: named.file, notes: [...notes, ...named.notes] });
     }
     case "failed":

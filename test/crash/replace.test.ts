@@ -1,0 +1,99 @@
+/** The bin killed at every step of replacing a file: one of the two is there whole, and the repeat leaves the new one alone. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { preload } from "../platforms/scene.ts";
+import { gone } from "../support/processes.ts";
+import { BIN, driveCommand, NODE, taskOf } from "../support/workplace.ts";
+import { Scene } from "./scene.ts";
+
+const FIRST = { prompt: "The first bridge", file_name: "bridge" };
+const SECOND = { prompt: "The second bridge", file_name: "bridge", replace: true };
+const NAME = "bridge.mp3";
+const ASIDE = "bridge (previous).mp3";
+
+interface Step {
+  readonly at: string;
+  readonly kill: { call: string; from: string; to?: string; when: "before" | "after" };
+  /** What a person finds then. */
+  readonly leaves: Readonly<Record<string, "old" | "new">>;
+}
+
+const stepsWith = (publishing: "link" | "rename"): Step[] => [
+  {
+    at: "when the new one is whole, before anything is moved",
+    kill: { call: "rename", from: NAME, to: ASIDE, when: "before" },
+    leaves: { [NAME]: "old" },
+  },
+  {
+    at: "when the old one has been moved",
+    kill: { call: "rename", from: NAME, to: ASIDE, when: "after" },
+    leaves: { [ASIDE]: "old" },
+  },
+  {
+    at: "when the new one has its name",
+    kill: { call: publishing, from: ".part", to: NAME, when: "after" },
+    leaves: { [ASIDE]: "old", [NAME]: "new" },
+  },
+  {
+    at: "when the old one has been removed, before that is recorded",
+    kill: { call: "unlink", from: ASIDE, when: "after" },
+    leaves: { [NAME]: "new" },
+  },
+];
+
+const WITHOUT_LINKS = [{ call: "promises.link", code: "EPERM" }];
+
+/** Audio that is being made, or that was saved under another name before, on either kind of disk. */
+const cases = [
+  { how: "new audio", wasSaved: false, faults: [], steps: stepsWith("link") },
+  { how: "audio saved before", wasSaved: true, faults: [], steps: stepsWith("link") },
+  { how: "on a disk without hard links", wasSaved: false, faults: WITHOUT_LINKS, steps: stepsWith("rename") },
+].flatMap(({ steps, ...way }) => steps.map((step) => ({ ...way, ...step })));
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+let scene: Scene;
+afterEach(() => scene.strike());
+
+async function found(): Promise<Record<string, string>> {
+  const entries = (await scene.finalNames()).map(async (name) => {
+    const bytes = await readFile(join(scene.workplace.outputDir, name));
+    const task = [...scene.service.tasks.values()].find(({ audio }) => sha256(audio) === sha256(bytes));
+    return [name, task === undefined ? "damaged" : task.body.includes("first") ? "old" : "new"];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+describe("a process killed while it replaces a file", () => {
+  it.each(cases)("$how, $at", async ({ faults, wasSaved, kill, leaves }) => {
+    scene = await Scene.set();
+    const before = await scene.start();
+    await before.call("generate_audio", FIRST);
+    const other = wasSaved ? { "tunnel.mp3": "new" } : {};
+    if (wasSaved) {
+      await before.call("generate_audio", { prompt: SECOND.prompt, file_name: "tunnel" });
+    }
+    await before.close();
+
+    const doomed = await driveCommand({
+      command: NODE,
+      args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
+      env: scene.workplace.env(scene.service, {
+        AUDIO_TIME_SCALE: "0.01",
+        TEST_FS_FAULTS: JSON.stringify(faults),
+        TEST_KILL_AT: JSON.stringify(kill),
+      }),
+    });
+    await doomed.call("generate_audio", SECOND).catch(() => undefined);
+    await gone(doomed.pid);
+    expect(await found()).toEqual({ ...other, ...leaves });
+
+    const heir = await scene.start();
+    const task = taskOf(await heir.call("generate_audio", SECOND));
+    expect(task.audio?.path).toBe(join(scene.workplace.outputDir, NAME));
+    expect(await found()).toEqual({ ...other, [NAME]: "new" });
+    expect(scene.service.tasks.size).toBe(2);
+  });
+});

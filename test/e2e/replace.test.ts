@@ -1,0 +1,159 @@
+/** `replace: true`: a person wants the new audio under the name of an old one (docs/design.md, Names of files). */
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  type ToolOutcome,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterEach(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+const FIRST = { prompt: "The first bridge", file_name: "bridge" };
+const SECOND = { prompt: "The second bridge", file_name: "bridge" };
+const AGAIN = { ...SECOND, replace: true };
+
+const generate = (args: Record<string, unknown>): Promise<ToolOutcome> => driver.call("generate_audio", args);
+const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
+const inFolder = (name: string): Promise<Buffer> => readFile(join(workplace.outputDir, name));
+const audioOf = (outcome: ToolOutcome): Buffer | undefined =>
+  service.tasks.get(taskOf(outcome).task_id)?.audio;
+
+it("the new audio has the name, the old one is gone and comes back for nothing when it is asked for", async () => {
+  const first = await generate(FIRST);
+  const second = await generate(AGAIN);
+  expect(nameOf(second)).toBe("bridge.mp3");
+  expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
+  expect(await inFolder("bridge.mp3")).toEqual(audioOf(second));
+
+  const back = await generate(FIRST);
+  expect(nameOf(back)).toBe("bridge-2.mp3");
+  expect(await inFolder("bridge-2.mp3")).toEqual(audioOf(first));
+  expect(service.count("create")).toBe(2);
+});
+
+it("asked for again, it replaces nothing: the same task, the same file", async () => {
+  await generate(FIRST);
+  const once = taskOf(await generate(AGAIN));
+  const twice = taskOf(await generate(AGAIN));
+  expect([twice.replayed, twice.audio?.path]).toEqual([true, once.audio?.path]);
+  expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
+});
+
+it("without it nothing is replaced, and the answer names it for whoever wants that", async () => {
+  await generate(FIRST);
+  const refused = await generate(SECOND);
+  expect(errorOf(refused).code).toBe("file_exists");
+  expect(textOf(refused)).toMatch(
+    /Only if the user wants that file replaced: the same call with replace true/,
+  );
+  expect(service.count("create")).toBe(1);
+});
+
+it.each([
+  ["a file that a person has edited since", "bridge.mp3", "edited"],
+  ["a file of somebody else's", "bridge.mp3", "somebody's own"],
+])("%s is foreign: nothing is sent, and it stays", async (_what, name, content) => {
+  if (content === "edited") await generate(FIRST);
+  else await generate({ prompt: "Makes the folder" });
+  await writeFile(join(workplace.outputDir, name), content);
+  const refused = await generate(AGAIN);
+  expect(errorOf(refused).code).toBe("file_exists");
+  expect(textOf(refused)).toMatch(
+    /replace leaves files alone that are not this server's, or were edited: tell the user/,
+  );
+  expect(await inFolder(name)).toEqual(Buffer.from(content));
+  expect(service.count("create")).toBe(1);
+});
+
+it("another take replaces the first one, if that is what was asked for", async () => {
+  await generate(FIRST);
+  expect(nameOf(await generate({ ...FIRST, take: 2 }))).toBe("bridge-take-2.mp3");
+  const third = await generate({ ...FIRST, take: 3, replace: true });
+  expect(nameOf(third)).toBe("bridge.mp3");
+  expect(await inFolder("bridge.mp3")).toEqual(audioOf(third));
+  expect(await workplace.outputNames()).toEqual(["bridge-take-2.mp3", "bridge.mp3"]);
+});
+
+it("audio that is saved already takes the place of another one without a request", async () => {
+  await generate(FIRST);
+  const second = await generate({ ...SECOND, file_name: "tunnel" });
+  expect(errorOf(await generate(SECOND)).code).toBe("file_exists");
+  expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
+  expect(await workplace.outputNames()).toEqual(["bridge.mp3", "tunnel.mp3"]);
+  expect(await inFolder("bridge.mp3")).toEqual(audioOf(second));
+  expect(service.count("create")).toBe(2);
+});
+
+it("nothing is touched when the task fails, and nothing by a later call that does not ask for it", async () => {
+  const first = await generate(FIRST);
+  let isFailing = true;
+  service.intercept = (exchange) => {
+    const task = service.tasks.get(exchange.taskId ?? "");
+    if (isFailing && exchange.kind === "query" && task?.body.includes("second") === true)
+      task.status = "failed";
+    return false;
+  };
+  expect(errorOf(await generate(AGAIN)).code).toBe("task_failed");
+  expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
+  expect(await inFolder("bridge.mp3")).toEqual(audioOf(first));
+
+  isFailing = false;
+  const creates = service.count("create");
+  expect(errorOf(await generate(SECOND)).code).toBe("file_exists");
+  expect(service.count("create")).toBe(creates);
+  const unnamed = await generate({ prompt: SECOND.prompt });
+  expect(nameOf(unnamed)).not.toBe("bridge.mp3");
+  expect(await inFolder("bridge.mp3")).toEqual(audioOf(first));
+});
+
+it("a file that is edited while the task runs stays, and the answer says so", async () => {
+  await generate(FIRST);
+  service.intercept = async (exchange) => {
+    if (exchange.kind === "content") await writeFile(join(workplace.outputDir, "bridge.mp3"), "edited");
+    return false;
+  };
+  const second = await generate(AGAIN);
+  expect(nameOf(second)).toBe("bridge-2.mp3");
+  expect(textOf(second)).toContain("Another file has the name bridge.mp3 by now; it was left alone.");
+  expect(await inFolder("bridge.mp3")).toEqual(Buffer.from("edited"));
+});
+
+it("a person's own file of the name that the old one would have meanwhile stays", async () => {
+  const first = await generate(FIRST);
+  const own = join(workplace.outputDir, "bridge (previous).mp3");
+  await writeFile(own, audioOf(first) ?? "");
+  expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
+  expect(await workplace.outputNames()).toEqual(["bridge (previous).mp3", "bridge.mp3"]);
+  expect(await readFile(own)).toEqual(audioOf(first));
+});
+
+it("is refused without a file_name, and means nothing where no file is in the way", async () => {
+  const refused = await generate({ prompt: "No name", replace: true });
+  expect(errorOf(refused).code).toBe("invalid_request");
+  expect(textOf(refused)).toMatch(/replace needs the file_name/);
+  expect(nameOf(await generate({ ...FIRST, replace: true }))).toBe("bridge.mp3");
+  await rm(join(workplace.outputDir, "bridge.mp3"));
+  expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
+});

@@ -1,0 +1,126 @@
+/** A file that gives its name to another one: only the very one that was meant, and whole all the while. */
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { FILE_NAME_MAX_CODE_POINTS, previousName } from "../../src/files/file-name.ts";
+import type { OutputFolder } from "../../src/files/output-folder.ts";
+import type { Link } from "../../src/files/publish.ts";
+import { saveAudio } from "../../src/files/save-audio.ts";
+import type { Replaced, SavedFile } from "../../src/files/saved-file.ts";
+import { listing, newOutputFolder, removeFolders } from "./folders.ts";
+
+afterEach(removeFolders);
+
+const OLD = Buffer.concat([Buffer.from("ID3"), randomBytes(20_000)]);
+const NEW = Buffer.concat([Buffer.from("ID3"), randomBytes(30_000)]);
+
+const replaced: Replaced = {
+  sizeBytes: OLD.byteLength,
+  sha256: createHash("sha256").update(OLD).digest("hex"),
+  name: "story.mp3",
+  movedTo: "story (previous).mp3",
+};
+
+const noLinks: Link = () => Promise.reject(Object.assign(new Error("EPERM"), { code: "EPERM" }));
+
+/** Both ways in which a file system may give a file its name. */
+const DISKS: ReadonlyArray<readonly [string, Link | undefined]> = [
+  ["with hard links", undefined],
+  ["without hard links", noLinks],
+];
+
+function save(
+  folder: OutputFolder,
+  makeLink: Link | undefined,
+  more: { download?: Buffer } = {},
+): Promise<SavedFile> {
+  return saveAudio({
+    folder,
+    fileName: "story.mp3",
+    nameIsGiven: false,
+    replaces: replaced,
+    keepsUnsound: true,
+    format: "mp3",
+    download: (sink) => sink.write(more.download ?? NEW),
+    clock: { wallMs: () => 0 },
+    ...(makeLink === undefined ? {} : { makeLink }),
+  });
+}
+
+describe.each(DISKS)("on a disk %s", (_disk, makeLink) => {
+  it("the old file is gone when the new one has its name", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), OLD);
+    expect((await save(folder, makeLink)).path).toBe(join(folder.root, "story.mp3"));
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+    expect(readFileSync(join(folder.root, "story.mp3")).equals(NEW)).toBe(true);
+  });
+
+  it("a file with other bytes than were meant keeps its name", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), "edited");
+    expect((await save(folder, makeLink)).path).toBe(join(folder.root, "story-2.mp3"));
+    expect(readFileSync(join(folder.root, "story.mp3"), "utf8")).toBe("edited");
+    expect(await listing(folder.root)).toEqual(["story-2.mp3", "story.mp3"]);
+  });
+
+  it("where something has the name that the old file needs meanwhile, both stay", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), OLD);
+    mkdirSync(join(folder.root, "story (previous).mp3"));
+    expect((await save(folder, makeLink)).path).toBe(join(folder.root, "story-2.mp3"));
+    expect(readFileSync(join(folder.root, "story.mp3")).equals(OLD)).toBe(true);
+  });
+
+  it("what a crash left aside goes when the new file is there, and nothing else of that name", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story (previous).mp3"), OLD);
+    await save(folder, makeLink);
+    expect(await listing(folder.root)).toEqual(["story.mp3"]);
+    writeFileSync(join(folder.root, "story (previous).mp3"), "somebody's own");
+    await save(folder, makeLink);
+    expect(await listing(folder.root)).toEqual(["story (previous).mp3", "story.mp3"]);
+  });
+
+  it("bytes that are no audio replace nothing", async () => {
+    const folder = await newOutputFolder();
+    writeFileSync(join(folder.root, "story.mp3"), OLD);
+    const file = await save(folder, makeLink, { download: Buffer.from("no audio") });
+    expect(file.path).toBe(join(folder.root, "story.bin"));
+    expect(readFileSync(join(folder.root, "story.mp3")).equals(OLD)).toBe(true);
+  });
+});
+
+it("an old file gets its name back when the new one is lost at the last moment", async () => {
+  const folder = await newOutputFolder();
+  writeFileSync(join(folder.root, "story.mp3"), OLD);
+  const removed: Link = (existing) => {
+    unlinkSync(existing);
+    return noLinks("", "");
+  };
+  await expect(save(folder, removed)).rejects.toMatchObject({ code: "output_not_writable" });
+  expect(await listing(folder.root)).toEqual(["story.mp3"]);
+  expect(readFileSync(join(folder.root, "story.mp3")).equals(OLD)).toBe(true);
+});
+
+it("an old file whose name somebody else took in the blink in which it was free stays aside, whole", async () => {
+  const folder = await newOutputFolder();
+  writeFileSync(join(folder.root, "story.mp3"), OLD);
+  const inBetween: Link = () => {
+    writeFileSync(join(folder.root, "story.mp3"), "faster", { flag: "wx" });
+    return Promise.reject(Object.assign(new Error("EEXIST"), { code: "EEXIST" }));
+  };
+  await expect(save(folder, inBetween)).rejects.toMatchObject({ code: "file_exists" });
+  expect(readFileSync(join(folder.root, "story.mp3"), "utf8")).toBe("faster");
+  expect(readFileSync(join(folder.root, "story (previous).mp3")).equals(OLD)).toBe(true);
+});
+
+describe("the name meanwhile", () => {
+  it("tells what it is, and fits where the name itself does", () => {
+    expect(previousName("bridge.mp3")).toBe("bridge (previous).mp3");
+    const long = `${"界".repeat(FILE_NAME_MAX_CODE_POINTS)}`.slice(0, 82);
+    expect(Buffer.byteLength(previousName(`${long}.mp3`))).toBeLessThanOrEqual(255);
+    expect(previousName(`${long}.mp3`)).toMatch(/^界+ \(previous\)\.mp3$/);
+  });
+});
