@@ -60,3 +60,26 @@ it("a file that this server did not write is said to be one", async () => {
   expect(errorOf(refused).code).toBe("file_exists");
   expect(textOf(refused)).toMatch(/does not know.*a call without file_name finds the same task/s);
 });
+
+it("a take with the very bytes of an earlier one says so, in both forms, from every tool and only then", async () => {
+  const call = { prompt: "The same again" };
+  const first = await driver.call("generate_audio", call);
+  const second = await driver.call("generate_audio", { ...call, take: 2 });
+  const { task_id } = taskOf(second);
+  const identical = [
+    second,
+    await driver.call("generate_audio", { ...call, take: 2 }),
+    await driver.call("get_task", { task_id }),
+    await driver.call("download_audio", { task_id }),
+    // It is the first of the two that is named, whichever comes next.
+    await driver.call("generate_audio", { ...call, take: 3 }),
+  ];
+  for (const outcome of identical) {
+    expect(taskOf(outcome).message).toContain("identical to take 1, byte for byte");
+    expect(textOf(outcome)).toContain("identical to take 1, byte for byte");
+  }
+  const other = await driver.call("generate_audio", { ...call, take: 2, speed: 0.9 });
+  for (const outcome of [first, other, await driver.call("generate_audio", call)]) {
+    expect(textOf(outcome)).not.toContain("identical");
+  }
+});

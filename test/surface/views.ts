@@ -55,6 +55,12 @@ export const VIEWS: Readonly<Record<string, TaskView>> = {
   "saved, with a note": view({
     notes: ["Another file has the name bridge.mp3 by now; it was left alone."],
   }),
+  "saved, a take like an earlier one": view({
+    take: 2,
+    notes: [
+      "This audio is identical to take 1, byte for byte: a further take would most likely be so, too, and cost credits again.",
+    ],
+  }),
   queued: view({ ...running, status: "queued" }),
   "processing, asked again": view({ ...running, replayed: true }),
   "processing, with trouble": view({

@@ -12,11 +12,12 @@ import { askService } from "../job/ask-service.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved, wantedName } from "../saved-files.ts";
-import { type TaskView, viewOf } from "../task-view.ts";
+import type { TaskView } from "../task-view.ts";
 import { underName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { taskFailed, unansweredInTime } from "./generate.ts";
 import { finish } from "./get-task.ts";
+import { viewOfSaved } from "./identical-takes.ts";
 
 export interface DownloadRequest {
   readonly taskId: string;
@@ -50,7 +51,8 @@ export async function download(
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
-    return viewOf(known, { replayed: true, ...(await underName(deps, known, saved, { fileName })) });
+    const named = await underName(deps, known, saved, { fileName });
+    return await viewOfSaved(deps, known, { replayed: true, ...named });
   }
   const record =
     known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
@@ -148,7 +150,7 @@ async function transfer(
   const { job, end } = await finish(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved":
-      return viewOf(end.record, {
+      return await viewOfSaved(deps, end.record, {
         replayed: true,
         ...(await underName(deps, end.record, end.file, { fileName })),
       });

@@ -24,6 +24,7 @@ import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
+import { viewOfSaved } from "./identical-takes.ts";
 
 export interface GenerateRequest {
   readonly input: AudioInput;
@@ -108,7 +109,11 @@ async function runFound(
   if (saved?.isSound === true) {
     const listed = await asListed(deps, record);
     const named = await underName(deps, listed, saved, request);
-    return viewOf(listed, { replayed: true, file: named.file, notes: [...notes, ...named.notes] });
+    return await viewOfSaved(deps, listed, {
+      replayed: true,
+      file: named.file,
+      notes: [...notes, ...named.notes],
+    });
   }
   await deps.folder.ensureWritable();
   const name = await nameFor(deps, record, request);
@@ -126,7 +131,11 @@ async function runFound(
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await underName(deps, end.record, end.file, request);
-      return viewOf(end.record, { replayed, file: named.file, notes: [...notes, ...named.notes] });
+      return await viewOfSaved(deps, end.record, {
+        replayed,
+        file: named.file,
+        notes: [...notes, ...named.notes],
+      });
     }
     case "failed":
       throw taskFailed(end.record);

@@ -17,6 +17,7 @@ import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { activityOf, unansweredInTime } from "./generate.ts";
+import { viewOfSaved } from "./identical-takes.ts";
 
 /**
  * How a task stands; with a window, how it stands when it has ended (and its audio is saved, if this ledger
@@ -45,7 +46,7 @@ async function getOwnTask(
   call: OpenCall,
 ): Promise<TaskView> {
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
-  if (saved?.isSound === true) return viewOf(record, { replayed: true, file: saved });
+  if (saved?.isSound === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
   // Audio that is too large is fetched again by download_audio alone: looking at it must not cost so much.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
   if (record.taskId === null && call.windowMs === 0) return await lookAtUnaccepted(deps, jobs, record, call);
@@ -56,7 +57,7 @@ async function getOwnTask(
   }
   const { job, end } = await finish(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
-  if (end?.kind === "saved") return viewOf(end.record, { replayed: true, file: end.file });
+  if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
   return viewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
@@ -75,7 +76,8 @@ async function lookAtUnaccepted(
   const look = { ...call, deadline: new Deadline(deps.clock, LOOK_MS) };
   const end = await waitForJob(job, look, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
-  return viewOf(job.record, end?.kind === "saved" ? { ...facts, file: end.file } : facts);
+  if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
+  return viewOf(job.record, facts);
 }
 
 /** A call that does not wait is answered from the ledger where somebody has asked within a poll interval. */
