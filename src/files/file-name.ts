@@ -1,5 +1,4 @@
-/** Which file names a caller may choose, and the name of an audio without one (docs/design.md, Names of files). */
-import { createHash } from "node:crypto";
+/** Which file names a caller may choose, and what is made of them (docs/design.md, Names of files). */
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
@@ -10,9 +9,6 @@ export const FILE_NAME_MAX_CODE_POINTS = 120;
 const NAME_MAX_BYTES = 255;
 /** For an extension (four bytes at most, `.bin` among them) and for the number of a next free name (`-999`). */
 const RESERVED_BYTES = 8;
-
-const SLUG_MAX_CODE_POINTS = 32;
-const TASK_ID_MAX_LENGTH = 40;
 
 /** Windows' names of devices, with any extension, and with the superscript digits it takes for digits. */
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
@@ -74,45 +70,14 @@ export function checkFileName(name: string, format?: OutputFormat): void {
   }
 }
 
-/** Letters, digits and single hyphens; accents are dropped, anything else becomes a hyphen. */
-function plain(text: string): string {
-  return text
-    .normalize("NFKD")
-    .replace(/\p{M}+/gu, "")
-    .replace(/[^A-Za-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "");
-}
-
-function slugOf(prompt: string | null): string {
-  // Cut before folding: a prompt has up to 2,048 characters, a slug far fewer.
-  const slug = firstCodePoints(
-    plain(firstCodePoints(prompt ?? "", 4 * SLUG_MAX_CODE_POINTS)),
-    SLUG_MAX_CODE_POINTS,
-  );
-  return slug.replace(/-+$/, "") || "audio";
-}
-
-function shortTaskId(taskId: string): string {
-  if (taskId.length <= TASK_ID_MAX_LENGTH) return taskId.replace(/[^A-Za-z0-9-]/g, "-");
-  const digest = createHash("sha256").update(taskId).digest("hex").slice(0, 8);
-  return `${taskId.slice(0, 24).replace(/[^A-Za-z0-9-]/g, "-")}-${digest}`;
-}
-
 /**
- * The name that an audio is saved under, extension included: the caller's, whose right extension is not
- * doubled, or a slug of the prompt and the task id.
+ * A caller's name with the extension of its format, which is not doubled.
  *
  * @throws AudioError `invalid_file_name`
  */
-export function audioFileName(
-  fileName: string | null,
-  format: OutputFormat,
-  prompt: string | null,
-  taskId: string,
-): string {
-  const extension = FILE_EXTENSIONS[format];
-  if (fileName === null) return `${slugOf(prompt)}-${shortTaskId(taskId)}${extension}`;
+export function givenName(fileName: string, format: OutputFormat): string {
   checkFileName(fileName, format);
+  const extension = FILE_EXTENSIONS[format];
   return `${stemOf(fileName, [extension])}${extension}`;
 }
 
@@ -136,6 +101,13 @@ function cutToBytes(text: string, most: number): string {
   let kept = text;
   while (Buffer.byteLength(kept) > most) kept = firstCodePoints(kept, codePointLength(kept) - 1);
   return kept;
+}
+
+/** Whether a name is another one's, numbered or with another extension: as it was saved where that was taken. */
+export function isVariantOf(name: string, base: string): boolean {
+  const stem = (text: string): string => text.slice(0, text.lastIndexOf("."));
+  const rest = stem(name).startsWith(stem(base)) ? stem(name).slice(stem(base).length) : null;
+  return rest !== null && /^(?:-\d{1,3})?$/.test(rest);
 }
 
 /** The name of bytes that do not look like their format: `.bin` in the place of the extension. */

@@ -24,7 +24,7 @@ const FILE_MODE = 0o644;
 
 export interface SaveRequest {
   readonly folder: OutputFolder;
-  /** With extension, as `audioFileName` makes it. */
+  /** With its extension. */
   readonly fileName: string;
   /** The caller's own `file_name`: another file under it is `file_exists`. Otherwise the next free name is taken. */
   readonly nameIsGiven: boolean;

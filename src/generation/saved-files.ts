@@ -3,7 +3,8 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
-import { audioFileName } from "../files/file-name.ts";
+import { automaticName, automaticNameOfVersion1 } from "../files/automatic-name.ts";
+import { givenName, isVariantOf } from "../files/file-name.ts";
 import { isIntact } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
@@ -77,10 +78,18 @@ export async function findSaved(
   return null;
 }
 
-/** The name that a caller's `file_name` comes to for this record's audio. */
+/**
+ * The name that a caller's `file_name` comes to for this record's audio; without one, a name of our own, which stays
+ * the one that an earlier version gave it.
+ */
 export function wantedName(record: TaskRecord, fileName: string | null): string {
+  const { format } = formatOf(record);
+  if (fileName !== null) return givenName(fileName, format);
   const prompt = storedInput(record)?.prompt ?? null;
-  return audioFileName(fileName, formatOf(record).format, prompt, record.taskId ?? "task");
+  const taskId = record.taskId ?? "task";
+  const earlier = automaticNameOfVersion1(format, prompt, taskId);
+  const hasEarlier = record.files.some(({ path }) => isVariantOf(basename(path), earlier));
+  return hasEarlier ? earlier : automaticName(format, prompt, taskId);
 }
 
 /** What is said of audio whose first bytes are not its format's: paid for, kept, and not handed out as audio. */

@@ -1,8 +1,9 @@
 /** What another take is called, and what is said of a file that is in the way. */
-import { writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
+import { LedgerPeek } from "../support/ledger-peek.ts";
 import {
   createWorkplace,
   type Driver,
@@ -82,4 +83,31 @@ it("a take with the very bytes of an earlier one says so, in both forms, from ev
   for (const outcome of [first, other, await driver.call("generate_audio", call)]) {
     expect(textOf(outcome)).not.toContain("identical");
   }
+});
+
+it("a name that nobody chose ends at a word, with a short id, and is the same for ever", async () => {
+  const call = { prompt: "The harbour at dawn, before the first ferry leaves for the islands" };
+  const first = await driver.call("generate_audio", call);
+  expect(nameOf(first)).toMatch(/^The-harbour-at-dawn-before-the-first-[0-9a-f]{8}\.mp3$/);
+  await rm(taskOf(first).audio?.path ?? "");
+  expect(nameOf(await driver.call("generate_audio", call))).toBe(nameOf(first));
+});
+
+it("what an earlier version saved under a name of its own stays there, and is fetched again under it", async () => {
+  const call = { prompt: "The harbour at dawn, before the first ferry leaves" };
+  const { task_id, audio } = taskOf(await driver.call("generate_audio", call));
+  const path = audio?.path ?? "";
+  await driver.close();
+  const old = join(workplace.outputDir, `The-harbour-at-dawn-before-the-f-${task_id}.mp3`);
+  await rename(path, old);
+  const ledger = await LedgerPeek.open(workplace.stateDir, service.baseUrl);
+  ledger.renameFile(path, old);
+  await ledger.close();
+
+  driver = await drive(workplace.env(service, FAST));
+  expect(taskOf(await driver.call("generate_audio", call)).audio?.path).toBe(old);
+  expect(service.count("content")).toBe(1);
+  await rm(old);
+  expect(taskOf(await driver.call("generate_audio", call)).audio?.path).toBe(old);
+  expect(await workplace.outputNames()).toEqual([`The-harbour-at-dawn-before-the-f-${task_id}.mp3`]);
 });

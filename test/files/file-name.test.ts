@@ -1,12 +1,17 @@
-/** Which names are refused, and what an accepted or invented one becomes. */
-import { createHash } from "node:crypto";
+/** Which names are refused, and what an accepted one becomes. */
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
-import { audioFileName, checkFileName, numberedName, unsoundName } from "../../src/files/file-name.ts";
+import {
+  checkFileName,
+  givenName,
+  isVariantOf,
+  numberedName,
+  unsoundName,
+} from "../../src/files/file-name.ts";
 import { newFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -111,49 +116,13 @@ describe("a name that is accepted", () => {
     ["a".repeat(120), "mp3", `${"a".repeat(120)}.mp3`],
     [`${"a".repeat(120)}.mp3`, "mp3", `${"a".repeat(120)}.mp3`],
   ] as const)("%j as %s is saved as %j", (name, format, expected) => {
-    expect(audioFileName(name, format, "a prompt", "task-1")).toBe(expected);
+    expect(givenName(name, format)).toBe(expected);
   });
 
   it("counts an ending that is not the format's toward its length", () => {
     const name = `${"a".repeat(118)}.wav`;
-    expect(() => audioFileName(name, "wav", null, "t")).not.toThrow();
-    expect(() => audioFileName(name, "mp3", null, "t")).toThrow(AudioError);
-  });
-});
-
-describe("a name of our own", () => {
-  it.each([
-    ["Hello there, you!", "task-1", "Hello-there-you-task-1.mp3"],
-    ["  Crème brûlée\n", "t", "Creme-brulee-t.mp3"],
-    ["你好", "t", "audio-t.mp3"],
-    [null, "t", "audio-t.mp3"],
-    ["../../etc/passwd", "t", "etc-passwd-t.mp3"],
-    ["CON", "nul", "CON-nul.mp3"],
-    ["a", "id.with:odd_ones", "a-id-with-odd-ones.mp3"],
-    ["x".repeat(2000), "t", `${"x".repeat(32)}-t.mp3`],
-  ])("from the prompt %j and the id %j", (prompt, taskId, expected) => {
-    expect(audioFileName(null, "mp3", prompt, taskId)).toBe(expected);
-  });
-
-  it("shortens an id over 40 characters to its first 24 and 8 of its hash", () => {
-    const short = "a".repeat(40);
-    const long = "b".repeat(41);
-    const digest = createHash("sha256").update(long).digest("hex").slice(0, 8);
-    expect(audioFileName(null, "wav", "p", short)).toBe(`p-${short}.wav`);
-    expect(audioFileName(null, "wav", "p", long)).toBe(`p-${"b".repeat(24)}-${digest}.wav`);
-  });
-
-  it("is plain, short and acceptable, whatever the prompt and the id are", () => {
-    const ids = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$/);
-    const prompts = fc.option(fc.string({ unit: "binary", maxLength: 400 }));
-    fc.assert(
-      fc.property(prompts, ids, fc.constantFrom(...OUTPUT_FORMATS), (prompt, taskId, format) => {
-        const name = audioFileName(null, format, prompt, taskId);
-        expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9-]*\.(mp3|wav|pcm|ogg)$/);
-        expect(name.length).toBeLessThanOrEqual(100);
-        checkFileName(name);
-      }),
-    );
+    expect(() => givenName(name, "wav")).not.toThrow();
+    expect(() => givenName(name, "mp3")).toThrow(AudioError);
   });
 });
 
@@ -161,6 +130,17 @@ it("numbers a name before its extension, and keeps bytes of no format as .bin", 
   expect(["a.b.mp3", "a.mp3"].map((name) => numberedName(name, 2))).toEqual(["a.b-2.mp3", "a-2.mp3"]);
   expect(numberedName("a.mp3", 1)).toBe("a.mp3");
   expect(unsoundName("a.b.mp3")).toBe("a.b.bin");
+});
+
+it.each([
+  ["a.mp3", true],
+  ["a-2.mp3", true],
+  ["a-17.bin", true],
+  ["a-take-2.mp3", false],
+  ["ab.mp3", false],
+  ["b.mp3", false],
+])("%s is a variant of a.mp3: %s", (name, expected) => {
+  expect(isVariantOf(name, "a.mp3")).toBe(expected);
 });
 
 it("accepts only names that a real folder holds as they are, with every suffix that may be added", () => {
@@ -191,7 +171,7 @@ it("accepts only names that a real folder holds as they are, with every suffix t
     fc.property(names, fc.constantFrom(...OUTPUT_FORMATS), (name, format) => {
       let saved: string;
       try {
-        saved = audioFileName(name, format, null, "t");
+        saved = givenName(name, format);
       } catch (error) {
         expect(error).toMatchObject({ code: "invalid_file_name" });
         return;

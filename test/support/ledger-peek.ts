@@ -110,6 +110,12 @@ export class LedgerPeek {
     this.#db.exec("DROP TRIGGER IF EXISTS obstructed");
   }
 
+  /** The ledger as if a file had been saved under another name from the beginning. */
+  renameFile(path: string, was: string): void {
+    this.#db.prepare("UPDATE records SET value = replace(value, ?, ?)").run(path, was);
+    this.#db.prepare("UPDATE paths SET path = ? WHERE path = ?").run(was, path);
+  }
+
   hold(): void {
     this.#db.exec("BEGIN IMMEDIATE");
   }

@@ -3,7 +3,7 @@ import type { TaskView } from "../../src/generation/task-view.ts";
 
 export const HANDLE = "req-0123456789abcdef0123456789abcdef";
 export const TASK_ID = "aud_9cea8c705984d95b3b8247d5";
-export const PATH = "/home/someone/audio-generation/The-harbour-at-dawn-aud-9cea8c70.mp3";
+export const PATH = "/home/someone/audio-generation/The-harbour-at-dawn-5f0c91ab.mp3";
 
 const base: TaskView = {
   taskId: TASK_ID,

@@ -1,0 +1,48 @@
+/** The name of an audio that nobody named: the first words of its text, and a short id (docs/design.md, Names of files). */
+import { createHash } from "node:crypto";
+import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
+import { firstCodePoints } from "../contract/unicode.ts";
+
+const MOST_CHARACTERS = 40;
+/** Of a hash: services number their tasks in ways that nobody knows, and the beginnings of ids may be all alike. */
+const ID_DIGITS = 8;
+
+/** Letters, digits and single hyphens; accents are dropped, anything else becomes a hyphen. */
+function plain(text: string): string {
+  return text
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .replace(/[^A-Za-z0-9]+/g, "-")
+    .replace(/^-+|-+$/g, "");
+}
+
+/** As many whole words as fit; a first word that is too long alone is cut. */
+function firstWords(text: string): string {
+  const [first = "", ...others] = plain(text).split("-");
+  let words = first.slice(0, MOST_CHARACTERS);
+  for (const word of others) {
+    if (words.length + 1 + word.length > MOST_CHARACTERS) break;
+    words += `-${word}`;
+  }
+  return words === "" ? "audio" : words;
+}
+
+const shortHash = (taskId: string): string =>
+  createHash("sha256").update(taskId).digest("hex").slice(0, ID_DIGITS);
+
+/** @param prompt `null` for a task that was made elsewhere */
+export function automaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
+  return `${firstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
+}
+
+const EARLIER_CHARACTERS = 32;
+const EARLIER_ID_CHARACTERS = 40;
+
+/** The same as 0.1.0 made it, cut anywhere and with the whole id: what was saved so goes on under that name. */
+export function automaticNameOfVersion1(format: OutputFormat, prompt: string | null, taskId: string): string {
+  const start = plain(firstCodePoints(prompt ?? "", 4 * EARLIER_CHARACTERS));
+  const slug = start.slice(0, EARLIER_CHARACTERS).replace(/-+$/, "") || "audio";
+  const isShort = taskId.length <= EARLIER_ID_CHARACTERS;
+  const id = (isShort ? taskId : taskId.slice(0, 24)).replace(/[^A-Za-z0-9-]/g, "-");
+  return `${slug}-${id}${isShort ? "" : `-${shortHash(taskId)}`}${FILE_EXTENSIONS[format]}`;
+}
