@@ -1,0 +1,223 @@
+/** Owns the claim that every mp3 part sounds inside the joined file exactly as it does alone, whatever stands in its file. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
+import { joined, type TestPart } from "./join-in-memory.ts";
+import { encodedNoise, heard, largestDifference, testWith, toldBy } from "./sound.ts";
+
+const MP3 = ["-f", "mp3", "-c:a", "libmp3lame"];
+
+interface Encoding {
+  readonly name: string;
+  readonly rateHz: number;
+  readonly channels: number;
+  readonly encoder: readonly string[];
+}
+
+/** Of every version, constant and variable, with and without what LAME says of itself. */
+const ENCODINGS: readonly Encoding[] = [
+  {
+    name: "MPEG-2, 64 kbit/s, mono",
+    rateHz: 24000,
+    channels: 1,
+    encoder: ["-b:a", "64k", "-write_xing", "0"],
+  },
+  {
+    name: "MPEG-2, 64 kbit/s, stereo, with LAME's tag",
+    rateHz: 24000,
+    channels: 2,
+    encoder: ["-b:a", "64k"],
+  },
+  {
+    name: "MPEG-1, average 128 kbit/s, stereo",
+    rateHz: 44100,
+    channels: 2,
+    encoder: ["-b:a", "128k", "-abr", "1"],
+  },
+  { name: "MPEG-1, variable, mono", rateHz: 48000, channels: 1, encoder: ["-q:a", "2", "-write_xing", "0"] },
+  { name: "MPEG-1, 320 kbit/s", rateHz: 32000, channels: 2, encoder: ["-b:a", "320k"] },
+  { name: "MPEG-2, 32 kbit/s", rateHz: 16000, channels: 1, encoder: ["-b:a", "32k", "-write_xing", "0"] },
+  { name: "MPEG-2.5, 8 kbit/s", rateHz: 8000, channels: 1, encoder: ["-b:a", "8k", "-write_xing", "0"] },
+];
+
+async function parts({ rateHz, channels, encoder }: Encoding): Promise<Buffer[]> {
+  const seconds = [1.31, 0.87, 1.1];
+  return Promise.all(
+    seconds.map((length, seed) =>
+      encodedNoise({ seconds: length, rateHz, channels, seed }, [...MP3, ...encoder]),
+    ),
+  );
+}
+
+/** Joins them and gives, for each, how far at most a sample of it is from what it is alone. */
+async function differences(inputs: readonly TestPart[], rateHz: number, channels: number): Promise<number[]> {
+  const file = await joined("mp3", inputs);
+  const all = await heard(file.bytes, "mp3");
+  expect(all.length).toBe(Math.round(file.durationSeconds * rateHz) * channels);
+  return Promise.all(
+    inputs.map(async ({ bytes }, index) => {
+      const { startSeconds = 0, endSeconds = 0 } = file.parts[index] ?? {};
+      const alone = await heard(bytes, "mp3");
+      expect(alone.length).toBe(Math.round((endSeconds - startSeconds) * rateHz) * channels);
+      return largestDifference(alone, all, Math.round(startSeconds * rateHz) * channels);
+    }),
+  );
+}
+
+describeWithFfprobe("mp3 parts in a joined file", () => {
+  test.each(ENCODINGS)("sound as they do alone: $name", async (encoding) => {
+    const [one, two, three] = await parts(encoding);
+    const inputs = [one, two, three].map((bytes) => ({ bytes: bytes ?? Buffer.of(), pauseAfterSeconds: 0 }));
+    expect(await differences(inputs, encoding.rateHz, encoding.channels)).toEqual([0, 0, 0]);
+  });
+
+  test("have the pauses that were asked for, to a frame", async () => {
+    const encoding = ENCODINGS[1];
+    if (encoding === undefined) throw new Error("there is no second encoding");
+    const files = await parts(encoding);
+    const { parts: spans, durationSeconds } = await joined(
+      "mp3",
+      files.map((bytes, index) => ({ bytes, pauseAfterSeconds: [0.6, 2, 1][index] ?? 0 })),
+    );
+    const [one, two, three] = spans;
+    const frameSeconds = 576 / encoding.rateHz;
+    const gaps = [
+      (two?.startSeconds ?? 0) - (one?.endSeconds ?? 0),
+      (three?.startSeconds ?? 0) - (two?.endSeconds ?? 0),
+      durationSeconds - (three?.endSeconds ?? 0),
+    ];
+    for (const [index, seconds] of [0.6, 2, 1].entries()) {
+      expect(Math.abs((gaps[index] ?? 0) - seconds)).toBeLessThanOrEqual(frameSeconds / 2 + 1e-9);
+    }
+  });
+
+  test("may differ in bitrate", async () => {
+    const noise = { seconds: 1, rateHz: 24000, channels: 1 };
+    const rates = await Promise.all(
+      ["32k", "64k", "160k"].map((rate) => encodedNoise(noise, [...MP3, "-b:a", rate, "-write_xing", "0"])),
+    );
+    const inputs = rates.map((bytes) => ({ bytes, pauseAfterSeconds: 0.5 }));
+    expect(await differences(inputs, 24000, 1)).toEqual([0, 0, 0]);
+  });
+
+  test("may carry checksums", async () => {
+    // Made by `lame -p -b 32 --resample 16` of half a second of noise.
+    const bytes = readFileSync(join(import.meta.dirname, "fixtures", "checksums.mp3"));
+    expect(await differences([{ bytes }, { bytes }], 16000, 1)).toEqual([0, 0]);
+  });
+
+  describe("cut from the middle of a stream", () => {
+    test("begin with silence where their sound lies in frames that are gone", async () => {
+      const noise = { seconds: 3, rateHz: 44100, channels: 2 };
+      const whole = await encodedNoise(noise, [...MP3, "-b:a", "96k", "-abr", "1", "-write_xing", "0"]);
+      const cut = whole.subarray(Math.floor(whole.byteLength / 2));
+      const file = await joined("mp3", [{ bytes: whole }, { bytes: cut }]);
+      const all = await heard(file.bytes, "mp3");
+      const [, span] = file.parts;
+      const start = Math.round((span?.startSeconds ?? 0) * 44100) * 2;
+      const alone = await heard(cut, "mp3");
+      // A frame may lean on up to 511 bytes before it, which is at most four frames here; its echo dies in two more.
+      const settled = 6 * 1152 * 2;
+      expect(largestDifference(alone.subarray(settled), all, start + settled)).toBe(0);
+      // Never louder than the noise itself, which stays below full scale: a neighbour's bytes are far above.
+      const loudest = all
+        .subarray(start, start + settled)
+        .reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      const usual = alone.subarray(settled).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      expect(loudest).toBeLessThanOrEqual(usual);
+      expect(all.subarray(start, start + 1152).every((value) => value === 0)).toBe(true);
+    });
+
+    test("are mended with their checksums", async () => {
+      const whole = readFileSync(join(import.meta.dirname, "fixtures", "checksums.mp3"));
+      const cut = whole.subarray(Math.floor(whole.byteLength / 2));
+      const file = await joined("mp3", [{ bytes: whole }, { bytes: cut }]);
+      // ffmpeg checks them when told to, and stops at the first that is wrong.
+      const checked = await toldBy(
+        "ffmpeg",
+        ["-v", "error", "-err_detect", "crccheck+explode", "-f", "null", "-", "-i"],
+        file.bytes,
+      );
+      expect(checked).toBe("");
+    });
+  });
+
+  test("tell players their chapters and their title", async () => {
+    const encoding = ENCODINGS[0];
+    if (encoding === undefined) throw new Error("there is no encoding");
+    const files = await parts(encoding);
+    const file = await joined(
+      "mp3",
+      files.map((bytes) => ({ bytes, pauseAfterSeconds: 0.6 })),
+      {
+        title: "Märchen 童話 🎧",
+        chapters: [
+          { title: "Eins & zwei", firstPart: 0 },
+          { title: "三", firstPart: 2 },
+        ],
+      },
+    );
+    const told: unknown = JSON.parse(
+      await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-show_format", "-of", "json"], file.bytes),
+    );
+    const thirdMs = Math.round((file.parts[2]?.startSeconds ?? 0) * 1000);
+    const endMs = Math.round(file.durationSeconds * 1000);
+    expect(told).toMatchObject({
+      chapters: [
+        { start: 0, end: thirdMs, tags: { title: "Eins & zwei" } },
+        { start: thirdMs, end: endMs, tags: { title: "三" } },
+      ],
+      format: { tags: { title: "Märchen 童話 🎧" } },
+    });
+    expect(file.chapters.map(({ startSeconds }) => startSeconds)).toEqual([0, file.parts[2]?.startSeconds]);
+  });
+
+  test("list six hundred chapters below one table of contents", async () => {
+    const bytes = await encodedNoise({ seconds: 0.2, rateHz: 24000, channels: 1 }, [...MP3, "-b:a", "64k"]);
+    const inputs = Array.from({ length: 600 }, () => ({ bytes }));
+    const chapters = inputs.map((_, index) => ({ title: `Chapter ${index}`, firstPart: index }));
+    const file = await joined("mp3", inputs, { chapters });
+    const tables = file.bytes.toString("latin1").split("CTOC").length - 1;
+    expect(tables).toBe(4);
+    const told: { chapters: unknown[] } = JSON.parse(
+      await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-of", "json"], file.bytes),
+    );
+    expect(told.chapters).toHaveLength(600);
+  });
+
+  test.each(ENCODINGS)("give their file a true length and seek table: $name", async (encoding) => {
+    const files = await parts(encoding);
+    const file = await joined(
+      "mp3",
+      files.map((bytes) => ({ bytes, pauseAfterSeconds: 2 })),
+    );
+    const told = await toldBy(
+      "ffprobe",
+      ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0"],
+      file.bytes,
+    );
+    expect(Number(told)).toBeCloseTo(file.durationSeconds, 5);
+    const isConstant = !encoding.encoder.some((argument) => ["-abr", "-q:a"].includes(argument));
+    const mark = file.bytes.indexOf(isConstant ? "Info" : "Xing");
+    expect(mark).toBeGreaterThan(0);
+    expect(mark).toBeLessThan(40);
+    const table = [...file.bytes.subarray(mark + 16, mark + 116)];
+    expect(table).toEqual([...table].sort((one, other) => one - other));
+    expect(table[50]).toBeGreaterThan(70);
+    expect(table[50]).toBeLessThan(190);
+  });
+
+  testWith("mp3val", "leave nothing for mp3val to find", async () => {
+    for (const encoding of ENCODINGS) {
+      const files = await parts(encoding);
+      const chapters = [{ title: "One", firstPart: 0 }];
+      const { bytes } = await joined(
+        "mp3",
+        files.map((part) => ({ bytes: part, pauseAfterSeconds: 0.3 })),
+        { chapters },
+      );
+      expect(await toldBy("mp3val", [], bytes)).not.toMatch(/WARNING|ERROR/);
+    }
+  });
+});

@@ -1,0 +1,88 @@
+/** Owns making and hearing sound with ffmpeg and whatever else is installed; knows nothing of how parts are joined. */
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { test } from "vitest";
+
+const OUTPUT_MAX = 256 * 1024 * 1024;
+
+/** Runs a program in a new folder that holds `audio`. */
+async function besides<T>(audio: Uint8Array, use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "sound-"));
+  try {
+    await writeFile(join(folder, "audio"), audio);
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const run = (program: string, args: readonly string[], cwd: string) =>
+  promisify(execFile)(program, args, { cwd, encoding: "buffer", maxBuffer: OUTPUT_MAX, timeout: 20_000 });
+
+/** Loud white noise, always the same for a seed, as ffmpeg's arguments name it. */
+export interface Noise {
+  readonly seconds: number;
+  readonly rateHz: number;
+  readonly channels: number;
+  readonly seed?: number;
+}
+
+/**
+ * Noise, encoded by ffmpeg: the hardest sound for what is joined, for any sample of one part that bleeds into another
+ * is heard.
+ *
+ * @param encoder ffmpeg's arguments, such as `["-f", "mp3", "-b:a", "64k"]`
+ */
+export function encodedNoise(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
+  const { seconds, rateHz, channels, seed = 1 } = noise;
+  const source = `anoisesrc=d=${seconds}:r=${rateHz}:a=0.9:seed=${seed}`;
+  const sources = Array.from({ length: channels }, (_, channel) => `${source}${channel}`).join("[a];");
+  const graph = channels === 1 ? `${source}0` : `${sources}[b];[a][b]amerge`;
+  const input = ["-v", "error", "-f", "lavfi", "-i", graph];
+  return besides(new Uint8Array(0), async (folder) => {
+    await run("ffmpeg", [...input, "-map_metadata", "-1", "-bitexact", ...encoder, "encoded"], folder);
+    return readFile(join(folder, "encoded"));
+  });
+}
+
+/** 16-bit samples, channel after channel, as ffmpeg decodes them; Opus by the reference decoder, as ffmpeg's own differs. */
+export function heard(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<Int16Array> {
+  const decoder = format === "ogg_opus" ? ["-c:a", "libopus"] : [];
+  return besides(audio, async (folder) => {
+    const { stdout } = await run(
+      "ffmpeg",
+      ["-v", "quiet", ...decoder, "-i", "audio", "-f", "s16le", "-"],
+      folder,
+    );
+    return new Int16Array(Uint8Array.from(stdout).buffer, 0, Math.floor(stdout.byteLength / 2));
+  });
+}
+
+/** The largest difference between `alone` and what `joined` has from `offset` on; samples that are missing differ most. */
+export function largestDifference(alone: Int16Array, joined: Int16Array, offset: number): number {
+  let largest = 0;
+  for (let index = 0; index < alone.length; index += 1) {
+    const other = joined[offset + index];
+    const difference = other === undefined ? Number.MAX_VALUE : Math.abs((alone[index] ?? 0) - other);
+    if (difference > largest) largest = difference;
+  }
+  return largest;
+}
+
+/** What a program says of a file, errors and all. */
+export function toldBy(program: string, args: readonly string[], audio: Uint8Array): Promise<string> {
+  return besides(audio, async (folder) => {
+    const { stdout, stderr } = spawnSync(program, [...args, "audio"], { cwd: folder, encoding: "utf8" });
+    return `${stdout}${stderr}`;
+  });
+}
+
+/** `test` for a program that only widens what is tested: skipped, with a word, where it is not installed. */
+export function testWith(program: string, name: string, body: () => Promise<void>): void {
+  const isMissing = spawnSync(program, ["--version"]).error !== undefined;
+  if (isMissing) test.skip(`${name} [skipped: ${program} is not on the PATH]`, body);
+  else test(name, body);
+}
