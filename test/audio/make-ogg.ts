@@ -1,0 +1,136 @@
+/** Owns Ogg Opus files as tests want them, sound or not; reads and writes pages apart from `src/audio`. */
+
+const HEADER_BYTES = 27;
+
+function checksum(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 24;
+    for (let bit = 0; bit < 8; bit += 1) crc = crc < 0 ? (crc << 1) ^ 0x04c11db7 : crc << 1;
+  }
+  return crc >>> 0;
+}
+
+/** The pages of a file, each as it stands. */
+export function oggPages(file: Buffer): Buffer[] {
+  const pages: Buffer[] = [];
+  for (let at = 0; at < file.byteLength; ) {
+    const segments = file[at + HEADER_BYTES - 1] ?? 0;
+    const lacing = file.subarray(at + HEADER_BYTES, at + HEADER_BYTES + segments);
+    const end = at + HEADER_BYTES + segments + lacing.reduce((sum, value) => sum + value, 0);
+    pages.push(file.subarray(at, end));
+    at = end;
+  }
+  return pages;
+}
+
+interface Packet {
+  readonly bytes: Buffer;
+  /** Of the page that it ends on. */
+  readonly granule: number;
+}
+
+function packetsOf(file: Buffer): Packet[] {
+  const packets: Packet[] = [];
+  let open: Buffer[] = [];
+  for (const page of oggPages(file)) {
+    const segments = page[HEADER_BYTES - 1] ?? 0;
+    let at = HEADER_BYTES + segments;
+    for (const value of page.subarray(HEADER_BYTES, HEADER_BYTES + segments)) {
+      open.push(page.subarray(at, at + value));
+      at += value;
+      if (value === 255) continue;
+      packets.push({ bytes: Buffer.concat(open), granule: Number(page.readBigInt64LE(6)) });
+      open = [];
+    }
+  }
+  return packets;
+}
+
+const FRAME_SAMPLES = [480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 1920, 2880, 480, 960, 480, 960];
+const CELT_FRAME_SAMPLES = [120, 240, 480, 960];
+
+function samplesOf(packet: Buffer): number {
+  const config = (packet[0] ?? 0) >> 3;
+  const frames = [1, 2, 2, (packet[1] ?? 0) & 63][(packet[0] ?? 0) & 3] ?? 0;
+  return frames * (FRAME_SAMPLES[config] ?? CELT_FRAME_SAMPLES[config % 4] ?? 0);
+}
+
+export interface RewrittenPage {
+  /** Packets are laid over pages of this size, continued where they do not fit. */
+  readonly segmentsPerPage: number;
+  readonly granuleOffset?: number;
+  readonly firstSequence?: number;
+  readonly serial?: number;
+  /** Length of a comment to add. */
+  readonly comments?: number;
+  /** Changes the identification header. */
+  readonly head?: (head: Buffer) => unknown;
+  /** Changes a packet of sound, counted from 0. */
+  readonly packet?: (packet: Buffer, index: number) => Buffer;
+  /** Changes the position of a page of sound, counted from 0. */
+  readonly granule?: (granule: number, page: number) => number;
+}
+
+/** The same stream in other pages. */
+export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
+  const { segmentsPerPage, granuleOffset = 0, firstSequence = 0, serial = 77, comments = 0 } = wish;
+  const [head, , ...sound] = packetsOf(file);
+  if (head === undefined) throw new Error("there is no header");
+  const lastGranule = sound.at(-1)?.granule ?? 0;
+  const identification = Buffer.from(head.bytes);
+  wish.head?.(identification);
+  const vendor = Buffer.from("OpusTags\x01\0\0\0v\x01\0\0\0");
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(comments);
+  const tags = Buffer.concat([vendor, length, Buffer.alloc(comments, "x")]);
+
+  const pages: Buffer[] = [];
+  const write = (lacing: number[], payload: Buffer, granule: bigint, flags: number): void => {
+    const page = Buffer.concat([Buffer.alloc(HEADER_BYTES), Buffer.from(lacing), payload]);
+    page.write("OggS");
+    page[5] = flags | (pages.length === 0 ? 2 : 0);
+    page.writeBigInt64LE(granule, 6);
+    page.writeUInt32LE(serial, 14);
+    page.writeUInt32LE(firstSequence + pages.length, 18);
+    page[HEADER_BYTES - 1] = lacing.length;
+    page.writeUInt32LE(checksum(page), 22);
+    pages.push(page);
+  };
+  /** Lays packets over pages; `granules` has one position a packet. */
+  const lay = (packets: readonly Buffer[], granules: readonly number[], isSound: boolean): void => {
+    const segments = packets.flatMap((bytes, index) => {
+      const full = Math.floor(bytes.byteLength / 255);
+      return Array.from({ length: full + 1 }, (_, at) => ({
+        bytes: bytes.subarray(at * 255, at * 255 + 255),
+        ends: at === full ? index : undefined,
+        isLater: at > 0,
+      }));
+    });
+    const size = isSound ? segmentsPerPage : 255;
+    for (let at = 0, count = 0; at < segments.length; at += size, count += 1) {
+      const here = segments.slice(at, at + size);
+      const ended = here.findLast(({ ends }) => ends !== undefined)?.ends;
+      const position = ended === undefined ? undefined : (granules[ended] ?? 0);
+      const told = position === undefined ? -1 : isSound ? (wish.granule?.(position, count) ?? position) : 0;
+      const isLast = isSound && at + size >= segments.length;
+      write(
+        here.map(({ bytes, ends }) => (ends === undefined ? 255 : bytes.byteLength)),
+        Buffer.concat(here.map(({ bytes }) => bytes)),
+        BigInt(told),
+        (here[0]?.isLater ? 1 : 0) | (isLast ? 4 : 0),
+      );
+    }
+  };
+  lay([identification], [0], false);
+  lay([tags], [0], false);
+  let position = granuleOffset;
+  const packets = sound.map(({ bytes }, index) => wish.packet?.(bytes, index) ?? bytes);
+  const granules = packets.map((bytes) => {
+    position += samplesOf(bytes);
+    return position;
+  });
+  granules[granules.length - 1] = granuleOffset + lastGranule;
+  lay(packets, granules, true);
+  return Buffer.concat(pages);
+}

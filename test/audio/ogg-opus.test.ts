@@ -1,0 +1,212 @@
+/** Owns the claim that every Opus part sounds inside the joined file exactly as it does alone, whatever its modes and pages. */
+import { expect, test } from "vitest";
+import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
+import { joined, type TestPart } from "./join-in-memory.ts";
+import { oggPages, type RewrittenPage, rewritten } from "./make-ogg.ts";
+import { encodedNoise, heard, largestDifference, testWith, toldBy } from "./sound.ts";
+
+const RATE = 48000;
+
+interface Kind {
+  readonly channels: number;
+  readonly encoder: readonly string[];
+}
+
+const opus = (...more: readonly string[]): readonly string[] => ["-f", "ogg", "-c:a", "libopus", ...more];
+
+/** Every mode and length of frame that encoders make. */
+const KINDS = {
+  celt: { channels: 1, encoder: opus("-b:a", "64k", "-application", "audio") },
+  "celt in stereo": { channels: 2, encoder: opus("-b:a", "128k", "-application", "audio") },
+  "celt of 2.5 ms": { channels: 1, encoder: opus("-b:a", "96k", "-frame_duration", "2.5") },
+  silk: { channels: 1, encoder: opus("-b:a", "10k", "-application", "voip") },
+  "silk of 60 ms in stereo": {
+    channels: 2,
+    encoder: opus("-b:a", "14k", "-application", "voip", "-frame_duration", "60"),
+  },
+  hybrid: { channels: 1, encoder: opus("-b:a", "24k", "-application", "voip") },
+  "packets of 120 ms": {
+    channels: 1,
+    encoder: opus("-b:a", "12k", "-application", "voip", "-frame_duration", "120"),
+  },
+} satisfies Record<string, Kind>;
+
+const partOf = ({ channels, encoder }: Kind, seed = 1): Promise<Buffer> =>
+  encodedNoise({ seconds: 1.31, rateHz: RATE, channels, seed }, encoder);
+
+/** Joins parts of one number of channels and gives, for each, how far at most a sample is from what it is alone. */
+async function differences(inputs: readonly TestPart[], channels: number): Promise<number[]> {
+  const file = await joined("ogg_opus", inputs);
+  const all = await heard(file.bytes, "ogg_opus");
+  expect(all.length).toBe(Math.round(file.durationSeconds * RATE) * channels);
+  return Promise.all(
+    inputs.map(async ({ bytes }, index) => {
+      const { startSeconds = 0, endSeconds = 0 } = file.parts[index] ?? {};
+      const alone = await heard(bytes, "ogg_opus");
+      expect(alone.length).toBe(Math.round((endSeconds - startSeconds) * RATE) * channels);
+      return largestDifference(alone, all, Math.round(startSeconds * RATE) * channels);
+    }),
+  );
+}
+
+const paused = (files: readonly Buffer[]): TestPart[] =>
+  files.map((bytes, index) => ({ bytes, pauseAfterSeconds: index % 2 === 0 ? 0 : 0.6 }));
+
+describeWithFfprobe("Opus parts in a joined file", () => {
+  const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
+
+  test.each(kinds)("sound as they do alone: %s beside its like", async (name) => {
+    const kind = KINDS[name];
+    const files = await Promise.all([1, 2, 3].map((seed) => partOf(kind, seed)));
+    expect(await differences(paused(files), kind.channels)).toEqual([0, 0, 0]);
+  });
+
+  test("sound as they do alone: every kind beside every other", async () => {
+    const mono = kinds.filter((name) => KINDS[name].channels === 1);
+    const files = await Promise.all(mono.map((name) => partOf(KINDS[name])));
+    // Each follows each, itself left out.
+    const inputs = files.flatMap((one, index) => files.slice(index + 1).flatMap((other) => [one, other]));
+    expect(await differences(paused(inputs), 1)).toEqual(inputs.map(() => 0));
+  });
+
+  test("sound from both sides when others are in stereo", async () => {
+    const [one, two] = await Promise.all([partOf(KINDS.silk), partOf(KINDS["celt in stereo"])]);
+    const file = await joined("ogg_opus", paused([two, one, two]));
+    const all = await heard(file.bytes, "ogg_opus");
+    const alone = await heard(one, "ogg_opus");
+    const start = Math.round((file.parts[1]?.startSeconds ?? 0) * RATE) * 2;
+    const sides = [0, 1].map((side) => alone.map((_, index) => all[start + 2 * index + side] ?? 0));
+    expect(sides).toEqual([alone, alone]);
+    const last = Math.round((file.parts[2]?.startSeconds ?? 0) * RATE) * 2;
+    expect(largestDifference(await heard(two, "ogg_opus"), all, last)).toBe(0);
+  });
+
+  test("have the pauses that were asked for, within 20 ms", async () => {
+    const files = await Promise.all([KINDS.celt, KINDS.silk, KINDS.hybrid].map((kind) => partOf(kind)));
+    const pauses = [0.6, 2, 1];
+    const inputs = files.map((bytes, index) => ({ bytes, pauseAfterSeconds: pauses[index] ?? 0 }));
+    const { parts, durationSeconds } = await joined("ogg_opus", inputs);
+    const ends = [...parts.slice(1).map(({ startSeconds }) => startSeconds), durationSeconds];
+    for (const [index, { endSeconds }] of parts.entries()) {
+      expect(Math.abs((ends[index] ?? 0) - endSeconds - (pauses[index] ?? 0))).toBeLessThanOrEqual(
+        0.01 + 1e-9,
+      );
+    }
+  });
+
+  test("tell players their chapters and their title, over several pages where they are long", async () => {
+    const bytes = await partOf(KINDS.silk);
+    const inputs = Array.from({ length: 40 }, () => ({ bytes, pauseAfterSeconds: 2 }));
+    const title = "Märchen 童話 🎧";
+    const chapters = inputs.map((_, index) => ({ title: `${index} ${"é".repeat(900)}`, firstPart: index }));
+    const file = await joined("ogg_opus", inputs, { title, chapters });
+    const told: { chapters: unknown[]; streams: unknown } = JSON.parse(
+      await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-show_streams", "-of", "json"], file.bytes),
+    );
+    expect(told.streams).toMatchObject([{ tags: { TITLE: title } }]);
+    expect(told.chapters).toHaveLength(40);
+    expect(told.chapters[7]).toMatchObject({
+      start: Math.round((file.parts[7]?.startSeconds ?? 0) * 1000),
+      tags: { title: `7 ${"é".repeat(900)}` },
+    });
+    expect(file.bytes.indexOf("OpusTags")).toBeLessThan(200);
+  });
+
+  testWith("opusinfo", "leave nothing for opusinfo to find", async () => {
+    const files = await Promise.all(Object.values(KINDS).map((kind) => partOf(kind)));
+    const { bytes } = await joined("ogg_opus", paused(files), {
+      title: "One",
+      chapters: [{ title: "A", firstPart: 3 }],
+    });
+    expect(await toldBy("opusinfo", ["-q"], bytes)).not.toMatch(/WARNING|ERROR|negative|hole/i);
+    expect(await toldBy("ffprobe", ["-v", "warning"], bytes)).toBe("");
+  });
+
+  test("may lie in pages of any size, continued, and begin late", async () => {
+    const whole = await partOf(KINDS.celt);
+    const small = rewritten(whole, { segmentsPerPage: 1 });
+    const odd = rewritten(whole, { segmentsPerPage: 7 });
+    // As cut from a running stream: positions and page numbers go on from what was before.
+    const late = rewritten(whole, { segmentsPerPage: 40, granuleOffset: 960_000, firstSequence: 17 });
+    const longComments = rewritten(whole, { segmentsPerPage: 255, comments: 300_000 });
+    const parts = [small, odd, late, longComments];
+    expect(await differences(paused([whole, ...parts]), 1)).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  test("that are too short for a page of their own sound as they do alone", async () => {
+    const short = await encodedNoise({ seconds: 0.03, rateHz: RATE, channels: 1 }, KINDS.celt.encoder);
+    expect(oggPages(short)).toHaveLength(3);
+    expect(await differences(paused([short, short, short]), 1)).toEqual([0, 0, 0]);
+  });
+
+  test("that differ in gain, or are mixed down when played, are named", async () => {
+    const [mono, stereo] = await Promise.all([partOf(KINDS.celt), partOf(KINDS["celt in stereo"])]);
+    const louder = rewritten(mono, { segmentsPerPage: 50, head: (head) => head.writeInt16LE(256, 16) });
+    await expect(joined("ogg_opus", paused([mono, louder, mono]))).rejects.toMatchObject({
+      differences: [{ part: 1, property: "output gain", value: "256", usual: "0" }],
+    });
+    const mixedDown = rewritten(stereo, { segmentsPerPage: 50, head: (head) => head.writeUInt8(1, 9) });
+    const joining = joined("ogg_opus", paused([stereo, mixedDown, mono]));
+    await expect(joining).rejects.toThrow(PartsDifferError);
+    await expect(joining).rejects.toMatchObject({ differences: [{ part: 1 }] });
+    expect(await differences(paused([mixedDown, mono]), 1)).toEqual([0, 0]);
+  });
+
+  test("that are broken are named", async () => {
+    const whole = await partOf(KINDS.hybrid);
+    const pages = oggPages(whole);
+    const changed = (change: Omit<RewrittenPage, "segmentsPerPage">): Buffer =>
+      rewritten(whole, { segmentsPerPage: 50, ...change });
+    const flipped = Buffer.from(whole);
+    flipped[whole.byteLength - 100] = (flipped[whole.byteLength - 100] ?? 0) ^ 1;
+    const broken: Record<string, Uint8Array> = {
+      "no bytes": Buffer.alloc(0),
+      "another format": Buffer.from("RIFF0000WAVE"),
+      "headers alone": Buffer.concat(pages.slice(0, 2)),
+      "half of its last page": whole.subarray(0, -40),
+      "a flipped bit": flipped,
+      "a page that is missing": Buffer.concat([...pages.slice(0, 2), ...pages.slice(3)]),
+      "another stream behind": Buffer.concat([whole, whole]),
+      "another stream between": Buffer.concat([...pages.slice(0, 1), ...oggPages(changed({ serial: 99 }))]),
+      "a file for five loudspeakers": changed({ head: (head) => head.writeUInt8(1, 18) }),
+      "an unknown version": changed({ head: (head) => head.writeUInt8(16, 8) }),
+      "no channels": changed({ head: (head) => head.writeUInt8(0, 9) }),
+      "an empty packet": changed({ packet: (packet, index) => (index === 9 ? Buffer.alloc(0) : packet) }),
+      "a packet of no frames": changed({
+        packet: (packet, index) => (index === 9 ? Buffer.of(3, 0) : packet),
+      }),
+      "a packet of 200 ms": changed({
+        packet: (packet, index) => (index === 9 ? Buffer.of(0xfb, 10) : packet),
+      }),
+      "two frames in an odd packet": changed({
+        packet: (packet, index) => (index === 9 ? Buffer.of(1, 2, 3, 4) : packet),
+      }),
+      "a packet longer than any": changed({
+        packet: (packet, index) => (index === 9 ? Buffer.alloc(200_000, 3) : packet),
+      }),
+      "positions that run backwards": changed({
+        granule: (granule, page) => (page === 0 ? granule * 3 : granule),
+      }),
+      "a first position before its beginning": changed({
+        granule: (granule, page) => (page === 0 ? 5 : granule),
+      }),
+    };
+    const found: Record<string, unknown> = {};
+    for (const [name, bytes] of Object.entries(broken)) {
+      found[name] = await joined("ogg_opus", paused([whole, Buffer.from(bytes)])).catch(
+        (error: unknown) => error,
+      );
+    }
+    for (const [name, error] of Object.entries(found)) {
+      expect(error, name).toBeInstanceOf(DamagedPartError);
+      expect(error, name).toMatchObject({ part: 1 });
+    }
+  });
+
+  test("may be followed by what is no page", async () => {
+    const whole = await partOf(KINDS.celt);
+    const followed = Buffer.concat([whole, Buffer.from(`TAG${"\0".repeat(125)}`)]);
+    expect(await differences(paused([followed, whole]), 1)).toEqual([0, 0]);
+  });
+});
