@@ -6,24 +6,26 @@ import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
 import { openOutputFolder, partsPath } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
-import { createGeneration, type Generation } from "../generation/generation.ts";
+import { createGeneration } from "../generation/generation.ts";
 import { createHolderId } from "../holder.ts";
 import { settlePlace } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
+import type { Narrations } from "../narration/narrations.ts";
+import type { Workflow } from "./lazy-generation.ts";
 import { outputDirOf } from "./settings.ts";
 
 /**
  * @param deadlines of single requests; only tests have others than those of life
  * @throws AudioError `store_unavailable`, or what the output folder says
  */
-export async function composeGeneration(
+export async function composeWorkflow(
   config: Config,
   address: ServiceAddress,
   log: Log,
   deadlines: Partial<Deadlines> = {},
-): Promise<Generation> {
+): Promise<Workflow> {
   const clock = systemClock;
   await settlePlace(config.stateDir);
   const folder = await openOutputFolder(outputDirOf(config), clock);
@@ -32,7 +34,7 @@ export async function composeGeneration(
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
   const parts = await openOutputFolder(partsPath(folder.root), clock);
   void folder.sweepStaleTemporaryFiles().then(() => parts.sweepStaleTemporaryFiles());
-  return createGeneration({
+  const generation = createGeneration({
     service: createService(address, { proxy: config.proxy, deadlines }),
     limits,
     ledger,
@@ -43,4 +45,19 @@ export async function composeGeneration(
     timing: timingFor(config),
     random: Math.random,
   });
+  let narrating: Promise<Narrations> | undefined;
+  return {
+    generation,
+    narrations: () => {
+      narrating ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
+        createNarrations({ ledger, parts: generation.parts, folder, clock, log }),
+      );
+      return narrating;
+    },
+    async close() {
+      // Their creates end with the workflow's; until then they must not ask for new ones.
+      await (await narrating)?.close();
+      await generation.close();
+    },
+  };
 }

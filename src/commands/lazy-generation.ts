@@ -6,6 +6,7 @@ import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";
+import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
 import { configurationError } from "./settings.ts";
 
@@ -24,18 +25,26 @@ export function sandboxEnvironment(env: Environment): Environment {
 }
 
 /** Builds the workflow; loaded late, because a start must not wait for it. */
-export type Compose = (config: Config, service: ServiceAddress, log: Log) => Promise<Generation>;
+export type Compose = (config: Config, service: ServiceAddress, log: Log) => Promise<Workflow>;
+
+/** All that tools work with: single requests, and narrations that are made of them. */
+export interface Workflow {
+  readonly generation: Generation;
+  /** Loaded when the first one is asked for. */
+  narrations(): Promise<Narrations>;
+  close(): Promise<void>;
+}
 
 const composeOnDemand: Compose = async (config, service, log) => {
-  const { composeGeneration } = await import("./compose.ts");
-  return await composeGeneration(config, service, log);
+  const { composeWorkflow } = await import("./compose.ts");
+  return await composeWorkflow(config, service, log);
 };
 
 export class LazyGeneration {
   readonly #config: Config;
   readonly #isSandbox: boolean;
   readonly #compose: Compose;
-  #opening: Promise<Generation> | undefined;
+  #opening: Promise<Workflow> | undefined;
   #stopSandbox: (() => Promise<void>) | undefined;
   #sandboxRedact: Redact = (text) => text;
   log: Log | undefined;
@@ -57,6 +66,15 @@ export class LazyGeneration {
    * @throws AudioError `configuration_error` naming every fault, `store_unavailable`, …
    */
   async get(): Promise<Generation> {
+    return (await this.#workflow()).generation;
+  }
+
+  /** As {@link get}. */
+  async narrations(): Promise<Narrations> {
+    return await (await this.#workflow()).narrations();
+  }
+
+  async #workflow(): Promise<Workflow> {
     this.#opening ??= this.#open();
     const opening = this.#opening;
     try {
@@ -73,7 +91,7 @@ export class LazyGeneration {
    * clients ask for lists at their start, and that must make nothing and connect to nothing.
    */
   async openLedger(): Promise<Generation | null> {
-    if (this.#opening !== undefined) return await this.#opening;
+    if (this.#opening !== undefined) return (await this.#opening).generation;
     const { faults, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
     return isHere && stateDir !== null && existsSync(join(stateDir, "ledger.sqlite"))
@@ -86,7 +104,7 @@ export class LazyGeneration {
     if (this.#config.faults.length > 0) throw configurationError(this.#config);
   }
 
-  async #open(): Promise<Generation> {
+  async #open(): Promise<Workflow> {
     const { log } = this;
     if (log === undefined) throw new AudioError("configuration_error", "The server has no log yet.");
     this.assertConfigured();
@@ -111,8 +129,8 @@ export class LazyGeneration {
   }
 
   async close(): Promise<void> {
-    const generation = await this.#opening?.catch(() => undefined);
-    await generation?.close();
+    const workflow = await this.#opening?.catch(() => undefined);
+    await workflow?.close();
     await this.#stopSandbox?.();
   }
 }

@@ -50,6 +50,8 @@ export async function run(args: readonly string[]): Promise<void> {
         tools: {
           assertConfigured: () => lazy.assertConfigured(),
           generation: () => lazy.get(),
+          narrations: () => lazy.narrations(),
+          readInput: () => Promise.reject(new Error("not yet")),
           isFirstSuccess,
           voiceNotes: config.voiceNotes.notes,
           defaultVoice: config.defaultVoice,

@@ -17,7 +17,7 @@ function plain(text: string): string {
 }
 
 /** As many whole words as fit; a first word that is too long alone is cut. */
-function firstWords(text: string): string {
+export function firstWords(text: string): string {
   const [first = "", ...others] = plain(text).split("-");
   let words = first.slice(0, MOST_CHARACTERS);
   for (const word of others) {

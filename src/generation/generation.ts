@@ -1,5 +1,6 @@
 /** The workflow's front door: one object with every use case. */
 import { readSaved } from "../files/save-audio.ts";
+import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
@@ -7,6 +8,13 @@ import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, download } from "./use-cases/download.ts";
 import { type GenerateRequest, generate } from "./use-cases/generate.ts";
+import {
+  findPart,
+  generatePart,
+  type PartCall,
+  type PartRequest,
+  type SavedPart,
+} from "./use-cases/generate-part.ts";
 import { getTask } from "./use-cases/get-task.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
@@ -18,6 +26,11 @@ export interface Generation {
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
+  /** For narrations: one part at a time, in the background. */
+  readonly parts: {
+    find(request: PartRequest): Promise<TaskRecord | null>;
+    generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
+  };
   /** For lists that a client asks for by itself: takes nothing up, and asks the service nothing. */
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
@@ -47,6 +60,10 @@ export function createGeneration(deps: GenerationDeps): Generation {
     listTasks: (query) => {
       resumer.soon();
       return listTasks(deps, query);
+    },
+    parts: {
+      find: (request) => findPart(deps, request),
+      generate: (request, call) => generatePart(deps, jobs, request, call),
     },
     newestSaved: (limit) => newestSaved(deps, limit),
     newestTaskIds: (limit) => newestTaskIds(deps, limit),

@@ -2,6 +2,8 @@
 import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
 import type { Generation } from "../generation/generation.ts";
+import type { NarrationText } from "../narration/make-plan.ts";
+import type { Narrations } from "../narration/narrations.ts";
 
 /** The hints that clients read before they call; all four are always stated. */
 export interface Annotations {
@@ -17,6 +19,14 @@ export interface ToolDeps {
   assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
   generation(): Promise<Generation>;
+  /** As {@link generation}, for narrations. */
+  narrations(): Promise<Narrations>;
+  /**
+   * A text file of the folder that a person has opened for it.
+   *
+   * @throws AudioError `configuration_error` where there is none, `invalid_request` naming the rule that the file breaks
+   */
+  readInput(file: string): Promise<NarrationText>;
   /** True once: the first time that this process hands out a saved file. */
   readonly isFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;

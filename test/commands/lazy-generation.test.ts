@@ -1,6 +1,6 @@
 /** The late start of the workflow, called from many sides at once. */
 import { expect, it } from "vitest";
-import { type Compose, LazyGeneration } from "../../src/commands/lazy-generation.ts";
+import { type Compose, LazyGeneration, type Workflow } from "../../src/commands/lazy-generation.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import { createLog } from "../../src/log.ts";
@@ -8,11 +8,11 @@ import { createLog } from "../../src/log.ts";
 const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
 
 /** Stands for a workflow; nothing but its identity and its end is looked at. */
-function workflow(onClose: () => void): Generation {
+function workflow(onClose: () => void): Workflow {
   const unasked = (): never => {
     throw new Error("not asked for");
   };
-  return {
+  const generation: Generation = {
     generate: unasked,
     getTask: unasked,
     download: unasked,
@@ -21,8 +21,10 @@ function workflow(onClose: () => void): Generation {
     newestTaskIds: unasked,
     readAudio: unasked,
     bytesOf: unasked,
-    close: async () => onClose(),
+    parts: { find: unasked, generate: unasked },
+    close: async () => undefined,
   };
+  return { generation, narrations: unasked, close: async () => onClose() };
 }
 
 function lazyThat(compose: Compose): LazyGeneration {

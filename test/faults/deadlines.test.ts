@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Deadlines } from "../../src/api/transport.ts";
-import { composeGeneration } from "../../src/commands/compose.ts";
+import { composeWorkflow } from "../../src/commands/compose.ts";
+import type { Workflow } from "../../src/commands/lazy-generation.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import type { TaskView } from "../../src/generation/task-view.ts";
@@ -22,6 +23,7 @@ const SHORT: Deadlines = {
 };
 
 let service: CountingService;
+let workflow: Workflow;
 let generation: Generation;
 let root: string;
 
@@ -37,10 +39,11 @@ beforeEach(async () => {
   });
   if (config.service === null) throw new Error("the settings of this test are wrong");
   const log = createLog("silent", (text) => text);
-  generation = await composeGeneration(config, config.service, log, SHORT);
+  workflow = await composeWorkflow(config, config.service, log, SHORT);
+  generation = workflow.generation;
 });
 afterEach(async () => {
-  await generation.close();
+  await workflow.close();
   await service.stop();
   await rm(root, { recursive: true, force: true });
 });

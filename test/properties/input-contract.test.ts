@@ -164,6 +164,8 @@ describe("what the contract accepts", () => {
     const deps = {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(reached),
+      narrations: () => Promise.reject(reached),
+      readInput: () => Promise.reject(reached),
       isFirstSuccess: () => false,
       defaultVoice: null,
       voiceNotes: new Map(),

@@ -32,6 +32,8 @@ async function call(
     tools: {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(new Error("not asked for")),
+      narrations: () => Promise.reject(new Error("not asked for")),
+      readInput: () => Promise.reject(new Error("not asked for")),
       isFirstSuccess: () => true,
       defaultVoice: null,
       voiceNotes: new Map(),

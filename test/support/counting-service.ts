@@ -43,6 +43,8 @@ export interface CountingOptions {
   readonly processingMs?: number;
   readonly audioSeconds?: number;
   readonly audioBytes?: number;
+  /** Each task sounds different, also where the text is the same. */
+  readonly soundOfTheirOwn?: boolean;
   readonly apiKeys?: readonly string[];
   /** Each API key is an account of its own: neither knows the other's tasks. Otherwise all are one account's. */
   readonly separateAccounts?: boolean;
@@ -170,7 +172,7 @@ export class CountingService {
       key,
       body: exchange.body,
       acceptedAtMs: performance.now(),
-      audio: this.#audio(exchange.body),
+      audio: this.#audio(exchange.body, this.#options.soundOfTheirOwn === true ? key : ""),
       status: "queued",
     };
     this.tasks.set(id, task);
@@ -183,7 +185,7 @@ export class CountingService {
   }
 
   /** Bytes that begin like their format and are different for every request. */
-  #audio(body: string): Buffer {
+  #audio(body: string, salt: string): Buffer {
     const { output_format: format = "mp3" }: { output_format?: string } = JSON.parse(body);
     const heads: Record<string, Buffer> = {
       mp3: Buffer.from([0xff, 0xfb, 0x90, 0x00]),
@@ -193,7 +195,9 @@ export class CountingService {
     };
     const head = heads[format] ?? Buffer.alloc(0);
     const size = this.#options.audioBytes ?? 20_000;
-    const seed = createHash("sha256").update(body).digest();
+    const seed = createHash("sha256")
+      .update(body + salt)
+      .digest();
     return Buffer.concat([head, Buffer.alloc(Math.max(0, size - head.length), seed)]);
   }
 

@@ -80,6 +80,8 @@ describe("the house", () => {
       ),
     );
     expect(strangers).toEqual([]);
+  });
+
   it("plans narrations without a clock, a network or a ledger", () => {
     const wrong = all
       .filter(({ path }) => path.startsWith("narration/plan/"))

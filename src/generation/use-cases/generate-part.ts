@@ -27,7 +27,6 @@ export interface SavedPart {
 export interface PartCall {
   /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
   readonly signal: AbortSignal;
-  readonly onProgress: (message: string) => void;
 }
 
 /** A job left for reasons of its own is started anew. */
@@ -65,7 +64,7 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, take }: PartRequest,
-  { signal, onProgress }: PartCall,
+  { signal }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
@@ -76,7 +75,12 @@ export async function generatePart(
     signal.throwIfAborted();
     const { job } = jobs.start(record, "create", { isBackground: true });
     const deadline = new Deadline(deps.clock, 2 * deps.timing.recoveryMs);
-    const end = await waitForJob(job, { signal, windowMs: deadline.leftMs, onProgress, deadline });
+    const end = await waitForJob(job, {
+      signal,
+      windowMs: deadline.leftMs,
+      onProgress: () => undefined,
+      deadline,
+    });
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };

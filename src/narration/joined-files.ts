@@ -1,0 +1,154 @@
+/** Makes a narration's files out of its parts: joined, verified, published under free names. */
+import { createHash } from "node:crypto";
+import { type JoinedAudio, joinAudio } from "../audio/join.ts";
+import type { Clock } from "../clock.ts";
+import type { OutputFormat } from "../contract/audio-format.ts";
+import { firstCodePoints } from "../contract/unicode.ts";
+import { automaticName, firstWords } from "../files/automatic-name.ts";
+import { givenName } from "../files/file-name.ts";
+import type { OutputFolder } from "../files/output-folder.ts";
+import { isIntact, saveAudio } from "../files/save-audio.ts";
+import { formatOf } from "../generation/saved-files.ts";
+import type { SavedPart } from "../generation/use-cases/generate-part.ts";
+import type { NarrationFile, NarrationState, StoredPlan } from "./narration-state.ts";
+
+export interface PartFile extends SavedPart {
+  /** In the plan. */
+  readonly index: number;
+}
+
+export interface JoinOrder {
+  readonly narrationId: string;
+  readonly plan: StoredPlan;
+  readonly state: NarrationState;
+  readonly parts: readonly PartFile[];
+  readonly signal: AbortSignal;
+}
+
+export interface JoinedFiles {
+  /**
+   * The files of a narration; those that are there already, of the very same parts and under the same name, stay.
+   *
+   * @throws AudioError what saving throws; PartsDifferError, DamagedPartError
+   */
+  make(order: JoinOrder): Promise<Pick<NarrationState, "files" | "joinedFrom">>;
+  /** Whether every file is as it was saved. */
+  areThere(files: readonly NarrationFile[]): Promise<boolean>;
+}
+
+/** One file to be: which parts, and what it is called. */
+interface Binding {
+  readonly name: string;
+  readonly chapter: string | null;
+  readonly parts: readonly PartFile[];
+}
+
+const FORMAT: OutputFormat = "mp3";
+/** Leaves room for the number and the title of a chapter. */
+const STEM_CODE_POINTS = 70;
+
+export function createJoinedFiles(deps: {
+  readonly folder: OutputFolder;
+  readonly clock: Pick<Clock, "wallMs">;
+}): JoinedFiles {
+  const { folder } = deps;
+  const areThere = async (files: readonly NarrationFile[]): Promise<boolean> => {
+    for (const file of files) if (!(await isIntact(file, folder.root))) return false;
+    return true;
+  };
+  return {
+    areThere,
+    async make(order) {
+      const { state } = order;
+      const joinedFrom = fingerprintOf(order);
+      if (state.joinedFrom === joinedFrom && state.files.length > 0 && (await areThere(state.files))) {
+        return { files: state.files, joinedFrom };
+      }
+      const files: NarrationFile[] = [];
+      for (const binding of bindingsOf(order)) files.push(await bind(deps, order, binding));
+      return { files, joinedFrom };
+    },
+  };
+}
+
+/** What makes other files: other audio, other pauses, another name. */
+function fingerprintOf({ plan, state, parts }: JoinOrder): string {
+  const hash = createHash("sha256").update(JSON.stringify([plan.files, state.fileName]));
+  for (const { index, file } of parts) {
+    hash.update(JSON.stringify([index, file.sha256, plan.parts[index]?.pauseAfterSeconds]));
+  }
+  return hash.digest("hex");
+}
+
+function bindingsOf({ narrationId, plan, state, parts }: JoinOrder): Binding[] {
+  const format = plan.settings.output_format ?? FORMAT;
+  const name =
+    state.fileName === null
+      ? automaticName(format, plan.title, narrationId)
+      : givenName(state.fileName, format);
+  if (plan.files === "one") return [{ name, chapter: null, parts }];
+  const numbers = [...new Set(parts.map(({ index }) => plan.parts[index]?.section ?? 0))];
+  const digits = Math.max(2, `${plan.sections.length}`.length);
+  const stem = firstCodePoints(name.replace(/\.[^.]*$/, ""), STEM_CODE_POINTS);
+  return numbers.map((section) => {
+    const chapter = plan.sections[section]?.title ?? plan.title;
+    const number = `${section + 1}`.padStart(digits, "0");
+    return {
+      name: givenName(`${stem}-${number}-${firstWords(chapter)}`, format),
+      chapter,
+      parts: parts.filter(({ index }) => plan.parts[index]?.section === section),
+    };
+  });
+}
+
+async function bind(
+  { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
+  { plan, signal }: JoinOrder,
+  { name, chapter, parts }: Binding,
+): Promise<NarrationFile> {
+  const format = plan.settings.output_format ?? FORMAT;
+  const results: JoinedAudio[] = [];
+  const saved = await saveAudio({
+    folder,
+    fileName: name,
+    nameIsGiven: false,
+    keepsUnsound: false,
+    format,
+    clock,
+    download: async (sink) => {
+      results.push(
+        await joinAudio({
+          format,
+          title: chapter ?? plan.title,
+          parts: parts.map((part, at) => ({
+            path: part.file.path,
+            durationSeconds: part.record.output?.durationSeconds ?? part.record.audioSeconds ?? 0,
+            sampleRateHz: formatOf(part.record).sampleRateHz,
+            pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[part.index]?.pauseAfterSeconds ?? 0),
+          })),
+          chapters: chapter === null ? chapterMarks(plan, parts) : [],
+          write: (bytes) => sink.write(bytes),
+          signal,
+        }),
+      );
+    },
+  });
+  return {
+    ...saved,
+    durationSeconds: results.at(-1)?.durationSeconds ?? 0,
+    chapter,
+    captionsPath: null,
+  };
+}
+
+/** Where each section begins; a text without headings has no chapters. */
+function chapterMarks(
+  plan: StoredPlan,
+  parts: readonly PartFile[],
+): Array<{ readonly title: string; readonly firstPart: number }> {
+  if (plan.sections.every(({ title }) => title === null)) return [];
+  return plan.sections.flatMap(({ title }, section) => {
+    const firstPart = parts.findIndex(({ index }) => plan.parts[index]?.section === section);
+    return firstPart === -1 ? [] : [{ title: title ?? plan.title, firstPart }];
+  });
+}

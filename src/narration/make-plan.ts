@@ -1,0 +1,64 @@
+/** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
+import { firstCodePoints } from "../contract/unicode.ts";
+import type { VoiceId } from "../contract/voices.ts";
+import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
+import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
+import { planNarration } from "./plan/plan-narration.ts";
+
+export interface NarrationText {
+  readonly text: string;
+  readonly format: TextFormat;
+}
+
+export interface PlanSettings {
+  readonly settings: NarrationSettings;
+  readonly voices: Readonly<Record<string, VoiceId>>;
+  readonly pauseSeconds: number;
+  readonly files: "one" | "chapters";
+}
+
+const TITLE_CODE_POINTS = 80;
+
+const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
+  front_matter: ["the front matter", "blocks of front matter"],
+  html: ["a piece of HTML", "pieces of HTML"],
+  code: ["a block of code", "blocks of code"],
+  footnote: ["a mark of a footnote", "marks of footnotes"],
+  image: ["an image without words", "images without words"],
+  no_words: ["a line without letters or digits", "lines without letters or digits"],
+};
+
+function skippedRemark({ kind, count, excerpt }: Skipped): string {
+  const [one, many] = SKIPPED[kind];
+  return `Not spoken: ${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
+}
+
+function titleOf({ sections, parts }: NarrationPlan): string {
+  const heading = sections.find(({ title }) => title !== null)?.title;
+  return firstCodePoints((heading ?? parts[0]?.text ?? "").replaceAll(/\s+/g, " "), TITLE_CODE_POINTS);
+}
+
+/** @throws AudioError `invalid_request` where there is nothing to speak */
+export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
+  const { settings, voices, pauseSeconds, files } = options;
+  const plan = planNarration({ text, format, speed: settings.speed ?? 1, pauseSeconds, voices });
+  const silent = plan.silentSpeakers.map(
+    (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
+  );
+  return {
+    version: 1,
+    settings,
+    files,
+    title: titleOf(plan),
+    sections: plan.sections.map(({ title }) => ({ title })),
+    parts: plan.parts.map((part) => ({
+      text: part.text,
+      voice: part.voice ?? null,
+      section: part.section,
+      pauseAfterSeconds: part.pauseAfterSeconds,
+      estimatedSeconds: part.estimatedSeconds,
+      estimatedCredits: part.estimatedCredits,
+    })),
+    remarks: [...plan.skipped.map(skippedRemark), ...silent],
+  };
+}

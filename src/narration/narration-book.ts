@@ -1,0 +1,142 @@
+/** Narrations as the ledger keeps them: read, begun and changed, each change over the state that it was made for. */
+import { AudioError } from "../errors.ts";
+import type { HolderId } from "../holder.ts";
+import { isHolderGone } from "../holder.ts";
+import type { NarrationStore, StoredNarration } from "../ledger/narration-store.ts";
+import {
+  type NarrationState,
+  narrationStateSchema,
+  newState,
+  parseStored,
+  type StoredPlan,
+  storedPlanSchema,
+} from "./narration-state.ts";
+
+/** Plans kept at hand; each may have the length of a book. */
+const MOST_PLANS = 4;
+
+/** Others change a narration now and then; as often as this in a row, something is wrong. */
+const MOST_CONFLICTS = 20;
+
+export interface NarrationEntry {
+  readonly narrationId: string;
+  readonly state: NarrationState;
+  /** The living process that drives it. */
+  readonly holder: HolderId | null;
+}
+
+export interface KnownNarration extends NarrationEntry {
+  readonly plan: StoredPlan;
+}
+
+export class NarrationBook {
+  readonly #store: NarrationStore;
+  /** A plan never changes, and may be long. */
+  readonly #plans = new Map<string, StoredPlan>();
+
+  constructor(store: NarrationStore) {
+    this.#store = store;
+  }
+
+  /** Keeps a plan under its name; one that is known stays as it is. */
+  async begin(narrationId: string, plan: StoredPlan, createdAtMs: number): Promise<void> {
+    await this.#store.begin({
+      narrationId,
+      plan: JSON.stringify(plan),
+      state: JSON.stringify(newState(plan, createdAtMs)),
+      createdAtMs,
+    });
+  }
+
+  /** @throws AudioError `not_found`, `store_unavailable` */
+  async get(narrationId: string): Promise<KnownNarration> {
+    const entry = await this.entry(narrationId);
+    return { ...entry, plan: await this.#plan(narrationId) };
+  }
+
+  /** Who drives it, and its state, without its plan. */
+  async entry(narrationId: string): Promise<NarrationEntry> {
+    const stored = await this.#store.read(narrationId);
+    if (stored === undefined) throw unknown(narrationId);
+    return entryOf(stored);
+  }
+
+  /**
+   * Changes the state: where somebody else has changed it since it was read, the change is made anew over theirs.
+   *
+   * @param change the very same object where there is nothing to change
+   * @returns the state as it is stored now
+   */
+  async change(
+    narrationId: string,
+    change: (state: NarrationState) => NarrationState,
+  ): Promise<NarrationState> {
+    for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
+      const stored = await this.#store.read(narrationId);
+      if (stored === undefined) throw unknown(narrationId);
+      const before = stateOf(stored);
+      const after = change(before);
+      if (after === before) return before;
+      if (await this.#store.write(narrationId, stored.revision, JSON.stringify(after))) return after;
+    }
+    throw new AudioError("store_unavailable", "The ledger stayed busy with the same narration.", {
+      retryable: true,
+    });
+  }
+
+  /** Takes or renews the lease. @returns whether it is this process's */
+  async lead(narrationId: string, holder: HolderId, leaseTtlMs: number): Promise<boolean> {
+    const current = await this.#store.lead({ narrationId, leaseTtlMs });
+    if (current === holder) return true;
+    if (current === null || !isHolderGone(current)) return false;
+    return (await this.#store.lead({ narrationId, leaseTtlMs, replacing: current })) === holder;
+  }
+
+  async release(narrationId: string): Promise<void> {
+    await this.#store.release(narrationId);
+  }
+
+  /** Newest first; one that cannot be read is passed over, for it must not hide the others. */
+  async newest(limit: number): Promise<NarrationEntry[]> {
+    const known: NarrationEntry[] = [];
+    for (const stored of await this.#store.newest(limit)) {
+      try {
+        known.push(entryOf(stored));
+      } catch (error) {
+        if (!(error instanceof AudioError)) throw error;
+      }
+    }
+    return known;
+  }
+
+  async #plan(narrationId: string): Promise<StoredPlan> {
+    const known = this.#plans.get(narrationId);
+    if (known !== undefined) return known;
+    const text = await this.#store.plan(narrationId);
+    if (text === undefined) throw unknown(narrationId);
+    const plan = parseStored(storedPlanSchema, text, narrationId);
+    const [oldest] = this.#plans.keys();
+    if (this.#plans.size >= MOST_PLANS && oldest !== undefined) this.#plans.delete(oldest);
+    this.#plans.set(narrationId, plan);
+    return plan;
+  }
+}
+
+const stateOf = ({ narrationId, state }: StoredNarration): NarrationState =>
+  parseStored(narrationStateSchema, state, narrationId);
+
+const livingHolder = ({ holder }: StoredNarration): HolderId | null =>
+  holder === null || isHolderGone(holder) ? null : holder;
+
+const entryOf = (stored: StoredNarration): NarrationEntry => ({
+  narrationId: stored.narrationId,
+  state: stateOf(stored),
+  holder: livingHolder(stored),
+});
+
+function unknown(narrationId: string): AudioError {
+  return new AudioError("not_found", `No narration of this service is called ${narrationId}.`, {
+    remedy:
+      "list_tasks shows the narrations of this ledger. Called with the same text and settings, narrate finds it too, and pays for nothing twice.",
+  });
+}

@@ -1,0 +1,31 @@
+/** The name of a narration: the same text, settings, pauses and files at the same origin are the same narration. */
+import { createHash } from "node:crypto";
+import type { AudioInput } from "../contract/audio-input.ts";
+import { canonicalInput } from "../generation/canonical-input.ts";
+import type { StoredPart, StoredPlan } from "./narration-state.ts";
+import { PLAN_VERSION } from "./plan/plan.ts";
+
+const PREFIX = "nar_";
+const DIGITS = 32;
+const PATTERN = /^nar_[0-9a-f]{32}$/;
+
+export const isNarrationId = (text: string): boolean => PATTERN.test(text);
+
+/** What one task is asked for. */
+export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
+  return { ...settings, prompt: part.text, voice: part.voice ?? settings.voice };
+}
+
+/** What a person allows, where it is saved and which takes are chosen make no other narration. */
+export function narrationIdOf(origin: string, plan: StoredPlan): string {
+  const hash = createHash("sha256");
+  const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);
+  add(origin);
+  add(`${PLAN_VERSION}`);
+  add(plan.files);
+  for (const part of plan.parts) {
+    add(canonicalInput(inputOf(plan, part)));
+    add(`${part.pauseAfterSeconds} ${part.section}`);
+  }
+  return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;
+}

@@ -1,0 +1,141 @@
+/** What is stored of a narration: the plan, frozen when it was made, and the small state that changes. */
+import { z } from "zod";
+import { audioInputFields } from "../contract/audio-input.ts";
+import { AudioError } from "../errors.ts";
+
+/** Grows when an older program would misread what a newer one stored. */
+const STORED_VERSION = 1;
+
+/** What all parts have in common; a part's text and its speaker's voice come on top. */
+const { voice, output_format, sample_rate, speed, volume, pitch, multilingual } = audioInputFields;
+export const narrationSettingsSchema = z.object({
+  voice,
+  output_format,
+  sample_rate,
+  speed,
+  volume,
+  pitch,
+  multilingual,
+});
+export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
+
+const plannedPartSchema = z.object({
+  text: z.string(),
+  voice: voice.nullable(),
+  section: z.int().nonnegative(),
+  pauseAfterSeconds: z.number().nonnegative(),
+  estimatedSeconds: z.number().nonnegative(),
+  estimatedCredits: z.number().nonnegative(),
+});
+
+export const storedPlanSchema = z.object({
+  version: z.literal(STORED_VERSION),
+  settings: narrationSettingsSchema,
+  files: z.enum(["one", "chapters"]),
+  /** What a person would call it: its first heading, or its first words. */
+  title: z.string(),
+  sections: z.array(z.object({ title: z.string().nullable() })),
+  parts: z.array(plannedPartSchema).min(1),
+  /** What will not be spoken, in whole sentences. */
+  remarks: z.array(z.string()),
+});
+export type StoredPlan = z.infer<typeof storedPlanSchema>;
+export type StoredPart = StoredPlan["parts"][number];
+
+const problemSchema = z.object({
+  /** Index of the part; `null`: of the narration as a whole. */
+  part: z.int().nonnegative().nullable(),
+  code: z.string(),
+  message: z.string(),
+});
+export type NarrationProblem = z.infer<typeof problemSchema>;
+
+const narrationFileSchema = z.object({
+  path: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  sha256: z.string(),
+  savedAtMs: z.number(),
+  isSound: z.boolean(),
+  durationSeconds: z.number().positive(),
+  /** Of a file of one chapter. */
+  chapter: z.string().nullable(),
+  captionsPath: z.string().nullable(),
+});
+export type NarrationFile = z.infer<typeof narrationFileSchema>;
+
+const retakeSchema = z.object({ part: z.int().nonnegative(), take: z.int().positive() });
+
+export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
+
+export const narrationStateSchema = z.object({
+  version: z.literal(STORED_VERSION),
+  status: z.enum(NARRATION_STATUSES),
+  /** The most that it may cost in all; `null`: nobody has allowed anything yet. */
+  maxCredits: z.number().nonnegative().nullable(),
+  /** Audio that was paid for before this narration began; `null`: it has not begun. */
+  paidBefore: z.array(retakeSchema).nullable(),
+  /** The take of each part that is not the first. */
+  takes: z.array(retakeSchema),
+  /** Takes that others replaced: what they cost stays on the bill. */
+  replaced: z.array(retakeSchema),
+  skipsFailed: z.boolean(),
+  fileName: z.string().nullable(),
+  problems: z.array(problemSchema),
+  files: z.array(narrationFileSchema),
+  /** What the files were joined from; other takes or parts make new files. */
+  joinedFrom: z.string().nullable(),
+  /** For lists, which read no plan: what it is called, and how it stood when this was last written. */
+  title: z.string(),
+  totalParts: z.int().positive(),
+  savedParts: z.int().nonnegative(),
+  chargedCredits: z.number().nonnegative(),
+  createdAtMs: z.number(),
+  /** When it last began to run, and how many parts were saved then: the pace follows from both. */
+  begunAtMs: z.number().nullable(),
+  savedAtBegin: z.int().nonnegative(),
+});
+export type NarrationState = z.infer<typeof narrationStateSchema>;
+
+export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): NarrationState => ({
+  version: STORED_VERSION,
+  status: "planned",
+  maxCredits: null,
+  paidBefore: null,
+  takes: [],
+  replaced: [],
+  skipsFailed: false,
+  fileName: null,
+  problems: [],
+  files: [],
+  joinedFrom: null,
+  title,
+  totalParts: parts.length,
+  savedParts: 0,
+  chargedCredits: 0,
+  createdAtMs,
+  begunAtMs: null,
+  savedAtBegin: 0,
+});
+
+/** @throws AudioError `store_unavailable` when what is stored cannot be read */
+export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const version = z.looseObject({ version: z.number() }).safeParse(value).data?.version ?? 0;
+  const isNewer = version > STORED_VERSION;
+  throw new AudioError(
+    "store_unavailable",
+    `What the ledger holds of ${narrationId} ${isNewer ? "was written by a newer version of this server" : "is damaged"}.`,
+    {
+      remedy: isNewer
+        ? "Update this server; nothing is lost."
+        : "Call narrate with the text again: parts that were paid for are found by their text, and are not paid again.",
+    },
+  );
+}

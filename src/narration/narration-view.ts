@@ -1,0 +1,107 @@
+/** What a caller is told of a narration: its figures, its files, what went wrong. */
+import { MIME_TYPES } from "../contract/audio-format.ts";
+import { firstCodePoints } from "../contract/unicode.ts";
+import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
+import type { NarrationFile, NarrationProblem, NarrationState } from "./narration-state.ts";
+import type { Tally } from "./tally.ts";
+
+export type NarrationStatus = NarrationState["status"];
+
+export interface NarrationView {
+  readonly narrationId: string;
+  readonly status: NarrationStatus;
+  readonly title: string;
+  readonly parts: {
+    readonly total: number;
+    readonly saved: number;
+    readonly running: number;
+    readonly failed: number;
+    readonly alreadyPaid: number;
+  };
+  readonly credits: {
+    readonly estimate: number;
+    readonly charged: number;
+    readonly reserved: number;
+    /** `null`: nobody has allowed anything yet. */
+    readonly max: number | null;
+    readonly suggestedMax: number;
+  };
+  readonly seconds: {
+    /** Of audio. */
+    readonly estimate: number;
+    readonly saved: number;
+    /** Until it is finished, by the clock; `null`: it does not run. */
+    readonly left: number | null;
+  };
+  readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
+  readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
+  /** What will not be spoken, in whole sentences. */
+  readonly remarks: readonly string[];
+  /** A process drives it at this moment. */
+  readonly isDriven: boolean;
+}
+
+const EXCERPT_CODE_POINTS = 60;
+
+/** Room for a text that comes out longer than its estimate, and for what is set aside while the last parts run. */
+const suggestedMax = (estimate: number): number => Math.ceil(1.2 * estimate) + 300;
+
+/** Six creates a minute are the most that the service takes; the first pace that is told. */
+const SECONDS_A_PART_AT_BEST = 10;
+
+/** What is left by the clock, at the pace of this run. */
+function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
+  const left = state.totalParts - saved;
+  const done = saved - state.savedAtBegin;
+  const elapsedSeconds = state.begunAtMs === null ? 0 : Math.max(0, nowMs - state.begunAtMs) / 1000;
+  const pace = done <= 0 ? SECONDS_A_PART_AT_BEST : elapsedSeconds / done;
+  return Math.round(left * pace);
+}
+
+/** A narration that says it runs, and that nobody drives, has been stopped by the end of its process. */
+export function statusOf({ state, holder }: NarrationEntry): NarrationStatus {
+  return state.status === "running" && holder === null ? "stopped" : state.status;
+}
+
+export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): NarrationView {
+  const { narrationId, plan, state } = known;
+  const count = (standing: Tally["standings"][number]): number =>
+    tally.standings.filter((other) => other === standing).length;
+  const status = statusOf(known);
+  const mimeType = MIME_TYPES[plan.settings.output_format ?? "mp3"];
+  const saved = count("saved");
+  return {
+    narrationId,
+    status,
+    title: state.title,
+    parts: {
+      total: state.totalParts,
+      saved,
+      running: count("running"),
+      failed: count("failed"),
+      alreadyPaid: tally.alreadyPaid,
+    },
+    credits: {
+      estimate: tally.estimatedCredits,
+      charged: Math.round(tally.chargedCredits),
+      reserved: tally.reservedCredits,
+      max: state.maxCredits,
+      suggestedMax: tally.estimatedCredits === 0 ? 0 : suggestedMax(tally.estimatedCredits),
+    },
+    seconds: {
+      estimate: Math.round(tally.estimatedSeconds),
+      saved: Math.round(tally.savedSeconds),
+      left: status === "running" ? secondsLeft(state, saved, nowMs) : null,
+    },
+    files: state.files.map((file) => ({ ...file, mimeType })),
+    problems: state.problems.map((problem) => ({
+      ...problem,
+      excerpt:
+        problem.part === null
+          ? null
+          : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
+    })),
+    remarks: plan.remarks,
+    isDriven: known.holder !== null,
+  };
+}

@@ -1,0 +1,102 @@
+/** Every sentence about a narration: how it stands, what it cost, what to call next. */
+import type { NarrationState } from "./narration-state.ts";
+import type { NarrationView } from "./narration-view.ts";
+
+const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+/** "52 min", "40 s", "3 h 20 min". */
+export function duration(seconds: number): string {
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** One line while it runs. */
+export function progressOf(state: NarrationState, nowMs: number): string {
+  const left = state.totalParts - state.savedParts;
+  const done = state.savedParts - state.savedAtBegin;
+  const elapsedSeconds = state.begunAtMs === null ? 0 : Math.max(0, nowMs - state.begunAtMs) / 1000;
+  const time = done > 0 && left > 0 ? `; about ${duration((left * elapsedSeconds) / done)} left` : "";
+  return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(state.chargedCredits)} credits${time}`;
+}
+
+function problemWords({ problems }: NarrationView): string[] {
+  return problems.slice(0, MOST_PROBLEMS).map(({ part, excerpt, message }) => {
+    const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
+    return `${where}${message}`;
+  });
+}
+
+const MOST_PROBLEMS = 5;
+
+function fileWords({ files }: NarrationView): string {
+  const paths = files.map(({ path, durationSeconds }) => `${path} (${duration(durationSeconds)})`);
+  return `Saved ${paths.join(", ")}.`;
+}
+
+function planWords(view: NarrationView): string {
+  const { parts, credits, seconds } = view;
+  const paid =
+    parts.alreadyPaid === 0
+      ? ""
+      : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
+  return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid} Nothing was sent or charged.`;
+}
+
+function soFar({ parts, credits }: NarrationView): string {
+  return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
+}
+
+/** How it stands and why, without what to do next. */
+export function messageOf(view: NarrationView): string {
+  const remarks = view.status === "planned" ? view.remarks : [];
+  return [headOf(view), ...problemWords(view), ...remarks].join(" ");
+}
+
+function headOf(view: NarrationView): string {
+  switch (view.status) {
+    case "planned":
+      return planWords(view);
+    case "running": {
+      const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
+      return `${soFar(view)}${left} It goes on by itself, up to ${view.credits.max} credits, as long as this server runs.`;
+    }
+    case "stopped":
+      return `Stopped: ${soFar(view)}${view.problems.length === 0 ? " The process that ran it has ended." : ""}`;
+    case "finished":
+      return `${fileWords(view)} Cost ${view.credits.charged} credits.`;
+  }
+}
+
+/** What to call next, complete in itself. */
+export function nextStep(view: NarrationView): string {
+  const call = `Call narrate with narration_id ${view.narrationId}`;
+  switch (view.status) {
+    case "planned":
+      return view.credits.estimate === 0
+        ? `${call} and max_credits 1: everything is paid for, so it costs nothing.`
+        : `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}.`;
+    case "running":
+      return `${call}: it waits, and tells how it stands.`;
+    case "stopped":
+      return stoppedStep(view, call);
+    case "finished":
+      return view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths.";
+  }
+}
+
+function stoppedStep(view: NarrationView, call: string): string {
+  const more = Math.max(view.credits.suggestedMax, view.credits.max ?? 0);
+  const goOn = `${call} and max_credits ${more}: it goes on where it stopped, and pays for nothing twice.`;
+  const [first] = view.problems;
+  if (first === undefined) return goOn;
+  if (first.part !== null && first.code !== "parts_differ") {
+    return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
+  }
+  if (first.code === "parts_differ") return "Tell the user; the parts are kept.";
+  if (first.code === "max_credits_reached" || first.code === "stopped" || first.code === "cancelled") {
+    return `Ask the user whether to go on. If so: ${goOn}`;
+  }
+  return `Tell the user what is in the way. When it is mended: ${goOn}`;
+}

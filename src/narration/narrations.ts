@@ -1,0 +1,216 @@
+/** Long narrations: the front door of this room. A plan before anything is spent, then parts, then the joined files. */
+import type { Clock } from "../clock.ts";
+import { Deadline } from "../deadline.ts";
+import { AudioError } from "../errors.ts";
+import { checkFileName } from "../files/file-name.ts";
+import type { OutputFolder } from "../files/output-folder.ts";
+import type { Call } from "../generation/job/wait-for-job.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { TaskRecord } from "../ledger/record.ts";
+import type { Log } from "../log.ts";
+import { createJoinedFiles } from "./joined-files.ts";
+import { makePlan, type NarrationText, type PlanSettings } from "./make-plan.ts";
+import { type KnownNarration, NarrationBook, type NarrationEntry } from "./narration-book.ts";
+import { isNarrationId, narrationIdOf } from "./narration-id.ts";
+import type { NarrationState } from "./narration-state.ts";
+import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
+import { progressOf } from "./narration-words.ts";
+import type { PartWork } from "./part-work.ts";
+import { applyRetakes, type Retake } from "./retakes.ts";
+import { Run, type RunDeps } from "./run.ts";
+import { type PartStanding, takeTally } from "./tally.ts";
+
+/** What may change from call to call; none of it makes another narration. */
+export interface NarrateChanges {
+  /** The most that it may cost in all; 0 stops it; `null`: nothing may be created by this call. */
+  readonly maxCredits: number | null;
+  readonly retakes: readonly Retake[];
+  /** `null`: as before. */
+  readonly skipsFailed: boolean | null;
+  readonly fileName: string | null;
+}
+
+export type NarrateSource =
+  | { readonly kind: "text"; readonly source: NarrationText; readonly options: PlanSettings }
+  | { readonly kind: "narration"; readonly narrationId: string };
+
+/** One part, as the table of parts shows it. */
+export interface NarrationPart {
+  readonly number: number;
+  readonly text: string;
+  readonly chapter: string | null;
+  readonly take: number;
+  readonly standing: PartStanding;
+  readonly record: TaskRecord | null;
+}
+
+export interface Narrations {
+  /**
+   * Plans a narration, goes on with one, stops one, or tells how it stands; waits while it runs, as long as the call's
+   * window is open.
+   *
+   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`; what goes wrong with parts is in the view
+   */
+  narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
+  /** Newest first, as they stood when they were last written. */
+  list(limit: number): Promise<NarrationEntry[]>;
+  /** @throws AudioError `not_found` */
+  parts(narrationId: string): Promise<{ readonly known: KnownNarration; readonly parts: NarrationPart[] }>;
+  close(): Promise<void>;
+}
+
+export interface NarrationsDeps {
+  readonly ledger: Ledger;
+  readonly parts: PartWork;
+  readonly folder: OutputFolder;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How often a call looks at a narration that another process drives. */
+const FOLLOW_MS = 1000;
+
+export function createNarrations(deps: NarrationsDeps): Narrations {
+  const { ledger, parts, folder, clock, log } = deps;
+  const book = new NarrationBook(ledger.store.narrations);
+  const { origin, holder } = ledger.identity;
+  const joined = createJoinedFiles({ folder, clock });
+  const runDeps: RunDeps = { book, parts, joined, clock, log, holder, leaseTtlMs: ledger.leaseTtlMs };
+  const runs = new Map<string, Run>();
+
+  const find = async (source: NarrateSource): Promise<KnownNarration> => {
+    if (source.kind === "narration") {
+      const { narrationId } = source;
+      if (isNarrationId(narrationId)) return await book.get(narrationId);
+      throw new AudioError(
+        "invalid_request",
+        "narration_id must be an id that narrate returned: nar_ and 32 digits.",
+      );
+    }
+    const plan = makePlan(source.source, source.options);
+    const narrationId = narrationIdOf(origin, plan);
+    await book.begin(narrationId, plan, clock.wallMs());
+    return await book.get(narrationId);
+  };
+
+  const look = async (narrationId: string): Promise<NarrationView> => {
+    const known = await book.get(narrationId);
+    return viewOf(known, await takeTally(parts, known.plan, known.state), clock.wallMs());
+  };
+
+  const start = async (narrationId: string): Promise<void> => {
+    const running = runs.get(narrationId);
+    if (running?.isStopping === false) return;
+    await running?.end;
+    if (runs.has(narrationId)) return;
+    const run = new Run(runDeps, narrationId);
+    runs.set(narrationId, run);
+    void run.end.then(() => runs.delete(narrationId));
+  };
+
+  /** Waits while it runs, here or elsewhere; a call that is cancelled stops what it would have paid for. */
+  const wait = async (narrationId: string, call: Call): Promise<void> => {
+    const deadline = new Deadline(clock, call.windowMs);
+    for (;;) {
+      call.signal.throwIfAborted();
+      const entry = await book.entry(narrationId);
+      const run = runs.get(narrationId);
+      if (statusOf(entry) !== "running" && run === undefined) return;
+      call.onProgress(progressOf(entry.state, clock.wallMs()));
+      if (deadline.isOver) return;
+      await newsOf(run, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+    }
+  };
+
+  const newsOf = async (run: Run | undefined, ms: number, signal: AbortSignal): Promise<void> => {
+    const settled = new AbortController();
+    const sleeping = clock.sleep(ms, AbortSignal.any([signal, settled.signal])).catch(() => undefined);
+    const news = run === undefined ? [] : [run.end.then(() => undefined), nextNews(run, settled.signal)];
+    await Promise.race([sleeping, ...news]);
+    settled.abort();
+  };
+
+  return {
+    async narrate(source, changes, call) {
+      if (changes.fileName !== null) checkFileName(changes.fileName);
+      const known = await find(source);
+      const { narrationId, plan } = known;
+      const state = await book.change(narrationId, (before) => changed(before, changes, plan));
+      runs.get(narrationId)?.refresh(state);
+      if (state.status === "running" && changes.maxCredits !== null) await start(narrationId);
+      try {
+        if (call.windowMs > 0) await wait(narrationId, call);
+      } catch (error) {
+        if (call.signal.aborted && changes.maxCredits !== null) await cancel(narrationId);
+        throw error;
+      }
+      return await look(narrationId);
+    },
+    list: (limit) => book.newest(limit),
+    async parts(narrationId) {
+      const known = await find({ kind: "narration", narrationId });
+      const { plan, state } = known;
+      const tally = await takeTally(parts, plan, state);
+      return {
+        known,
+        parts: plan.parts.map(({ text, section }, index) => ({
+          number: index + 1,
+          text,
+          chapter: plan.sections[section]?.title ?? null,
+          take: state.takes.find(({ part }) => part === index)?.take ?? 1,
+          standing: tally.standings[index] ?? "open",
+          record: tally.records[index] ?? null,
+        })),
+      };
+    },
+    async close() {
+      for (const run of runs.values()) run.leave();
+      await Promise.all([...runs.values()].map(({ end }) => end));
+    },
+  };
+
+  async function cancel(narrationId: string): Promise<void> {
+    const problem = {
+      part: null,
+      code: "cancelled",
+      message: "The call that drove it was cancelled: nothing more is created. What was accepted is saved.",
+    };
+    const stop = (before: NarrationState): NarrationState =>
+      before.status === "running" ? { ...before, status: "stopped", problems: [problem] } : before;
+    const state = await book.change(narrationId, stop);
+    runs.get(narrationId)?.refresh(state);
+  }
+}
+
+function nextNews(run: Run, settled: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const stopListening = run.listen(() => resolve());
+    settled.addEventListener("abort", () => stopListening(), { once: true });
+  });
+}
+
+/** The state after what a caller asks for; a narration that may spend begins to run. */
+function changed(
+  before: NarrationState,
+  changes: NarrateChanges,
+  plan: KnownNarration["plan"],
+): NarrationState {
+  const retaken = applyRetakes(before, plan, changes.retakes);
+  const after: NarrationState = {
+    ...retaken,
+    skipsFailed: changes.skipsFailed ?? retaken.skipsFailed,
+    fileName: changes.fileName ?? retaken.fileName,
+  };
+  const isSame =
+    retaken === before && after.skipsFailed === before.skipsFailed && after.fileName === before.fileName;
+  const { maxCredits } = changes;
+  if (maxCredits === null) return isSame ? before : after;
+  if (maxCredits === 0) {
+    const status = before.status === "running" ? "stopped" : before.status;
+    const problems = before.status === "running" ? [STOPPED] : before.problems;
+    return { ...after, maxCredits, status, problems };
+  }
+  return { ...after, maxCredits, status: "running" };
+}
+
+const STOPPED = { part: null, code: "stopped", message: "It was stopped by max_credits 0." } as const;

@@ -1,0 +1,36 @@
+/** Chooses another take of a part, which is named by a quote of its text. */
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { findPartByQuote } from "./plan/quotes.ts";
+import { takeOf } from "./tally.ts";
+
+export interface Retake {
+  /** Some words of exactly one part. */
+  readonly quote: string;
+  /** Absolute, so that a repeat of the call pays for nothing more; 1 goes back to the first, free. */
+  readonly take: number;
+}
+
+/**
+ * The choice is kept with the narration. What the takes that it replaces had cost stays on its bill.
+ *
+ * @returns the very same state where nothing changes
+ * @throws AudioError `invalid_request` where a quote matches no part, or several
+ */
+export function applyRetakes(
+  state: NarrationState,
+  plan: StoredPlan,
+  retakes: readonly Retake[],
+): NarrationState {
+  return retakes.reduce((before, { quote, take }) => {
+    const part = findPartByQuote(plan.parts, quote);
+    const current = takeOf(before, part);
+    if (current === take) return before;
+    const others = before.takes.filter((retake) => retake.part !== part);
+    const isNoted = before.replaced.some((retake) => retake.part === part && retake.take === current);
+    return {
+      ...before,
+      takes: take === 1 ? others : [...others, { part, take }],
+      replaced: isNoted ? before.replaced : [...before.replaced, { part, take: current }],
+    };
+  }, state);
+}

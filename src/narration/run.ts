@@ -1,0 +1,236 @@
+/** One process's run of a narration: from its lease through its parts to the joined files. */
+import type { Clock } from "../clock.ts";
+import { AudioError, ownMistake } from "../errors.ts";
+import type { HolderId } from "../holder.ts";
+import type { Log } from "../log.ts";
+import type { JoinedFiles, PartFile } from "./joined-files.ts";
+import type { NarrationBook } from "./narration-book.ts";
+import { inputOf } from "./narration-id.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import type { PartWork } from "./part-work.ts";
+import { Speakers } from "./speakers.ts";
+import { joinProblems, problemOf } from "./stop-reasons.ts";
+import { takeOf, takeTally } from "./tally.ts";
+
+export interface RunDeps {
+  readonly book: NarrationBook;
+  readonly parts: PartWork;
+  readonly joined: JoinedFiles;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly holder: HolderId;
+  readonly leaseTtlMs: number;
+}
+
+/** How often a run renews its lease and hears what other processes have decided, at the least. */
+const LOOK_MS = 1000;
+
+/** `changed`: somebody has chosen other takes or another name meanwhile, so that there is more to do. */
+type Pass = "ended" | "changed";
+
+export class Run {
+  readonly narrationId: string;
+  /** Resolves when it has ended, or is left to the process that drives it. Never rejects. */
+  readonly end: Promise<void>;
+  readonly #deps: RunDeps;
+  readonly #abort = new AbortController();
+  readonly #listeners = new Set<() => void>();
+  #speakers: Speakers | undefined;
+  #maxCredits = 0;
+  /** What ended it before its parts were all there. */
+  #stopProblem: NarrationProblem | null = null;
+  /** Whoever stopped it has written so, or goes on with it: nothing is to be written by this run any more. */
+  #isLeft = false;
+
+  constructor(deps: RunDeps, narrationId: string) {
+    this.#deps = deps;
+    this.narrationId = narrationId;
+    this.end = this.#drive().catch((error: unknown) => {
+      deps.log.error("a narration's run failed unexpectedly", error);
+    });
+  }
+
+  get isStopping(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Told of each part that is saved and of the end. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** No create is sent any more; what was accepted is saved by its own job. */
+  leave(): void {
+    this.#isLeft = true;
+    this.#stop();
+  }
+
+  /** Takes over what somebody has changed. */
+  refresh(state: NarrationState): void {
+    this.#maxCredits = state.maxCredits ?? 0;
+    if (state.status !== "running") this.leave();
+    this.#speakers?.wake();
+    this.#tell();
+  }
+
+  #stop(): void {
+    this.#abort.abort(new Error("the narration was stopped"));
+  }
+
+  async #drive(): Promise<void> {
+    const { book, holder, leaseTtlMs, log } = this.#deps;
+    if (!(await book.lead(this.narrationId, holder, leaseTtlMs))) return;
+    const keeping = new AbortController();
+    const kept = this.#keepLease(keeping.signal);
+    try {
+      while ((await this.#pass()) === "changed" && !this.isStopping) this.#tell();
+    } catch (error) {
+      if (!this.#isLeft) await this.#fail(error);
+    } finally {
+      keeping.abort();
+      await kept;
+      await book.release(this.narrationId).catch((cause: unknown) => log.debug(String(cause)));
+      this.#tell();
+    }
+  }
+
+  async #fail(error: unknown): Promise<void> {
+    if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
+    const known = error instanceof AudioError ? error : ownMistake(error);
+    const problems = [problemOf(known, null)];
+    await this.#deps.book.change(this.narrationId, (before) => this.#ended(before, "stopped", problems));
+  }
+
+  async #keepLease(signal: AbortSignal): Promise<void> {
+    const { book, clock, holder, leaseTtlMs, log } = this.#deps;
+    while (!signal.aborted) {
+      await clock.sleep(Math.min(leaseTtlMs / 3, LOOK_MS), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        if (!(await book.lead(this.narrationId, holder, leaseTtlMs))) this.leave();
+        else this.refresh((await book.entry(this.narrationId)).state);
+      } catch (error) {
+        log.debug(`the lease of a narration could not be renewed: ${String(error)}`);
+      }
+    }
+  }
+
+  /** Speaks what is missing and joins what is there, as it is asked for now. */
+  async #pass(): Promise<Pass> {
+    const { book, parts, clock } = this.#deps;
+    const { plan, state: asked } = await book.get(this.narrationId);
+    const tally = await takeTally(parts, plan, asked);
+    const isThere = (index: number): boolean => ["saved", "running"].includes(tally.standings[index] ?? "");
+    const paid = plan.parts.flatMap((_, part) =>
+      isThere(part) ? [{ part, take: takeOf(asked, part) }] : [],
+    );
+    const savedParts = tally.standings.filter((standing) => standing === "saved").length;
+    const state = await book.change(this.narrationId, (before) => ({
+      ...before,
+      paidBefore: before.paidBefore ?? paid,
+      problems: [],
+      begunAtMs: clock.wallMs(),
+      savedAtBegin: savedParts,
+      savedParts,
+    }));
+    const speakers = new Speakers({
+      parts,
+      plan,
+      state,
+      tally,
+      signal: this.#abort.signal,
+      maxCredits: () => this.#maxCredits,
+      onProblem: (problem) => {
+        this.#stopProblem ??= problem;
+        this.#stop();
+      },
+      onSaved: () => this.#noteSaved(),
+    });
+    this.#speakers = speakers;
+    this.refresh(state);
+    await speakers.run();
+    return this.#isLeft ? "ended" : await this.#finish(plan, state, speakers);
+  }
+
+  /** For lists and other processes; how the parts stand is known without it. */
+  async #noteSaved(): Promise<void> {
+    const { book, log } = this.#deps;
+    await book
+      .change(this.narrationId, (before) => ({ ...before, ...this.#figures() }))
+      .catch((cause: unknown) => log.debug(`how a narration stands could not be written: ${String(cause)}`));
+    this.#tell();
+  }
+
+  #figures(): Partial<Pick<NarrationState, "savedParts" | "chargedCredits">> {
+    if (this.#speakers === undefined) return {};
+    const { savedParts, chargedCredits } = this.#speakers;
+    return { savedParts, chargedCredits };
+  }
+
+  async #finish(plan: StoredPlan, state: NarrationState, speakers: Speakers): Promise<Pass> {
+    const { joined } = this.#deps;
+    const given = this.#stopProblem === null ? [] : [this.#stopProblem];
+    const problems = [...speakers.problems, ...given];
+    const isGivenUp = new Set(speakers.problems.map(({ part }) => part));
+    const spoken = speakers.wanted.filter((index) => !isGivenUp.has(index));
+    const isWhole = given.length === 0 && spoken.length > 0 && (isGivenUp.size === 0 || state.skipsFailed);
+    if (!isWhole) return await this.#endWith(state, "stopped", problems);
+    try {
+      const parts = await this.#partFiles(plan, state, spoken);
+      const { narrationId } = this;
+      const { signal } = this.#abort;
+      const files = await joined.make({ narrationId, plan, state, parts, signal });
+      return await this.#endWith(state, "finished", problems, files);
+    } catch (error) {
+      const found = joinProblems(error, spoken);
+      if (found === null) throw error;
+      return await this.#endWith(state, "stopped", [...problems, ...found]);
+    }
+  }
+
+  /** Each verified; one that somebody has removed since is fetched again, free of charge. */
+  async #partFiles(plan: StoredPlan, state: NarrationState, spoken: readonly number[]): Promise<PartFile[]> {
+    const files: PartFile[] = [];
+    for (const index of spoken) {
+      const part = plan.parts[index];
+      if (part === undefined) continue;
+      const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+      files.push({ index, ...(await this.#deps.parts.generate(request, { signal: this.#abort.signal })) });
+    }
+    return files;
+  }
+
+  async #endWith(
+    asked: NarrationState,
+    status: "stopped" | "finished",
+    problems: readonly NarrationProblem[],
+    files: Partial<Pick<NarrationState, "files" | "joinedFrom">> = {},
+  ): Promise<Pass> {
+    const after = await this.#deps.book.change(this.narrationId, (before) =>
+      isOtherChoice(asked, before) ? before : { ...this.#ended(before, status, problems), ...files },
+    );
+    return isOtherChoice(asked, after) ? "changed" : "ended";
+  }
+
+  /** Somebody may have stopped it while it was about to end: then that is why it stopped. */
+  #ended(
+    before: NarrationState,
+    status: "stopped" | "finished",
+    problems: readonly NarrationProblem[],
+  ): NarrationState {
+    const end = before.status === "running" ? { status, problems: [...problems] } : {};
+    return { ...before, ...end, ...this.#figures() };
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** Whether other parts, or another name, are wanted than those that a run has seen. */
+function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
+  const choice = ({ takes, skipsFailed, fileName }: NarrationState): string =>
+    JSON.stringify([takes, skipsFailed, fileName]);
+  return choice(seen) !== choice(now);
+}

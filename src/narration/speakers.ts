@@ -1,0 +1,162 @@
+/** Speaks the parts of one run: three at a time, within the credits that are allowed, each until it is saved or given up. */
+import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { AudioError, ownMistake } from "../errors.ts";
+import { inputOf } from "./narration-id.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import type { PartWork } from "./part-work.ts";
+import { isOfOnePart, MOST_JOBS_A_PART, outOfCredits, problemOf } from "./stop-reasons.ts";
+import { chargeOf, type Tally, takeOf, wasPaidBefore } from "./tally.ts";
+
+/** Two places in flight, and one that waits for the next of them: the places are never empty. */
+const JOBS_AT_ONCE = 3;
+
+/** Among the charges: what takes that others replaced had cost. */
+const REPLACED = -1;
+
+export interface SpeakersOptions {
+  readonly parts: PartWork;
+  readonly plan: StoredPlan;
+  /** As it was when the run began: which takes, and whether what failed before is left out. */
+  readonly state: NarrationState;
+  readonly tally: Tally;
+  /** Aborts when no create may be sent any more. */
+  readonly signal: AbortSignal;
+  /** The most that may be spent; it may change while the run goes on. */
+  readonly maxCredits: () => number;
+  /** What ends the whole run. */
+  readonly onProblem: (problem: NarrationProblem) => void;
+  readonly onSaved: () => Promise<void>;
+}
+
+export class Speakers {
+  readonly #options: SpeakersOptions;
+  /** By part. */
+  readonly #charges = new Map<number, number>();
+  readonly #jobs = new Map<number, number>();
+  readonly #problems: NarrationProblem[] = [];
+  readonly #queue: number[];
+  readonly #wasRunning: ReadonlySet<number>;
+  readonly #waiters = new Set<() => void>();
+  /** Every part that is to be in the files, in order. */
+  readonly wanted: readonly number[];
+  #activeParts = 0;
+  #savedParts: number;
+
+  constructor(options: SpeakersOptions) {
+    this.#options = options;
+    const { plan, state, tally } = options;
+    const stands = (index: number, standing: Tally["standings"][number]): boolean =>
+      tally.standings[index] === standing;
+    this.wanted = plan.parts.flatMap((_, index) =>
+      state.skipsFailed && stands(index, "failed") ? [] : [index],
+    );
+    // What has its credits set aside already comes first, so that the guard counts it.
+    const running = this.wanted.filter((index) => stands(index, "running"));
+    const open = this.wanted.filter((index) => !stands(index, "saved") && !stands(index, "running"));
+    this.#queue = [...running, ...open];
+    this.#wasRunning = new Set(running);
+    this.#savedParts = tally.standings.filter((standing) => standing === "saved").length;
+    this.#charges.set(REPLACED, tally.replacedCredits);
+    tally.records.forEach((record, index) => {
+      if (record !== null && !wasPaidBefore(state, index)) this.#charges.set(index, chargeOf(record));
+    });
+  }
+
+  /** Parts that were given up, each with its reason. */
+  get problems(): readonly NarrationProblem[] {
+    return this.#problems;
+  }
+
+  get savedParts(): number {
+    return this.#savedParts;
+  }
+
+  get chargedCredits(): number {
+    return [...this.#charges.values()].reduce((sum, credits) => sum + credits, 0);
+  }
+
+  /** Resolves when every part is saved or given up, or the run is stopped. Never rejects. */
+  async run(): Promise<void> {
+    await Promise.all(Array.from({ length: JOBS_AT_ONCE }, () => this.#work()));
+  }
+
+  /** What may be spent has changed: whoever waits for room looks again. */
+  wake(): void {
+    for (const waiter of [...this.#waiters]) waiter();
+  }
+
+  async #work(): Promise<void> {
+    const { signal, onProblem } = this.#options;
+    while (!signal.aborted) {
+      const index = this.#queue.shift();
+      if (index === undefined) return;
+      if (this.#wasRunning.has(index)) this.#activeParts += 1;
+      else if (!(await this.#takeRoom())) return;
+      try {
+        await this.#speak(index);
+      } catch (error) {
+        if (signal.aborted) return;
+        const known = error instanceof AudioError ? error : ownMistake(error);
+        if (this.#mayTryAgain(index, known)) this.#queue.unshift(index);
+        else if (isOfOnePart(known)) this.#problems.push(problemOf(known, index));
+        else onProblem(problemOf(known, null));
+      } finally {
+        this.#activeParts -= 1;
+        this.wake();
+      }
+    }
+  }
+
+  #mayTryAgain(index: number, { code }: AudioError): boolean {
+    const jobs = (this.#jobs.get(index) ?? 0) + 1;
+    this.#jobs.set(index, jobs);
+    return code === "task_failed" && jobs < MOST_JOBS_A_PART;
+  }
+
+  async #speak(index: number): Promise<void> {
+    const { parts, plan, state, signal, onSaved } = this.#options;
+    const part = plan.parts[index];
+    if (part === undefined) return;
+    const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+    try {
+      await parts.generate(request, { signal });
+    } finally {
+      // A failure may have been charged, too.
+      const record = await parts.find(request);
+      if (record !== null && !wasPaidBefore(state, index)) this.#charges.set(index, chargeOf(record));
+    }
+    this.#savedParts += 1;
+    await onSaved();
+  }
+
+  /** Takes one part's room, for which it waits while running parts may yet leave it; `false`: there is none. */
+  async #takeRoom(): Promise<boolean> {
+    const { signal, maxCredits, onProblem } = this.#options;
+    const fits = (): boolean =>
+      this.chargedCredits + RESERVED_CREDITS * (this.#activeParts + 1) <= maxCredits();
+    while (!signal.aborted && !fits()) {
+      if (this.#activeParts === 0) {
+        onProblem(outOfCredits(maxCredits(), this.chargedCredits));
+        return false;
+      }
+      await this.#news();
+    }
+    if (signal.aborted) return false;
+    this.#activeParts += 1;
+    return true;
+  }
+
+  #news(): Promise<void> {
+    const { signal } = this.#options;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiters.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#waiters.add(done);
+      signal.addEventListener("abort", done, { once: true });
+      if (signal.aborted) done();
+    });
+  }
+}

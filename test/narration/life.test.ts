@@ -1,0 +1,181 @@
+/** The life of a narration through the built bin: planned, paid once, edited, retaken, stopped, resumed, joined. */
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const PAUSE_BYTES = 0.6 * 24_000 * 2;
+
+describe("a plan", () => {
+  it("tells parts, length and price, and sends nothing", async () => {
+    const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
+    expect(plan).toMatchObject({
+      status: "planned",
+      parts: { total: 3, saved: 0, running: 0, failed: 0, already_paid: 0 },
+      files: [],
+      problems: [],
+    });
+    expect(plan.credits.estimate).toBeGreaterThan(100);
+    expect(plan.credits.suggested_max).toBe(Math.ceil(1.2 * plan.credits.estimate) + 300);
+    expect(plan.next_step).toContain(`max_credits ${plan.credits.suggested_max}`);
+    expect(narrator.service.exchanges).toEqual([]);
+  });
+});
+
+describe("a narration", () => {
+  it("is its parts and pauses in one file, paid once, and its repeat asks nothing", async () => {
+    const text = textOf("One", "Two", "Three");
+    const done = await narrator.narrate({ text, max_credits: 1000 });
+    expect(done).toMatchObject({
+      status: "finished",
+      parts: { total: 3, saved: 3 },
+      credits: { charged: 30 },
+    });
+    const [file] = done.files;
+    const bytes = await readFile(file?.path ?? "");
+    expect(bytes.length).toBe(3 * PART_BYTES + 2 * PAUSE_BYTES);
+    expect(file?.duration_seconds).toBeCloseTo(3 * 4 + 2 * 0.6, 3);
+    expect(narrator.service.count("create")).toBe(3);
+    const asked = narrator.service.exchanges.length;
+    await narrator.restart();
+    const again = await narrator.narrate({ text, max_credits: 1000 });
+    expect(again).toMatchObject({ status: "finished", credits: { charged: 30 } });
+    expect(again.files).toEqual(done.files);
+    expect(narrator.service.exchanges.length).toBe(asked);
+  });
+
+  it("after an edit pays for the changed part alone", async () => {
+    await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 1000 });
+    const edited = [paragraph("One"), paragraph("Two").replace("mill", "windmill"), paragraph("Three")].join(
+      "\n\n",
+    );
+    const plan = await narrator.narrate({ text: edited });
+    expect(plan).toMatchObject({ status: "planned", parts: { already_paid: 2 } });
+    const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 500 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(narrator.service.count("create")).toBe(4);
+    expect(await narrator.workplace.outputNames()).toHaveLength(3);
+  });
+
+  it("spends no more than it may, says so, and goes on with more", async () => {
+    const text = textOf("One", "Two", "Three", "Four");
+    const stopped = await narrator.narrate({ text, max_credits: 165 });
+    expect(stopped).toMatchObject({
+      status: "stopped",
+      parts: { saved: 2 },
+      credits: { charged: 20, max: 165 },
+    });
+    expect(stopped.problems).toMatchObject([{ code: "max_credits_reached" }]);
+    expect(narrator.service.count("create")).toBe(2);
+    const done = await narrator.narrate({ narration_id: stopped.narration_id, max_credits: 1000 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 40 } });
+    expect(narrator.service.count("create")).toBe(4);
+  });
+
+  it("takes another take of the part that a quote names, and goes back for nothing", async () => {
+    const text = textOf("One", "Two", "Three");
+    const done = await narrator.narrate({ text, max_credits: 1000 });
+    const retakes = [{ quote: "So ends Two", take: 2 }];
+    const retaken = await narrator.narrate({ text, max_credits: 1000, retakes });
+    expect(retaken).toMatchObject({ status: "finished", credits: { charged: 40 } });
+    expect(narrator.service.count("create")).toBe(4);
+    expect(retaken.files[0]?.sha256).not.toBe(done.files[0]?.sha256);
+    const back = await narrator.narrate({
+      text,
+      max_credits: 1000,
+      retakes: [{ quote: "So ends Two", take: 1 }],
+    });
+    expect(back.files[0]?.sha256).toBe(done.files[0]?.sha256);
+    expect(narrator.service.count("create")).toBe(4);
+  });
+
+  it("goes on without a part that fails for ever only when that is asked for", async () => {
+    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
+      const task = self.tasks.get(taskId ?? "");
+      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
+      return false;
+    };
+    const text = textOf("One", "Two", "Three");
+    const stopped = await narrator.narrate({ text, max_credits: 1000 });
+    expect(stopped).toMatchObject({
+      status: "stopped",
+      parts: { saved: 2, failed: 1 },
+      credits: { charged: 20 },
+    });
+    expect(stopped.problems).toMatchObject([{ part: 2, code: "task_failed" }]);
+    expect(stopped.problems[0]?.excerpt).toContain("Two begins here");
+    // Three attempts of the part that failed, one of each other.
+    expect(narrator.service.count("create")).toBe(5);
+    const joined = await narrator.narrate({
+      narration_id: stopped.narration_id,
+      max_credits: 1000,
+      skip_failed: true,
+    });
+    expect(joined).toMatchObject({ status: "finished", credits: { charged: 20 } });
+    expect(narrator.service.count("create")).toBe(5);
+    expect((await readFile(joined.files[0]?.path ?? "")).length).toBe(2 * PART_BYTES + PAUSE_BYTES);
+  });
+
+  it("stops at a 402, and goes on where it stopped", async () => {
+    narrator.service.intercept = ({ kind, ordinal }, response, self) => {
+      if (kind !== "create" || ordinal < 3 || self.tasks.size > 2) return false;
+      self.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const text = textOf("One", "Two", "Three", "Four", "Five");
+    const stopped = await narrator.narrate({ text, max_credits: 1000 });
+    expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 2 } });
+    expect(stopped.problems).toMatchObject([{ code: "insufficient_credits" }]);
+    narrator.service.intercept = undefined;
+    const done = await narrator.narrate({ text, max_credits: 1000 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 50 } });
+    expect(narrator.service.tasks.size).toBe(5);
+  });
+
+  it("goes on after its call has returned, and is stopped by max_credits 0", async () => {
+    narrator.service.processingMs = 300;
+    const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+    const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
+    expect(running.status).toBe("running");
+    await expect.poll(() => narrator.service.count("create")).toBeGreaterThan(2);
+    const stopped = await narrator.narrate({ narration_id: running.narration_id, max_credits: 0 });
+    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "stopped" }] });
+    const sent = narrator.service.count("create");
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    expect(narrator.service.count("create")).toBe(sent);
+    const done = await narrator.narrate({ narration_id: running.narration_id, max_credits: 5000 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+
+  it("is one file a chapter where that is asked for", async () => {
+    const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
+    const done = await narrator.narrate({ text, files: "chapters", file_name: "book", max_credits: 1000 });
+    expect(done.status).toBe("finished");
+    expect(done.files.map(({ chapter }) => chapter)).toEqual(["Down", "Up"]);
+    expect(await narrator.workplace.outputNames()).toEqual([".parts", "book-01-Down.pcm", "book-02-Up.pcm"]);
+  });
+
+  it("gets the next free name where its own is taken", async () => {
+    const first = await narrator.narrate({ text: textOf("One"), file_name: "same", max_credits: 1000 });
+    const second = await narrator.narrate({ text: textOf("Two"), file_name: "same", max_credits: 1000 });
+    expect(first.files[0]?.path.endsWith("same.pcm")).toBe(true);
+    expect(second.files[0]?.path.endsWith("same-2.pcm")).toBe(true);
+  });
+
+  it("shares its parts with generate_audio, which copies out what it asks for", async () => {
+    const text = textOf("One");
+    await narrator.narrate({ text, max_credits: 1000 });
+    const outcome = await narrator.driver.call("generate_audio", { prompt: text, output_format: "pcm" });
+    const { audio } = outcome.structuredContent as { audio: { path: string } };
+    expect(narrator.service.count("create")).toBe(1);
+    expect(audio.path).not.toContain(".parts");
+    expect((await readFile(audio.path)).length).toBe(PART_BYTES);
+  });
+});

@@ -1,0 +1,111 @@
+/** Drives `narrate` through the built bin against a service that counts, with texts whose parts are known. */
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  FAST,
+  type ToolOutcome,
+  type Workplace,
+} from "../support/workplace.ts";
+
+/** The published result, every field checked; figures that have nothing to say are left out. */
+export const narrationOutput = z.strictObject({
+  narration_id: z.string().regex(/^nar_[0-9a-f]{32}$/),
+  status: z.enum(["planned", "running", "stopped", "finished"]),
+  message: z.string().min(1),
+  parts: z.strictObject({
+    total: z.int(),
+    saved: z.int(),
+    running: z.int(),
+    failed: z.int(),
+    already_paid: z.int(),
+  }),
+  credits: z.strictObject({
+    estimate: z.int(),
+    charged: z.int(),
+    reserved: z.int(),
+    max: z.int().optional(),
+    suggested_max: z.int(),
+  }),
+  seconds: z.strictObject({ estimate: z.number(), saved: z.number(), left: z.number().optional() }),
+  files: z.array(
+    z.strictObject({
+      path: z.string(),
+      uri: z.string(),
+      mime_type: z.string(),
+      duration_seconds: z.number(),
+      size_bytes: z.int(),
+      sha256: z.string().length(64),
+      chapter: z.string().optional(),
+      captions_path: z.string().optional(),
+    }),
+  ),
+  problems: z.array(
+    z.strictObject({
+      part: z.int().optional(),
+      excerpt: z.string().optional(),
+      code: z.string(),
+      message: z.string(),
+    }),
+  ),
+  next_step: z.string().min(1),
+});
+export type NarrationOutput = z.infer<typeof narrationOutput>;
+
+export function narrationOf(outcome: ToolOutcome): NarrationOutput {
+  if (outcome.isError === true) throw new Error(`an error came back: ${outcome.content[0]?.text}`);
+  return narrationOutput.parse(outcome.structuredContent);
+}
+
+/** A paragraph of some 85 estimated seconds, so that each is a part of its own. */
+export function paragraph(name: string): string {
+  return `${name} begins here. ${"The river ran past the old mill and on to the sea. ".repeat(24)}So ends ${name}.`;
+}
+
+/** @param names of the paragraphs, one part each */
+export const textOf = (...names: readonly string[]): string => names.map(paragraph).join("\n\n");
+
+/** Raw sound that the service hands out: 4 s at 24,000 Hz. */
+export const PART_BYTES = 4 * 24_000 * 2;
+
+export class Narrator {
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  driver: Driver;
+
+  private constructor(service: CountingService, workplace: Workplace, driver: Driver) {
+    this.service = service;
+    this.workplace = workplace;
+    this.driver = driver;
+  }
+
+  static async start(more: Record<string, string> = {}): Promise<Narrator> {
+    const service = await CountingService.start({
+      audioBytes: PART_BYTES,
+      audioSeconds: 4,
+      soundOfTheirOwn: true,
+    });
+    const workplace = await createWorkplace();
+    const driver = await drive(workplace.env(service, { ...FAST, ...more }));
+    return new Narrator(service, workplace, driver);
+  }
+
+  /** Raw sound, so that every byte of the joined file is known. */
+  async narrate(args: Record<string, unknown>): Promise<NarrationOutput> {
+    const pcm = args["narration_id"] === undefined ? { output_format: "pcm" } : {};
+    return narrationOf(await this.driver.call("narrate", { ...pcm, ...args }));
+  }
+
+  async restart(more: Record<string, string> = {}): Promise<void> {
+    await this.driver.close();
+    this.driver = await drive(this.workplace.env(this.service, { ...FAST, ...more }));
+  }
+
+  async stop(): Promise<void> {
+    await this.driver.close();
+    await this.service.stop();
+    await this.workplace.remove();
+  }
+}
