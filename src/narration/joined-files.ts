@@ -1,6 +1,6 @@
 /** Makes a narration's files out of its parts: joined, verified, published under free names. */
 import { createHash } from "node:crypto";
-import { type JoinedAudio, joinAudio } from "../audio/join.ts";
+import type { JoinedAudio } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
@@ -107,6 +107,8 @@ async function bind(
   { name, chapter, parts }: Binding,
 ): Promise<NarrationFile> {
   const format = plan.settings.output_format ?? FORMAT;
+  // Only who joins needs the formats.
+  const { joinAudio } = await import("../audio/join.ts");
   const results: JoinedAudio[] = [];
   const saved = await saveAudio({
     folder,

@@ -9,8 +9,9 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { Log } from "../log.ts";
 import { createJoinedFiles } from "./joined-files.ts";
-import { makePlan, type NarrationText, type PlanSettings } from "./make-plan.ts";
-import { type KnownNarration, NarrationBook, type NarrationEntry } from "./narration-book.ts";
+import { holdsWords, type NarrationRow, rowOf } from "./list-row.ts";
+import type { NarrationText, PlanSettings } from "./make-plan.ts";
+import { type KnownNarration, NarrationBook } from "./narration-book.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import type { NarrationState } from "./narration-state.ts";
 import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
@@ -52,8 +53,8 @@ export interface Narrations {
    * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`; what goes wrong with parts is in the view
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
-  /** Newest first, as they stood when they were last written. */
-  list(limit: number): Promise<NarrationEntry[]>;
+  /** Newest first, as they stood when they were last written; those that hold every word of the query. */
+  list(query: string | null, limit: number): Promise<NarrationRow[]>;
   /** @throws AudioError `not_found` */
   parts(narrationId: string): Promise<{ readonly known: KnownNarration; readonly parts: NarrationPart[] }>;
   close(): Promise<void>;
@@ -66,6 +67,9 @@ export interface NarrationsDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/** A query looks at so many. */
+const MOST_SEARCHED = 500;
 
 /** How often a call looks at a narration that another process drives. */
 const FOLLOW_MS = 1000;
@@ -87,6 +91,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
         "narration_id must be an id that narrate returned: nar_ and 32 digits.",
       );
     }
+    // Only who plans needs the reading of texts.
+    const { makePlan } = await import("./make-plan.ts");
     const plan = makePlan(source.source, source.options);
     const narrationId = narrationIdOf(origin, plan);
     await book.begin(narrationId, plan, clock.wallMs());
@@ -146,7 +152,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       }
       return await look(narrationId);
     },
-    list: (limit) => book.newest(limit),
+    async list(query, limit) {
+      const rows = (await book.newest(query === null ? limit : MOST_SEARCHED)).map(rowOf);
+      return (query === null ? rows : rows.filter((row) => holdsWords(row, query))).slice(0, limit);
+    },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });
       const { plan, state } = known;

@@ -1,5 +1,5 @@
 /** Which failures of a part end a narration's run, and which are that part's alone. */
-import { DamagedPartError, PartsDifferError } from "../audio/join.ts";
+import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../errors.ts";
 import type { NarrationProblem } from "./narration-state.ts";

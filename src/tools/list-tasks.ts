@@ -1,10 +1,12 @@
 /** The tool `list_tasks`: its schema, its words and its handler. */
 import { z } from "zod";
-import type { ListedTask } from "../generation/use-cases/list-tasks.ts";
-import { RECORD_STATUSES } from "../ledger/record.ts";
+import type { ListedTask, ListRequest } from "../generation/use-cases/list-tasks.ts";
+import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
+import type { NarrationRow } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
+import { narrationLine, narrationRow } from "./narration-row.ts";
 import { without } from "./task-output.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool, type ToolDeps } from "./tool.ts";
 
 const limitRule = "must be a whole number from 1 to 100";
 const DEFAULT_LIMIT = 20;
@@ -107,11 +109,34 @@ function summary(count: number, isFiltered: boolean): string {
     : "No requests recorded yet.";
 }
 
+/** What narrations are called among tasks. */
+const STATUS_OF_NARRATION: Readonly<Partial<Record<RecordStatus, NarrationRow["status"]>>> = {
+  processing: "running",
+  succeeded: "finished",
+};
+
+/** Requests and narrations together, newest first. */
+async function listEntries(
+  deps: Pick<ToolDeps, "generation" | "narrations">,
+  asked: ListRequest,
+): Promise<Array<{ readonly row: Record<string, unknown>; readonly line: string }>> {
+  const { status, query, limit } = asked;
+  const tasks = await (await deps.generation()).listTasks(asked);
+  const all = await (await deps.narrations()).list(query, limit);
+  const narrations = status === null ? all : all.filter((row) => row.status === STATUS_OF_NARRATION[status]);
+  return [
+    ...tasks.map((task) => ({ atMs: task.createdAtMs, row: taskRow(task), line: line(task) })),
+    ...narrations.map((row) => ({ atMs: row.createdAtMs, row: narrationRow(row), line: narrationLine(row) })),
+  ]
+    .sort((a, b) => b.atMs - a.atMs)
+    .slice(0, limit);
+}
+
 export const listTasks = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests, newest first, at once: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
+    "Earlier requests and narrations, newest first, at once: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: z.enum(RECORD_STATUSES, `must be one of ${RECORD_STATUSES.join(", ")}`).optional(),
@@ -129,17 +154,17 @@ export const listTasks = defineTool({
   }),
   output,
   async handle({ status, query, limit }, deps) {
-    const generation = await deps.generation();
     const words = query?.trim() ?? "";
-    const listed = await generation.listTasks({
+    const asked = {
       status: status ?? null,
       query: words === "" ? null : words,
       limit: limit ?? DEFAULT_LIMIT,
-    });
-    const message = summary(listed.length, status !== undefined || words !== "");
+    };
+    const entries = await listEntries(deps, asked);
+    const message = summary(entries.length, status !== undefined || words !== "");
     return {
-      structured: { message, tasks: listed.map(taskRow), count: listed.length },
-      text: [message, ...listed.map(line)].join("\n"),
+      structured: { message, tasks: entries.map(({ row }) => row), count: entries.length },
+      text: [message, ...entries.map((entry) => entry.line)].join("\n"),
     };
   },
 });

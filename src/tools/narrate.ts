@@ -2,117 +2,12 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
-import { audioInputFields } from "../contract/audio-input.ts";
-import { codePointLength } from "../contract/unicode.ts";
-import { VOICE_IDS } from "../contract/voices.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import { messageOf, nextStep } from "../narration/narration-words.ts";
-import type { NarrateChanges, NarrateSource } from "../narration/narrations.ts";
-import { fileName, waitSeconds } from "./shared-fields.ts";
+import type { NarrateSource } from "../narration/narrations.ts";
+import { changesOf, type NarrateArgs, narrateInput, narrateRules, planRequestOf } from "./narrate-input.ts";
 import { without } from "./task-output.ts";
 import { defineTool, type ToolDeps, type ToolResult } from "./tool.ts";
-
-const TEXT_MAX_CODE_POINTS = 100_000;
-const PAUSE_SECONDS = 0.6;
-const PAUSE_SECONDS_MAX = 10;
-const MOST_CREDITS = 10_000_000;
-
-const { voice, output_format, sample_rate, speed, volume, pitch, multilingual } = audioInputFields;
-const creditsRule = `must be a whole number from 0 to ${MOST_CREDITS}`;
-const pauseRule = `must be a number from 0 to ${PAUSE_SECONDS_MAX}`;
-const takeRule = "must be a whole number from 1 to 999";
-
-const input = z.strictObject({
-  text: z
-    .string("must be a string")
-    .refine((text) => codePointLength(text) <= TEXT_MAX_CODE_POINTS, {
-      message: `must be at most ${TEXT_MAX_CODE_POINTS.toLocaleString("en")} characters; put a longer text into a file`,
-    })
-    .meta({ description: "At most 100,000 characters; Markdown is understood" })
-    .optional(),
-  file: z
-    .string("must be a string")
-    .meta({ description: "Instead of text: .txt or .md inside AUDIO_INPUT_DIR" })
-    .optional(),
-  narration_id: z
-    .string("must be a string")
-    .meta({ description: "Instead of both: how it stands, or to go on" })
-    .optional(),
-  max_credits: z
-    .int(creditsRule)
-    .min(0, creditsRule)
-    .max(MOST_CREDITS, creditsRule)
-    .meta({
-      description: "The most it may cost in all, as the user agreed. Omitted: a plan, free. 0 stops it",
-    })
-    .optional(),
-  voice: voice.meta({ description: "As in generate_audio" }),
-  voices: z
-    .record(z.string(), z.enum(VOICE_IDS, "each must be a voice of list_voices"))
-    .meta({ description: 'Speakers: lines that begin with "NAME:" to voice ids' })
-    .optional(),
-  output_format,
-  sample_rate: sample_rate.meta({ description: "Hz, default 24000" }),
-  speed: speed.meta({ description: "0.5 to 2" }),
-  volume: volume.meta({ description: "0.5 to 2" }),
-  pitch: pitch.meta({ description: "-12 to 12" }),
-  multilingual,
-  pause_seconds: z
-    .number(pauseRule)
-    .min(0, pauseRule)
-    .max(PAUSE_SECONDS_MAX, pauseRule)
-    .meta({ description: "Between paragraphs, default 0.6" })
-    .optional(),
-  files: z
-    .enum(["one", "chapters"], "must be one or chapters")
-    .meta({ description: "Default one; chapters: a file each" })
-    .optional(),
-  retakes: z
-    .array(
-      z.strictObject({
-        quote: z.string("must be a string").min(1, "must not be empty"),
-        take: z.int(takeRule).min(1, takeRule).max(999, takeRule),
-      }),
-    )
-    .max(100, "must be at most 100")
-    .meta({ description: "Other takes of parts, each by words that only that part holds" })
-    .optional(),
-  skip_failed: z
-    .boolean("must be true or false")
-    .meta({ description: "Join without parts that fail" })
-    .optional(),
-  file_name: fileName.meta({ description: "As in generate_audio; a taken name gets a number" }).optional(),
-  wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
-});
-type Args = z.output<typeof input>;
-
-/** What makes the plan; with a narration_id the plan is made already. */
-const PLAN_ARGUMENTS = [
-  "voice",
-  "voices",
-  "output_format",
-  "sample_rate",
-  "speed",
-  "volume",
-  "pitch",
-  "multilingual",
-  "pause_seconds",
-  "files",
-] as const satisfies ReadonlyArray<keyof Args>;
-
-const rules = input.superRefine((args, context) => {
-  const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
-  if (sources.length !== 1) {
-    const message = `give exactly one of text, file and narration_id (${sources.length === 0 ? "none is there" : sources.join(" and ")})`;
-    context.addIssue({ code: "custom", path: [sources[1] ?? "text"], message, input: args });
-  }
-  if (args.narration_id === undefined) return;
-  for (const name of PLAN_ARGUMENTS) {
-    if (args[name] === undefined) continue;
-    const message = "belongs to the plan, which narration_id has already; give text or file with it";
-    context.addIssue({ code: "custom", path: [name], message, input: args });
-  }
-});
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -182,47 +77,19 @@ export function renderNarration(view: NarrationView): ToolResult {
   };
 }
 
-async function sourceOf(args: Args, deps: ToolDeps): Promise<NarrateSource> {
+async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
   if (args.narration_id !== undefined) return { kind: "narration", narrationId: args.narration_id };
-  const source =
-    args.text === undefined
-      ? await deps.readInput(args.file ?? "")
-      : ({ text: args.text, format: "markdown" } as const);
-  const settings = {
-    voice: args.voice ?? deps.defaultVoice ?? undefined,
-    output_format: args.output_format,
-    sample_rate: args.sample_rate,
-    speed: args.speed,
-    volume: args.volume,
-    pitch: args.pitch,
-    multilingual: args.multilingual,
-  };
-  const options = {
-    settings,
-    voices: args.voices ?? {},
-    pauseSeconds: args.pause_seconds ?? PAUSE_SECONDS,
-    files: args.files ?? "one",
-  };
-  return { kind: "text", source, options };
-}
-
-function changesOf(args: Args): NarrateChanges {
-  return {
-    maxCredits: args.max_credits ?? null,
-    retakes: args.retakes ?? [],
-    skipsFailed: args.skip_failed ?? null,
-    fileName: args.file_name ?? null,
-  };
+  return { kind: "text", ...(await planRequestOf(args, deps)) };
 }
 
 export const narrate = defineTool({
   name: "narrate",
   title: "Narrate a long text",
   description:
-    "Texts of any length (pages, chapters, books) to one audio file, in parts. First call without max_credits: a plan with length and price, nothing is spent. Then with max_credits: repeats and edits pay only for what is new. Goes on after the call returns.",
+    "Reads a long text (pages, a chapter, a book) aloud into one audio file. Without max_credits: a free plan with length and price. With it: speaks the parts, saves the file; goes on after the call returns. Repeats and edits pay for new parts alone.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input,
-  rules,
+  input: narrateInput,
+  rules: narrateRules,
   output,
   async handle(args, deps, call) {
     const source = await sourceOf(args, deps);

@@ -1,0 +1,172 @@
+/** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
+import { z } from "zod";
+import { audioInputFields } from "../contract/audio-input.ts";
+import { codePointLength } from "../contract/unicode.ts";
+import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
+import { narrationSettingsSchema } from "../narration/narration-state.ts";
+import type { NarrateChanges } from "../narration/narrations.ts";
+import { fileName, waitSeconds } from "./shared-fields.ts";
+import type { ToolDeps } from "./tool.ts";
+
+export const TEXT_MAX_CODE_POINTS = 100_000;
+export const PAUSE_SECONDS = 0.6;
+export const PAUSE_SECONDS_MAX = 10;
+const MOST_CREDITS = 10_000_000;
+const MOST_RETAKES = 100;
+
+const creditsRule = `must be a whole number from 0 to ${MOST_CREDITS}`;
+const pauseRule = `must be a number from 0 to ${PAUSE_SECONDS_MAX}`;
+const takeRule = "must be a whole number from 1 to 999";
+
+export const narrateInput = z.strictObject({
+  text: z
+    .string("must be a string")
+    .meta({
+      description: `At most ${TEXT_MAX_CODE_POINTS.toLocaleString("en")} characters, plain or Markdown`,
+    })
+    .optional(),
+  file: z
+    .string("must be a string")
+    .meta({ description: "Instead of text: a .txt or .md file in AUDIO_INPUT_DIR" })
+    .optional(),
+  narration_id: z
+    .string("must be a string")
+    .meta({ description: "Instead of both: its status, or to go on" })
+    .optional(),
+  max_credits: z
+    .int(creditsRule)
+    .min(0, creditsRule)
+    .max(MOST_CREDITS, creditsRule)
+    .meta({
+      description: `The most it may cost in all, as the user agreed; 0 to ${MOST_CREDITS}, 0 stops it`,
+    })
+    .optional(),
+  // Held to the schemas of generate_audio below; their lists and bounds are published once.
+  voice: z
+    .string("must be a string")
+    .meta({ description: "This to multilingual: as in generate_audio" })
+    .optional(),
+  output_format: z.string("must be a string").optional(),
+  sample_rate: z.number("must be a number").optional(),
+  speed: z.number("must be a number").optional(),
+  volume: z.number("must be a number").optional(),
+  pitch: z.number("must be a number").optional(),
+  multilingual: z.boolean("must be true or false").optional(),
+  voices: z
+    .record(z.string(), z.string("must be a string"))
+    .meta({ description: "Names to voice ids: who speaks the lines that begin with NAME:" })
+    .optional(),
+  pause_seconds: z
+    .number(pauseRule)
+    .min(0, pauseRule)
+    .max(PAUSE_SECONDS_MAX, pauseRule)
+    .meta({ description: `Between paragraphs, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}` })
+    .optional(),
+  files: z
+    .enum(["one", "chapters"], "must be one or chapters")
+    .meta({ description: "Default one; chapters: a file each" })
+    .optional(),
+  retakes: z
+    .array(
+      z.strictObject({
+        quote: z.string("must be a string"),
+        take: z.int(takeRule).min(1, takeRule).max(999, takeRule).meta({ description: "1 to 999" }),
+      }),
+      "must be a list of { quote, take }",
+    )
+    .meta({ description: "Other takes, each of the one part that holds the quote" })
+    .optional(),
+  skip_failed: z
+    .boolean("must be true or false")
+    .meta({ description: "Join without parts that failed" })
+    .optional(),
+  file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
+  wait_seconds: waitSeconds.meta({ description: "Usually 45" }).optional(),
+});
+export type NarrateArgs = z.output<typeof narrateInput>;
+
+/** What every part is asked for; the rest of the plan stands beside it. */
+const SETTINGS = [
+  "voice",
+  "output_format",
+  "sample_rate",
+  "speed",
+  "volume",
+  "pitch",
+  "multilingual",
+] as const satisfies ReadonlyArray<keyof NarrateArgs>;
+
+const OF_THE_PLAN = [...SETTINGS, "voices", "pause_seconds", "files"] as const;
+
+type Complain = (path: PropertyKey[], message: string) => void;
+
+function checkSource(args: NarrateArgs, complain: Complain): void {
+  const sources = (["text", "file", "narration_id"] as const).filter((name) => args[name] !== undefined);
+  if (sources.length !== 1) {
+    const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
+    complain([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
+  }
+  if (args.narration_id === undefined) return;
+  for (const name of OF_THE_PLAN) {
+    if (args[name] === undefined) continue;
+    complain(
+      [name],
+      "belongs to a plan, and narration_id names one that is made; give the text or file with it",
+    );
+  }
+}
+
+function checkSettings(args: NarrateArgs, complain: Complain): void {
+  for (const name of SETTINGS) {
+    const parsed = audioInputFields[name].safeParse(args[name]);
+    for (const { message } of parsed.error?.issues ?? []) complain([name], message);
+  }
+  for (const [name, voice] of Object.entries(args.voices ?? {})) {
+    const parsed = audioInputFields.voice.safeParse(voice);
+    for (const { message } of parsed.error?.issues ?? []) complain(["voices", name], message);
+  }
+}
+
+function checkText({ text, retakes = [] }: NarrateArgs, complain: Complain): void {
+  if (retakes.length > MOST_RETAKES) complain(["retakes"], `must be at most ${MOST_RETAKES}`);
+  if (text === undefined) return;
+  const length = codePointLength(text);
+  if (length <= TEXT_MAX_CODE_POINTS) return;
+  complain(
+    ["text"],
+    `must be at most ${TEXT_MAX_CODE_POINTS} characters (this one has ${length}); put it into a file`,
+  );
+}
+
+export const narrateRules = narrateInput.superRefine((args, context) => {
+  const complain: Complain = (path, message) =>
+    context.addIssue({ code: "custom", path, message, input: args });
+  checkSource(args, complain);
+  checkSettings(args, complain);
+  checkText(args, complain);
+});
+
+const voicesSchema = z.record(z.string(), audioInputFields.voice.unwrap());
+
+/** The text of a call with what its plan is made from. */
+export async function planRequestOf(
+  args: NarrateArgs,
+  deps: Pick<ToolDeps, "defaultVoice" | "readInput">,
+): Promise<{ readonly source: NarrationText; readonly options: PlanSettings }> {
+  const source: NarrationText =
+    args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
+  const settings = narrationSettingsSchema.parse({
+    ...Object.fromEntries(SETTINGS.map((name) => [name, args[name]])),
+    voice: args.voice ?? deps.defaultVoice ?? undefined,
+  });
+  const voices = voicesSchema.parse(args.voices ?? {});
+  const pauseSeconds = args.pause_seconds ?? PAUSE_SECONDS;
+  return { source, options: { settings, voices, pauseSeconds, files: args.files ?? "one" } };
+}
+
+export const changesOf = (args: NarrateArgs): NarrateChanges => ({
+  maxCredits: args.max_credits ?? null,
+  retakes: args.retakes ?? [],
+  skipsFailed: args.skip_failed ?? null,
+  fileName: args.file_name ?? null,
+});

@@ -1,0 +1,46 @@
+/** A narration as `list_tasks` and the `tasks` command show it, in both forms. */
+import { type NarrationRow, nextStepOf } from "../narration/list-row.ts";
+import { isoWithOffset, localDateTime } from "./local-time.ts";
+import { without } from "./task-output.ts";
+
+export interface ShownNarration extends Record<string, unknown> {
+  readonly narration_id: string;
+  readonly status: string;
+  readonly title: string;
+  readonly created_at: string;
+  readonly next_step: string;
+}
+
+/** What has nothing to say is left out. */
+export function narrationRow(row: NarrationRow): ShownNarration {
+  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
+  return {
+    narration_id: narrationId,
+    status,
+    title,
+    created_at: isoWithOffset(createdAtMs),
+    parts: `${savedParts} of ${totalParts}`,
+    ...without({
+      credits: status === "planned" ? null : credits,
+      audio_seconds: row.audioSeconds,
+      audio_paths: paths.length === 0 ? null : [...paths],
+    }),
+    next_step: nextStepOf(row),
+  };
+}
+
+/** Everything that the row holds, for whoever sees the text alone. */
+export function narrationLine(row: NarrationRow): string {
+  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, audioSeconds, paths } =
+    row;
+  const facts = [
+    `narration, ${status}`,
+    localDateTime(createdAtMs),
+    `${savedParts} of ${totalParts} parts`,
+    ...(status === "planned" ? [] : [`${credits} credits`]),
+    ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
+  ];
+  const files = paths.length === 0 ? "" : ` ${paths.join(" ")}`;
+  const next = status === "finished" ? "" : ` Next: ${nextStepOf(row)}`;
+  return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;
+}
