@@ -17,6 +17,15 @@ const JOINERS: Readonly<Record<OutputFormat, (request: JoinRequest) => Promise<J
   ogg_opus: joinOggOpus,
 };
 
+/** A title as one line, whatever it was; `undefined` when nothing of it is left. */
+function oneLine(title: string | undefined): string | undefined {
+  const line = title
+    ?.toWellFormed()
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim();
+  return line === "" ? undefined : line;
+}
+
 /** What no caller may hand in: a mistake of this program, not of the parts. */
 function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
@@ -35,6 +44,8 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
  * Joins parts: reads each of them twice (first to know all lengths, then to copy), and writes the file once from its
  * beginning to its end. Inside it each part sounds exactly as it does alone. Memory does not grow with the length.
  *
+ * Titles are written as one line each.
+ *
  * @throws DamagedPartError when a part cannot be read as its format
  * @throws PartsDifferError when the parts cannot share a file
  * @throws the reason of the signal, and whatever `write` throws
@@ -42,5 +53,13 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
 export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
   const fault = faultOf(request);
   if (fault !== undefined) throw ownMistake(new RangeError(fault));
-  return JOINERS[request.format](request);
+  return JOINERS[request.format]({
+    ...request,
+    title: oneLine(request.title),
+    // Players list a chapter without a name as nothing.
+    chapters: request.chapters.map(({ title, firstPart }, index) => ({
+      title: oneLine(title) ?? `${index + 1}`,
+      firstPart,
+    })),
+  });
 }

@@ -1,0 +1,129 @@
+/** Makes captions (WebVTT) for a joined file from what its parts say. */
+import type { OutputFormat } from "../../contract/audio-format.ts";
+import type { Span } from "../join-request.ts";
+import { mp3Loudness } from "../mp3/loudness.ts";
+import { type PartFile, PartFiles } from "../part-file.ts";
+import { pcmLoudness, wavLoudness } from "../raw/loudness.ts";
+import { cueTexts, cueWeight } from "./cue-text.ts";
+import type { Listeners } from "./loudness.ts";
+import { sentenceTimes } from "./sentence-times.ts";
+import { type Silence, silencesOf } from "./silences.ts";
+
+export interface SpokenSentence {
+  readonly text: string;
+  /** About the seconds that it takes; only the proportions matter. */
+  readonly weight: number;
+}
+
+export interface SpokenPart {
+  readonly path: string;
+  /** As {@link joinAudio} was told it. */
+  readonly durationSeconds: number;
+  readonly sampleRateHz: number;
+  /** Where it lies in the joined file, as {@link joinAudio} said. */
+  readonly span: Span;
+  /** All that it says, in order. */
+  readonly sentences: readonly SpokenSentence[];
+}
+
+export interface CaptionRequest {
+  readonly format: OutputFormat;
+  readonly parts: readonly SpokenPart[];
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Opus tells nothing: the sizes of its packets mislead more than proportion does. */
+const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
+
+const NOTE = `NOTE
+Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
+whose name has no "~" begins where a silence in the sound ends; one whose name ends in "~"
+begins at a time reckoned from the length of its text.`;
+
+const HEARD = "";
+const RECKONED = "~";
+
+function clockTime(milliseconds: number): string {
+  const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
+  const [hours, minutes, seconds] = [
+    milliseconds / 3_600_000,
+    (milliseconds / 60_000) % 60,
+    (milliseconds / 1000) % 60,
+  ];
+  return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}.${pad(milliseconds % 1000, 3)}`;
+}
+
+const escaped = (line: string): string =>
+  line.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+interface Cue extends Span {
+  readonly lines: readonly string[];
+  readonly isHeard: boolean;
+}
+
+function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
+  const { startSeconds, endSeconds } = part.span;
+  const said = part.sentences
+    .map(({ text, weight }) => ({ texts: cueTexts(text), weight: weight > 0 ? weight : Number.MIN_VALUE }))
+    .filter(({ texts }) => texts.length > 0);
+  if (said.length === 0) return [];
+  const times = sentenceTimes(
+    said.map(({ weight }) => weight),
+    endSeconds - startSeconds,
+    silences,
+  );
+  return said.flatMap(({ texts }, sentence) => {
+    const time = times[sentence];
+    if (time === undefined) return [];
+    const inner = sentenceTimes(texts.map(cueWeight), time.endSeconds - time.startSeconds, []);
+    const sentenceStart = startSeconds + time.startSeconds;
+    return texts.map((lines, index) => ({
+      lines,
+      startSeconds: sentenceStart + (inner[index]?.startSeconds ?? 0),
+      endSeconds: sentenceStart + (inner[index]?.endSeconds ?? 0),
+      isHeard: index === 0 && time.isHeard,
+    }));
+  });
+}
+
+/** Whole milliseconds, each cue after the one before and longer than nothing, as the format demands. */
+function written(cues: readonly Cue[]): string {
+  let passed = 0;
+  const blocks = cues.map(({ lines, startSeconds, endSeconds, isHeard }, index) => {
+    const start = Math.max(passed, Math.round(startSeconds * 1000));
+    const end = Math.max(start + 1, Math.round(endSeconds * 1000));
+    passed = end;
+    const name = `${index + 1}${isHeard ? HEARD : RECKONED}`;
+    return [name, `${clockTime(start)} --> ${clockTime(end)}`, ...lines.map(escaped)].join("\n");
+  });
+  return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
+}
+
+/**
+ * Captions for a joined file: one cue a sentence, several for a long one, each of at most two lines of 42 columns. The
+ * edges of parts are exact; those of sentences are put into the silences of the sound where the format lets it be heard.
+ *
+ * @param request `sentences` never cross a paragraph, so that no cue does
+ * @returns the whole of a `.vtt` file
+ * @throws DamagedPartError when a part cannot be read, and the reason of the signal
+ */
+export async function makeCaptions(request: CaptionRequest): Promise<string> {
+  const { format, parts, signal } = request;
+  const listen = LISTENERS[format];
+  const silencesIn = async (file: PartFile, index: number): Promise<Silence[]> => {
+    const part = parts[index];
+    if (listen === undefined || part === undefined || part.sentences.length < 2) return [];
+    return silencesOf(await listen(file, part));
+  };
+  const files = new PartFiles(
+    format,
+    parts.map(({ path }) => path),
+    signal,
+  );
+  const cues: Cue[] = [];
+  await files.each(async (file, index) => {
+    const part = parts[index];
+    if (part !== undefined) cues.push(...cuesOf(part, await silencesIn(file, index)));
+  });
+  return written(cues);
+}

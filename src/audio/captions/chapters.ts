@@ -1,0 +1,14 @@
+/** Writes chapters for players that read them from a file of their own (Podcasting 2.0, JSON chapters 1.2.0). */
+import type { JoinedChapter } from "../join-request.ts";
+
+const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+/** The whole of a `.chapters.json` file; times in seconds. */
+export function chaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
+  const listed = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
+    startTime: toMilliseconds(startSeconds),
+    endTime: toMilliseconds(endSeconds),
+    title: name,
+  }));
+  return `${JSON.stringify({ version: "1.2.0", ...(title === undefined ? {} : { title }), chapters: listed }, null, 2)}\n`;
+}

@@ -1,0 +1,105 @@
+/** Breaks a sentence into texts that fit a caption: two lines of 42 columns. */
+
+const LINE_COLUMNS = 42;
+const LINES = 2;
+
+/** East Asian characters and emoji, which take two columns. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+/** Behind these a text breaks well. */
+const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
+/** A line of East Asian text does not begin with these. */
+const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;
+/** Nor does it end with these. */
+const NEVER_LAST = /[“‘「『（【《〈]$/u;
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+const widthOfOne = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
+
+function widthOf(text: string): number {
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += widthOfOne(segment);
+  return columns;
+}
+
+/** What is never broken: a word with the space behind it, or one wide character with the marks that stay with it. */
+function atomsOf(text: string): string[] {
+  const atoms: string[] = [];
+  let open = "";
+  for (const { segment } of graphemes.segment(text)) {
+    const isFull = widthOf(open) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
+    const isBetween = /\s$/u.test(open) || WIDE.test(segment) || WIDE.test(open.at(-1) ?? "");
+    const mayPart = !/^\s/u.test(segment) && !NEVER_FIRST.test(segment) && !NEVER_LAST.test(open);
+    const isBreak = open !== "" && (isFull || (isBetween && mayPart));
+    if (isBreak) {
+      atoms.push(open);
+      open = "";
+    }
+    open += segment;
+  }
+  return open === "" ? atoms : [...atoms, open];
+}
+
+/** A text with the columns that it takes, so that none is counted twice. */
+interface Atom {
+  readonly text: string;
+  /** With the white space behind it. */
+  readonly columns: number;
+  readonly trimmedColumns: number;
+}
+
+/** Fills line after line; `undefined` when there would be too many. */
+function linesOf(atoms: readonly Atom[]): string[] | undefined {
+  const lines: string[] = [];
+  let line = "";
+  let columns = 0;
+  for (const atom of atoms) {
+    if (line !== "" && columns + atom.trimmedColumns > LINE_COLUMNS) {
+      lines.push(line.trimEnd());
+      line = "";
+      columns = 0;
+    }
+    line += atom.text;
+    columns += atom.columns;
+  }
+  if (line.trim() !== "") lines.push(line.trimEnd());
+  return lines.length <= LINES ? lines : undefined;
+}
+
+/** Where to break in two: near the middle, and rather behind a comma. Greater than 0, less than the number of atoms. */
+function breakOf(atoms: readonly Atom[]): number {
+  const total = atoms.reduce((sum, { columns }) => sum + columns, 0);
+  let best = { at: 1, cost: Number.POSITIVE_INFINITY };
+  let before = 0;
+  for (const [index, atom] of atoms.slice(0, -1).entries()) {
+    before += atom.columns;
+    const cost = Math.abs(before / total - 0.5) + (PAUSE.test(atom.text.trimEnd()) ? 0 : 0.2);
+    if (cost < best.cost) best = { at: index + 1, cost };
+  }
+  return best.at;
+}
+
+function pieces(atoms: readonly Atom[]): string[][] {
+  const lines = linesOf(atoms);
+  if (lines !== undefined) return [lines];
+  const at = breakOf(atoms);
+  return [...pieces(atoms.slice(0, at)), ...pieces(atoms.slice(at))];
+}
+
+/** The texts of the cues of one sentence: of each its lines, one or two. None for a text of white space. */
+export function cueTexts(sentence: string): string[][] {
+  const text = sentence.replace(/\s+/gu, " ").trim();
+  if (text === "") return [];
+  return pieces(
+    atomsOf(text).map((atom) => ({
+      text: atom,
+      columns: widthOf(atom),
+      trimmedColumns: widthOf(atom.trimEnd()),
+    })),
+  );
+}
+
+/** How much of a sentence's time a cue takes, beside the others of that sentence. */
+export const cueWeight = (lines: readonly string[]): number =>
+  lines.reduce((sum, line) => sum + widthOf(line), 0);

@@ -1,0 +1,96 @@
+/** Finds which silences are the ends of sentences: by how long each sentence should take, and how long each silence is. */
+import type { Silence } from "./silences.ts";
+
+/** The search takes the square of it; of more, the longest are kept. */
+const SILENCES_MAX = 150;
+/** So many edges in a row may be left unheard. */
+const UNHEARD_MAX = 2;
+const UNHEARD_COST = 6;
+/** How far a stretch of speech may be from what its text lets expect before that costs as much as a unit. */
+const TOLERANCE_SHARE = 0.15;
+const TOLERANCE_SECONDS = 0.25;
+/** What a silence of no length costs; one as long as a sentence's end usually is costs nothing. */
+const SHORTNESS_COST = 8;
+
+/** An edge that was given a silence, and the cheapest way there. */
+interface Step {
+  readonly cost: number;
+  /** Of the last sentence before the edge. */
+  readonly sentence: number;
+  /** Where the next stretch begins. */
+  readonly endSeconds: number;
+  readonly silence: Silence | undefined;
+  readonly previous: Step | undefined;
+}
+
+const longestOf = (silences: readonly Silence[], count: number): Silence[] =>
+  [...silences]
+    .sort((one, other) => other.endSeconds - other.startSeconds - (one.endSeconds - one.startSeconds))
+    .slice(0, count);
+
+const lengthOf = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
+
+/** The price of speaking for `seconds` what should take `expected`. */
+function stretchCost(seconds: number, expected: number): number {
+  const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expected;
+  return ((seconds - expected) / tolerance) ** 2;
+}
+
+/**
+ * Gives the edges between sentences silences, in order, at the least cost in all.
+ *
+ * @param weights of the sentences, about the seconds that each takes
+ * @returns for each edge its silence, or `undefined` where none goes with it
+ */
+export function matchSilences(
+  weights: readonly number[],
+  lengthSeconds: number,
+  all: readonly Silence[],
+): (Silence | undefined)[] {
+  const edges = weights.length - 1;
+  const silences = longestOf(all, SILENCES_MAX).sort((one, other) => one.startSeconds - other.startSeconds);
+  if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
+  // There are more silences than ends of sentences, and those at the ends are the longest.
+  const longest = longestOf(silences, edges).map(lengthOf);
+  const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
+  const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
+  const spokenShare = (lengthSeconds - pausedSeconds) / weights.reduce((sum, weight) => sum + weight, 0);
+  const expected = weights.map((weight) => weight * spokenShare);
+  const silenceCosts = silences.map(
+    (silence) => SHORTNESS_COST * Math.max(0, 1 - lengthOf(silence) / usualSeconds) ** 2,
+  );
+
+  const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
+  /** By the sentence before the edge; the steps of one edge in the order of their silences. */
+  const steps: Step[][] = [];
+  const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
+    let found: { cost: number; previous: Step } | undefined;
+    let stretch = 0;
+    for (let from = sentence; from >= Math.max(0, sentence - UNHEARD_MAX); from -= 1) {
+      stretch += expected[from] ?? 0;
+      const unheard = sentence - from;
+      for (const previous of from === 0 ? [start] : (steps[from - 1] ?? [])) {
+        if (previous.endSeconds >= endSeconds) break;
+        const spoken = endSeconds - previous.endSeconds;
+        const pauses = unheard * usualSeconds;
+        const cost = previous.cost + unheard * UNHEARD_COST + stretchCost(spoken - pauses, stretch);
+        if (found === undefined || cost < found.cost) found = { cost, previous };
+      }
+    }
+    return found;
+  };
+  for (let sentence = 0; sentence < edges; sentence += 1) {
+    steps.push(
+      silences.flatMap((silence, index) => {
+        const way = cheapestTo(sentence, silence.startSeconds);
+        if (way === undefined) return [];
+        const cost = way.cost + (silenceCosts[index] ?? 0);
+        return [{ cost, sentence, endSeconds: silence.endSeconds, silence, previous: way.previous }];
+      }),
+    );
+  }
+  const chosen = Array<Silence | undefined>(edges).fill(undefined);
+  let step = cheapestTo(edges, lengthSeconds)?.previous;
+  for (; step?.silence !== undefined; step = step.previous) chosen[step.sentence] = step.silence;
+  return chosen;
+}

@@ -1,0 +1,46 @@
+/** Finds the silences inside a part. */
+import type { Loudness } from "./loudness.ts";
+
+/** A silence, counted from the beginning of the part's sound. */
+export interface Silence {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+/** Of the way from the quietest to the loudest. */
+const THRESHOLD_SHARE = 0.35;
+/** Speech has this range at most: what lies deeper, such as digital silence, must not pull the threshold down. */
+const RANGE_DB = 60;
+const QUIET_PERCENTILE = 0.05;
+const LOUD_PERCENTILE = 0.95;
+/** Shorter ones stand inside words, before a plosive. A little less, for sums of steps are not exact. */
+const SILENCE_SECONDS_MIN = 0.08 - 1e-6;
+
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+/** The silences between sounds, in order: those at the very beginning and end belong to no sentence's edge. */
+export function silencesOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
+  const sorted = [...levelsDb].sort((one, other) => one - other);
+  const loudDb = percentile(sorted, LOUD_PERCENTILE);
+  const quietDb = Math.max(percentile(sorted, QUIET_PERCENTILE), loudDb - RANGE_DB);
+  const thresholdDb = quietDb + THRESHOLD_SHARE * (loudDb - quietDb);
+  const silences: Silence[] = [];
+  let startStep: number | undefined;
+  let hasSounded = false;
+  for (const [step, level] of levelsDb.entries()) {
+    if (level < thresholdDb) {
+      startStep ??= step;
+      continue;
+    }
+    if (startStep !== undefined && hasSounded) {
+      const startSeconds = startStep * stepSeconds + offsetSeconds - blurSeconds / 2;
+      const endSeconds = step * stepSeconds + offsetSeconds + blurSeconds / 2;
+      if (endSeconds - startSeconds >= SILENCE_SECONDS_MIN) silences.push({ startSeconds, endSeconds });
+    }
+    startStep = undefined;
+    hasSounded = true;
+  }
+  return silences;
+}

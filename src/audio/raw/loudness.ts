@@ -1,0 +1,86 @@
+/** Tells how loud plain samples are. */
+import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
+import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
+import { pcmChannels } from "./join-pcm.ts";
+import { readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
+
+const STEP_SECONDS = 0.02;
+
+type ReadSample = (view: DataView, offset: number) => number;
+
+/** Reads a sample as a share of full scale. */
+function sampleReader({
+  encoding,
+  bitsPerSample,
+}: Pick<WavFormat, "encoding" | "bitsPerSample">): ReadSample {
+  if (encoding === WAVE_FLOAT) {
+    return bitsPerSample === 64
+      ? (view, offset) => view.getFloat64(offset, true)
+      : (view, offset) => view.getFloat32(offset, true);
+  }
+  switch (bitsPerSample) {
+    case 8:
+      return (view, offset) => (view.getUint8(offset) - 128) / 128;
+    case 16:
+      return (view, offset) => view.getInt16(offset, true) / 32768;
+    case 24:
+      return (view, offset) => (view.getUint16(offset, true) + view.getInt8(offset + 2) * 65536) / 8388608;
+    default:
+      return (view, offset) => view.getInt32(offset, true) / 2147483648;
+  }
+}
+
+interface Samples {
+  readonly offset: number;
+  readonly bytes: number;
+  readonly format: Pick<WavFormat, "encoding" | "bitsPerSample" | "channels" | "sampleRateHz">;
+}
+
+function levelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let sum = 0;
+  for (let offset = 0; offset + sampleBytes <= bytes.byteLength; offset += sampleBytes) {
+    const sample = read(view, offset);
+    sum += sample * sample;
+  }
+  const meanSquare = (sum * sampleBytes) / Math.max(sampleBytes, bytes.byteLength);
+  // Floating point may hold anything, also what is no number.
+  return meanSquare > 0 && Number.isFinite(meanSquare)
+    ? Math.max(SILENT_DB, 10 * Math.log10(meanSquare))
+    : SILENT_DB;
+}
+
+async function rms(file: PartFile, { offset, bytes, format }: Samples): Promise<Loudness> {
+  const sampleBytes = format.bitsPerSample / 8;
+  const frameBytes = sampleBytes * format.channels;
+  const stepFrames = Math.max(1, Math.round(STEP_SECONDS * format.sampleRateHz));
+  const stepBytes = Math.min(stepFrames * frameBytes, WINDOW_BYTES - (WINDOW_BYTES % frameBytes));
+  const read = sampleReader(format);
+  const levelsDb: number[] = [];
+  for (let done = 0; done < bytes; done += stepBytes) {
+    const step = await file.bytesAt(offset + done, Math.min(stepBytes, bytes - done));
+    levelsDb.push(levelDb(step, sampleBytes, read));
+  }
+  return {
+    levelsDb,
+    stepSeconds: stepBytes / frameBytes / format.sampleRateHz,
+    offsetSeconds: 0,
+    blurSeconds: 0,
+  };
+}
+
+/** The mean of each 20 ms. */
+export async function wavLoudness(file: PartFile): Promise<Loudness> {
+  return rms(file, await readWav(file));
+}
+
+/** The mean of each 20 ms, of 16-bit samples. */
+export async function pcmLoudness(
+  file: PartFile,
+  part: { readonly durationSeconds: number; readonly sampleRateHz: number },
+): Promise<Loudness> {
+  const channels = pcmChannels(file.sizeBytes, part);
+  if (channels === undefined) throw file.damaged("its length does not go with its duration");
+  const format = { encoding: 1, bitsPerSample: 16, channels, sampleRateHz: part.sampleRateHz };
+  return rms(file, { offset: 0, bytes: file.sizeBytes, format });
+}
