@@ -10,6 +10,7 @@ import { type DownloadRequest, download } from "./use-cases/download.ts";
 import { type GenerateRequest, generate } from "./use-cases/generate.ts";
 import {
   findPart,
+  finishPart,
   generatePart,
   type PartCall,
   type PartRequest,
@@ -30,6 +31,7 @@ export interface Generation {
   readonly parts: {
     find(request: PartRequest): Promise<TaskRecord | null>;
     generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
+    finish(request: PartRequest, call: PartCall): Promise<void>;
   };
   /** For lists that a client asks for by itself: takes nothing up, and asks the service nothing. */
   newestSaved(limit: number): Promise<ListedFile[]>;
@@ -64,6 +66,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     parts: {
       find: (request) => findPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
+      finish: (request, call) => finishPart(deps, jobs, request, call),
     },
     newestSaved: (limit) => newestSaved(deps, limit),
     newestTaskIds: (limit) => newestTaskIds(deps, limit),

@@ -107,6 +107,14 @@ async function bind(
   { name, chapter, parts }: Binding,
 ): Promise<NarrationFile> {
   const format = plan.settings.output_format ?? FORMAT;
+  const title = chapter ?? plan.title;
+  const chapters = chapter === null ? chapterMarks(plan, parts) : [];
+  const sources = parts.map(({ file, record, index }, at) => ({
+    path: file.path,
+    durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
+    sampleRateHz: formatOf(record).sampleRateHz,
+    pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
+  }));
   // Only who joins needs the formats.
   const { joinAudio } = await import("../audio/join.ts");
   const results: JoinedAudio[] = [];
@@ -118,29 +126,16 @@ async function bind(
     format,
     clock,
     download: async (sink) => {
-      results.push(
-        await joinAudio({
-          format,
-          title: chapter ?? plan.title,
-          parts: parts.map((part, at) => ({
-            path: part.file.path,
-            durationSeconds: part.record.output?.durationSeconds ?? part.record.audioSeconds ?? 0,
-            sampleRateHz: formatOf(part.record).sampleRateHz,
-            pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[part.index]?.pauseAfterSeconds ?? 0),
-          })),
-          chapters: chapter === null ? chapterMarks(plan, parts) : [],
-          write: (bytes) => sink.write(bytes),
-          signal,
-        }),
-      );
+      const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
+      results.push(await joinAudio({ format, title, parts: sources, chapters, write, signal }));
     },
   });
-  return {
-    ...saved,
-    durationSeconds: results.at(-1)?.durationSeconds ?? 0,
-    chapter,
-    captionsPath: null,
-  };
+  const [joined] = results;
+  if (joined === undefined) throw new Error("nothing was joined");
+  const { makeCompanions } = await import("./companions.ts");
+  const texts = parts.map(({ index }) => plan.parts[index]?.text ?? "");
+  const captionsPath = await makeCompanions({ folder, saved, format, title, sources, texts, joined, signal });
+  return { ...saved, durationSeconds: joined.durationSeconds, chapter, captionsPath };
 }
 
 /** Where each section begins; a text without headings has no chapters. */

@@ -8,4 +8,6 @@ export interface PartWork {
   find(request: PartRequest): Promise<TaskRecord | null>;
   /** See `generatePart`. */
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
+  /** See `finishPart`. */
+  finish(request: PartRequest, call: PartCall): Promise<void>;
 }

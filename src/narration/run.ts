@@ -33,14 +33,15 @@ export class Run {
   /** Resolves when it has ended, or is left to the process that drives it. Never rejects. */
   readonly end: Promise<void>;
   readonly #deps: RunDeps;
+  /** Aborts when no create may be sent any more. */
   readonly #abort = new AbortController();
+  /** Aborts when this run has nothing to say any more. */
+  readonly #left = new AbortController();
   readonly #listeners = new Set<() => void>();
   #speakers: Speakers | undefined;
   #maxCredits = 0;
   /** What ended it before its parts were all there. */
   #stopProblem: NarrationProblem | null = null;
-  /** Whoever stopped it has written so, or goes on with it: nothing is to be written by this run any more. */
-  #isLeft = false;
 
   constructor(deps: RunDeps, narrationId: string) {
     this.#deps = deps;
@@ -60,9 +61,12 @@ export class Run {
     return () => this.#listeners.delete(listener);
   }
 
-  /** No create is sent any more; what was accepted is saved by its own job. */
+  /**
+   * No create is sent any more; what was accepted is saved by its own job. Whoever calls this has written why, or
+   * goes on with the narration: this run writes nothing more.
+   */
   leave(): void {
-    this.#isLeft = true;
+    this.#left.abort(new Error("the narration was left"));
     this.#stop();
   }
 
@@ -86,7 +90,7 @@ export class Run {
     try {
       while ((await this.#pass()) === "changed" && !this.isStopping) this.#tell();
     } catch (error) {
-      if (!this.#isLeft) await this.#fail(error);
+      if (!this.#left.signal.aborted) await this.#fail(error);
     } finally {
       keeping.abort();
       await kept;
@@ -150,7 +154,8 @@ export class Run {
     this.#speakers = speakers;
     this.refresh(state);
     await speakers.run();
-    return this.#isLeft ? "ended" : await this.#finish(plan, state, speakers);
+    if (!this.#left.signal.aborted && this.isStopping) await speakers.settle(this.#left.signal);
+    return this.#left.signal.aborted ? "ended" : await this.#finish(plan, state, speakers);
   }
 
   /** For lists and other processes; how the parts stand is known without it. */

@@ -5,7 +5,7 @@ import { inputOf } from "./narration-id.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import type { PartWork } from "./part-work.ts";
 import { isOfOnePart, MOST_JOBS_A_PART, outOfCredits, problemOf } from "./stop-reasons.ts";
-import { chargeOf, type Tally, takeOf, wasPaidBefore } from "./tally.ts";
+import { chargeOf, standingOf, type Tally, takeOf, wasPaidBefore } from "./tally.ts";
 
 /** Two places in flight, and one that waits for the next of them: the places are never empty. */
 const JOBS_AT_ONCE = 3;
@@ -35,6 +35,8 @@ export class Speakers {
   readonly #jobs = new Map<number, number>();
   readonly #problems: NarrationProblem[] = [];
   readonly #queue: number[];
+  /** Parts that were begun and are not saved. */
+  readonly #begun = new Set<number>();
   readonly #wasRunning: ReadonlySet<number>;
   readonly #waiters = new Set<() => void>();
   /** Every part that is to be in the files, in order. */
@@ -80,6 +82,20 @@ export class Speakers {
     await Promise.all(Array.from({ length: JOBS_AT_ONCE }, () => this.#work()));
   }
 
+  /** Waits for what the service has accepted: it is paid for, and told with the end of the run. */
+  async settle(signal: AbortSignal): Promise<void> {
+    const { parts, plan, state } = this.#options;
+    for (const index of this.#begun) {
+      const part = plan.parts[index];
+      if (part === undefined) continue;
+      const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+      await parts.finish(request, { signal });
+      const record = await parts.find(request);
+      if (standingOf(record) === "saved") this.#savedParts += 1;
+      if (record !== null && !wasPaidBefore(state, index)) this.#charges.set(index, chargeOf(record));
+    }
+  }
+
   /** What may be spent has changed: whoever waits for room looks again. */
   wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
@@ -92,8 +108,10 @@ export class Speakers {
       if (index === undefined) return;
       if (this.#wasRunning.has(index)) this.#activeParts += 1;
       else if (!(await this.#takeRoom())) return;
+      this.#begun.add(index);
       try {
         await this.#speak(index);
+        this.#begun.delete(index);
       } catch (error) {
         if (signal.aborted) return;
         const known = error instanceof AudioError ? error : ownMistake(error);

@@ -21,7 +21,7 @@ function workflow(onClose: () => void): Workflow {
     newestTaskIds: unasked,
     readAudio: unasked,
     bytesOf: unasked,
-    parts: { find: unasked, generate: unasked },
+    parts: { find: unasked, generate: unasked, finish: unasked },
     close: async () => undefined,
   };
   return { generation, narrations: unasked, close: async () => onClose() };

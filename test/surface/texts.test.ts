@@ -68,7 +68,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       newestTaskIds: unasked,
       readAudio: unasked,
       bytesOf: unasked,
-      parts: { find: unasked, generate: unasked },
+      parts: { find: unasked, generate: unasked, finish: unasked },
       close: async () => undefined,
     }),
     narrations: unasked,

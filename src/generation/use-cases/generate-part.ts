@@ -4,11 +4,11 @@ import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { recordId, workId } from "../../ledger/identity.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import { isOpen, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
-import { waitForJob } from "../job/wait-for-job.ts";
+import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { findOrDraft } from "./find-record.ts";
 import { taskFailed } from "./generate.ts";
@@ -27,6 +27,30 @@ export interface SavedPart {
 export interface PartCall {
   /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * Waits for a part that was accepted, until it has ended and is saved; creates nothing. One that nobody has accepted,
+ * or that has ended, is left as it is.
+ *
+ * @throws the signal's reason
+ */
+export async function finishPart(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  request: PartRequest,
+  { signal }: PartCall,
+): Promise<void> {
+  const record = await findPart(deps, request);
+  if (record === null || record.taskId === null || !isOpen(record)) return;
+  const { job } = jobs.start(record, "finish", { isBackground: true });
+  await waitForJob(job, openEnded(deps, signal));
+}
+
+/** A part is waited for as long as the service can take, and a little longer. */
+function openEnded({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
+  const deadline = new Deadline(clock, 2 * timing.recoveryMs);
+  return { signal, windowMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
 /** A job left for reasons of its own is started anew. */
@@ -74,13 +98,7 @@ export async function generatePart(
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
     const { job } = jobs.start(record, "create", { isBackground: true });
-    const deadline = new Deadline(deps.clock, 2 * deps.timing.recoveryMs);
-    const end = await waitForJob(job, {
-      signal,
-      windowMs: deadline.leftMs,
-      onProgress: () => undefined,
-      deadline,
-    });
+    const end = await waitForJob(job, openEnded(deps, signal));
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };
