@@ -43,7 +43,7 @@ async function runSandbox(args: readonly string[]): Promise<void> {
 }
 
 /** Those that may be asked for help themselves; it is the same help. */
-const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks"];
+const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "narrate"];
 
 async function dispatch(args: readonly string[]): Promise<void> {
   const [first, ...rest] = args;
@@ -76,6 +76,13 @@ async function dispatch(args: readonly string[]): Promise<void> {
     case "tasks": {
       const { tasks } = await import("./tasks.ts");
       await tasks(parse(rest, json)["json"] === true);
+      return;
+    }
+    case "narrate": {
+      const { readNarrateCommand } = await import("./narrate-options.ts");
+      const command = readNarrateCommand(rest);
+      const { narrate } = await import("./narrate.ts");
+      process.exitCode = await narrate(command);
       return;
     }
     default:

@@ -8,8 +8,13 @@ import { createHolderId } from "../holder.ts";
 import { settlePlace } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
+import { type NarrationRow, nextStepOf, rowOf } from "../narration/list-row.ts";
+import { NarrationBook } from "../narration/narration-book.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
+import { isoWithOffset } from "../tools/local-time.ts";
+import { narrationRow } from "../tools/narration-row.ts";
+import { printable, printableJson } from "./printable.ts";
 import { configurationError, outputDirOf, secretsOf } from "./settings.ts";
 import { CommandError } from "./usage.ts";
 
@@ -17,21 +22,11 @@ const MOST_TASKS = 100;
 
 type Row = ReturnType<typeof taskRow>;
 
-/** Controls, also those above ASCII, and whatever turns or hides text; the joiners that scripts and emoji need stay. */
-const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
-
-/** Text of anybody as a terminal may show it: what could move the cursor or turn the line is spelled out. */
-function printable(text: string): string {
-  return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
-}
-
-/** JSON that means the same and holds nothing that a terminal would act on. */
-function printableJson(value: unknown): string {
-  const spell = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  // By code units, as JSON has it; the line breaks between its own lines stay.
-  return JSON.stringify(value, null, 2).replace(/[^\P{C}\n]|[\u2028\u2029]/gu, (character) =>
-    character.split("").map(spell).join(""),
-  );
+/** A task or a narration, for programs and for people. */
+interface Entry {
+  readonly atMs: number;
+  readonly row: Record<string, unknown>;
+  readonly words: string;
 }
 
 function describe(row: Row): string {
@@ -44,7 +39,18 @@ function describe(row: Row): string {
   return lines.map(printable).join("\n");
 }
 
-async function readRows(): Promise<Row[]> {
+function describeNarration(row: NarrationRow): string {
+  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
+  const date = isoWithOffset(createdAtMs).slice(0, 19).replace("T", " ");
+  const lines = [
+    `${date}  narration ${status}, ${savedParts} of ${totalParts} parts, ${credits} credits  ${narrationId}`,
+    `    ${JSON.stringify(title)}`,
+    ...(paths.length === 0 ? [`    next: ${nextStepOf(row)}`] : paths.map((path) => `    ${path}`)),
+  ];
+  return lines.map(printable).join("\n");
+}
+
+async function readEntries(): Promise<Entry[]> {
   const config = readConfig(process.env);
   if (config.service === null || config.faults.length > 0) throw configurationError(config);
   const redact = createRedact(secretsOf(process.env));
@@ -55,7 +61,19 @@ async function readRows(): Promise<Row[]> {
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
     const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit: MOST_TASKS });
-    return listed.map(taskRow);
+    const narrations = (await new NarrationBook(ledger.store.narrations).newest(MOST_TASKS)).map(rowOf);
+    return [
+      ...listed.map((task) => ({
+        atMs: task.createdAtMs,
+        row: taskRow(task),
+        words: describe(taskRow(task)),
+      })),
+      ...narrations.map((row) => ({
+        atMs: row.createdAtMs,
+        row: narrationRow(row),
+        words: describeNarration(row),
+      })),
+    ].sort((a, b) => b.atMs - a.atMs);
   } finally {
     await ledger.store.close();
   }
@@ -64,8 +82,10 @@ async function readRows(): Promise<Row[]> {
 /** @throws CommandError when the settings or the store do not allow it */
 export async function tasks(asJson: boolean): Promise<void> {
   try {
-    const rows = await readRows();
-    const human = rows.length === 0 ? "No requests recorded yet." : rows.map(describe).join("\n");
+    const entries = await readEntries();
+    const rows = entries.map(({ row }) => row);
+    const human =
+      rows.length === 0 ? "No requests recorded yet." : entries.map(({ words }) => words).join("\n");
     process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
     if (error instanceof AudioError) throw new CommandError(error.message);

@@ -9,6 +9,10 @@ Usage:
       [--port N] [--accounts FILE] [--processing-seconds S] [--time-scale X]
   audio-generation-mcp doctor [--json] check settings, folders, store, host and key; costs nothing
   audio-generation-mcp tasks [--json]  what was asked for, its cost and its file
+  audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
+      [--max-credits N] [--voice ID] [--speaker NAME=ID]... [--output-format F] [--sample-rate HZ] [--speed X]
+      [--volume X] [--pitch N] [--multilingual] [--pause-seconds S] [--files one|chapters]
+      [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
   audio-generation-mcp --help | --version
 
 Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_STATE_DIR, AUDIO_STORE_URL,

@@ -23,7 +23,8 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
-function structuredOf(view: NarrationView): Record<string, unknown> {
+/** The fields of a result; what has nothing to say is left out. */
+export function structuredOf(view: NarrationView): Record<string, unknown> {
   const { parts, credits, seconds, files, problems } = view;
   return {
     narration_id: view.narrationId,
@@ -64,7 +65,7 @@ function structuredOf(view: NarrationView): Record<string, unknown> {
 }
 
 /** A narration as a tool result: two forms, each complete without the other. */
-export function renderNarration(view: NarrationView): ToolResult {
+function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
   const text = `Narration ${view.narrationId}, ${view.status}. ${messageOf(view)}\nNext: ${nextStep(view)}`;
   const structured = structuredOf(view);

@@ -1,0 +1,125 @@
+/** The `narrate` command: a text file to one audio file, from the same ledger as the server's. */
+import { readConfig } from "../config/config.ts";
+import { AudioError } from "../errors.ts";
+import { createLog } from "../log.ts";
+import type { NarrationView } from "../narration/narration-view.ts";
+import { duration, messageOf } from "../narration/narration-words.ts";
+import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
+import { createRedact } from "../redaction.ts";
+import { structuredOf } from "../tools/narrate.ts";
+import { changesOf, type NarrateArgs, narrateRules, planRequestOf } from "../tools/narrate-input.ts";
+import { LazyGeneration } from "./lazy-generation.ts";
+import { printable, printableJson } from "./printable.ts";
+import { ProgressLine } from "./progress-line.ts";
+import { readAnyText } from "./read-text.ts";
+import { secretsOf } from "./settings.ts";
+import { CommandError, UsageError } from "./usage.ts";
+
+/** Exit codes beside those of every command. */
+const EXIT_STOPPED = 3;
+
+/** A command waits until it is done; timers take no more. */
+const FOR_EVER_MS = 2 ** 31 - 1;
+
+export interface NarrateCommand {
+  /** A path, or `-` for standard input. */
+  readonly file: string;
+  /** As the tool takes them, but for the text. */
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly asJson: boolean;
+}
+
+/** @throws UsageError */
+function checked(given: Readonly<Record<string, unknown>>): NarrateArgs {
+  const parsed = narrateRules.safeParse({ ...given, file: "given" });
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const option = String(issue?.path[0] ?? "").replaceAll("_", "-");
+  throw new UsageError(`--${option} ${issue?.message ?? "is wrong"}; see --help.`);
+}
+
+function nextStepOf(view: NarrationView): string | null {
+  switch (view.status) {
+    case "planned":
+      return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
+    case "running":
+      return "Another process makes it.";
+    case "stopped":
+      return "The same command goes on where it stopped, and pays for nothing twice.";
+    case "finished":
+      return null;
+  }
+}
+
+function report(view: NarrationView, asJson: boolean): void {
+  if (asJson) {
+    process.stdout.write(`${printableJson(structuredOf(view))}\n`);
+    return;
+  }
+  const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
+  const captions = view.files.flatMap(({ captionsPath }) => (captionsPath === null ? [] : [captionsPath]));
+  const head =
+    view.status === "finished"
+      ? `${duration(view.seconds.saved)} of speech, ${view.credits.charged} credits.`
+      : messageOf(view);
+  const next = nextStepOf(view);
+  const lines = [...paths, ...(paths.length === 0 ? [] : captions), head, ...(next === null ? [] : [next])];
+  process.stdout.write(`${lines.map(printable).join("\n")}\n`);
+}
+
+/** A person who presses Ctrl-C stops the spending; what was accepted is saved. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(new Error("interrupted"));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
+  return controller.signal;
+}
+
+async function drive(
+  narrations: Narrations,
+  source: Parameters<Narrations["narrate"]>[0],
+  changes: NarrateChanges,
+): Promise<NarrationView> {
+  const signal = interruption();
+  const line = new ProgressLine(process.stderr);
+  const quiet = { signal: new AbortController().signal, windowMs: 0, onProgress: () => undefined };
+  const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
+  if (changes.maxCredits === null) return planned;
+  const again = { kind: "narration", narrationId: planned.narrationId } as const;
+  try {
+    const call = { signal, windowMs: FOR_EVER_MS, onProgress: (words: string) => line.show(words) };
+    return await narrations.narrate(again, { ...changes, retakes: [] }, call);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return await narrations.narrate(again, { ...changes, maxCredits: null, retakes: [] }, quiet);
+  } finally {
+    line.end();
+  }
+}
+
+/**
+ * @throws UsageError where an option is wrong
+ * @throws CommandError when the settings, the file or the store do not allow it
+ */
+export async function narrate({ file, args, asJson }: NarrateCommand): Promise<number> {
+  const checkedArgs = checked(args);
+  const config = readConfig(process.env);
+  const lazy = new LazyGeneration(config, false);
+  lazy.log = createLog(config.logLevel, createRedact(secretsOf(process.env)));
+  // The workflow's own timers keep no process alive.
+  const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
+  try {
+    const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
+    const request = await planRequestOf(checkedArgs, { defaultVoice: config.defaultVoice, readInput });
+    const narrations = await lazy.narrations();
+    const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
+    report(view, asJson);
+    return view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
+  } catch (error) {
+    if (!(error instanceof AudioError)) throw error;
+    throw new CommandError(`${error.message}${error.remedy === undefined ? "" : ` ${error.remedy}`}`);
+  } finally {
+    await lazy.close();
+    clearInterval(keepAlive);
+  }
+}

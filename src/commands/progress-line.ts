@@ -1,0 +1,48 @@
+/** Shows how far a command is: one line that is written over on a terminal, plain lines elsewhere. */
+import { printable } from "./printable.ts";
+
+const BAR_COLUMNS = 24;
+const FALLBACK_COLUMNS = 80;
+
+export interface Screen {
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
+/** A bar in front of words that say "12 of 300". */
+function withBar(words: string): string {
+  const [, done, total] = /(\d+) of (\d+)/.exec(words) ?? [];
+  if (done === undefined || total === undefined) return words;
+  const filled = Math.round((BAR_COLUMNS * Number(done)) / Number(total));
+  return `[${"#".repeat(filled)}${".".repeat(BAR_COLUMNS - filled)}] ${words}`;
+}
+
+export class ProgressLine {
+  readonly #screen: Screen;
+  #shown = "";
+  #columns = 0;
+
+  constructor(screen: Screen) {
+    this.#screen = screen;
+  }
+
+  /** The same words again show nothing. */
+  show(words: string): void {
+    if (words === this.#shown) return;
+    this.#shown = words;
+    if (this.#screen.isTTY !== true) {
+      this.#screen.write(`${printable(words)}\n`);
+      return;
+    }
+    const room = (this.#screen.columns ?? FALLBACK_COLUMNS) - 1;
+    const line = withBar(printable(words)).slice(0, room);
+    this.#screen.write(`\r${line.padEnd(this.#columns)}`);
+    this.#columns = line.length;
+  }
+
+  /** Leaves the last line where it is. */
+  end(): void {
+    if (this.#screen.isTTY === true && this.#columns > 0) this.#screen.write("\n");
+  }
+}
