@@ -1,6 +1,8 @@
-/** Knows the heading of a chapter in plain text, which marks none: only what cannot be mistaken for a sentence. */
+/** Finds the headings of chapters where no markup says which they are: only what cannot be mistaken for a sentence. */
+import type { SourceBlock } from "./blocks.ts";
+import { HARD_BREAK } from "./normalise.ts";
 
-export interface ChapterHeading {
+interface ChapterHeading {
   /** 1: a part or a book, 2: a chapter. */
   readonly level: number;
 }
@@ -47,11 +49,35 @@ function levelOf(line: string): { readonly level: number; readonly title: string
 }
 
 /** A heading of one line, or of two where the title stands below the number; `null` for anything else. */
-export function chapterHeading(lines: readonly string[]): ChapterHeading | null {
+function chapterHeading(lines: readonly string[]): ChapterHeading | null {
   const [first = "", second, third] = lines;
   const heading = levelOf(first);
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return { level: heading.level };
   const isTitle = heading.title === "" && second.length <= HEADING_MAX_UNITS && !ENDS_LIKE_TEXT.test(second);
   return isTitle ? { level: heading.level } : null;
+}
+
+/**
+ * Makes headings of the paragraphs that are such. One that another of its rank follows at once stands in a table of
+ * contents, and stays a paragraph, as does one with nothing behind it.
+ */
+export function markChapters(blocks: readonly SourceBlock[]): SourceBlock[] {
+  const headings = blocks.map((block) => {
+    if (block.kind !== "paragraph") return null;
+    const lines = block.text.split(/[\n\u2028]+/).map((line) => line.trim());
+    return chapterHeading(lines.filter((line) => line !== ""));
+  });
+  return blocks.map((block, index) => {
+    const heading = headings[index] ?? null;
+    const next = headings[index + 1] ?? null;
+    const isListed = heading !== null && next !== null && next.level <= heading.level;
+    if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
+      return block;
+    return {
+      kind: "heading",
+      level: heading.level,
+      text: block.text.trim().replace(/\s*\n\s*/g, HARD_BREAK),
+    };
+  });
 }

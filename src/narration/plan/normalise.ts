@@ -25,12 +25,13 @@ export function collapseSpaces(line: string): string {
 function joinSoftLines(text: string): string {
   if (!text.includes("\n")) return collapseSpaces(text);
   let joined = "";
+  let before = "";
   for (const raw of text.split("\n")) {
     const line = collapseSpaces(raw);
     if (line === "") continue;
-    const isTight =
-      joined === "" || joinWithoutSpace(characterBefore(joined, joined.length), characterAt(line, 0));
+    const isTight = before === "" || joinWithoutSpace(before, characterAt(line, 0));
     joined += isTight ? line : ` ${line}`;
+    before = characterBefore(line, line.length);
   }
   return joined;
 }

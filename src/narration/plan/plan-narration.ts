@@ -4,6 +4,7 @@ import { AudioError } from "../../errors.ts";
 import { SkippedList, type SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { buildDocument, type Edge, type NarrationDocument } from "./document.ts";
+import { readMarkdown } from "./markdown.ts";
 import { readPlainText } from "./plain-text.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
 import { Speakers } from "./speakers.ts";
@@ -51,8 +52,8 @@ export function planNarration(request: PlanRequest): NarrationPlan {
   };
 }
 
-function readText({ text }: PlanRequest, _skipped: SkippedList): SourceBlock[] {
-  return readPlainText(text);
+function readText({ text, format }: PlanRequest, skipped: SkippedList): SourceBlock[] {
+  return format === "markdown" ? readMarkdown(text, skipped) : readPlainText(text);
 }
 
 function planParts(

@@ -1,41 +1,70 @@
-/** Finds the one part that a quote is of. */
-import { firstCodePoints } from "../../contract/unicode.ts";
+/** Finds the part that a person means by quoting from it: a number would mean another part after an edit. */
 import { AudioError } from "../../errors.ts";
+import { excerptOf } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
+import { flowParagraph, normaliseLines } from "./normalise.ts";
 
-const SHOWN_CODE_POINTS = 60;
+/** Enough to tell them apart, and no more than an answer needs. */
+const SHOWN_MATCHES = 3;
+const CONTEXT_UNITS = 30;
 
-/** As people quote: however the spaces stand, and whichever way an accent is written. */
-const asQuoted = (text: string): string => text.normalize("NFC").replaceAll(/\s+/g, " ").trim();
+/** Line breaks of a quote or a part are where they were by chance; white space and forms of accents alike. */
+const flat = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
 
-const shown = (text: string): string => JSON.stringify(firstCodePoints(asQuoted(text), SHOWN_CODE_POINTS));
+const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
+  [/[‘’‚′`´]/g, "'"],
+  [/[“”„«»″]/g, '"'],
+  [/[‐‑–—−]+|--+/g, "-"],
+  [/…/g, "..."],
+  [/[*_]/g, ""],
+];
+
+/** As somebody types it from memory of what was heard: straight quotation marks, any case, no marks of Markdown. */
+const typed = (text: string): string =>
+  SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
+
+function refuse(quote: string, rule: string): never {
+  const shown = JSON.stringify(excerptOf(quote));
+  throw new AudioError("invalid_request", `retakes: the quote ${shown} ${rule}. Nothing was sent.`, {
+    remedy: "Quote some words in a row that stand in one part alone; more words make a quote unique.",
+  });
+}
+
+/** The quote where it stands, with some words around it. */
+function inContext(text: string, quote: string): string {
+  const at = text.indexOf(quote);
+  const from = Math.max(0, at - CONTEXT_UNITS);
+  const excerpt = text.slice(from, at + quote.length + CONTEXT_UNITS);
+  return JSON.stringify(excerpt.toWellFormed().replaceAll("\ufffd", ""));
+}
 
 /**
- * The index of the part that holds a quote.
+ * The index of the one part that a quote stands in. It is looked for as it is, and then without regard to case and
+ * to the kind of quotation marks and dashes.
  *
- * @throws AudioError `invalid_request` where no part holds it, or several do
+ * @throws AudioError `invalid_request`, naming the rule: a quote without words, in no part, or in several
  */
 export function findPartByQuote(parts: ReadonlyArray<{ readonly text: string }>, quote: string): number {
-  const wanted = asQuoted(quote);
-  const found =
-    wanted === "" ? [] : parts.flatMap(({ text }, index) => (asQuoted(text).includes(wanted) ? [index] : []));
-  const [first, second] = found;
-  if (first === undefined) {
-    throw new AudioError(
-      "invalid_request",
-      `retakes: no part holds the quote ${shown(quote)}. Nothing was sent.`,
-      {
-        remedy: "Quote some words exactly as they stand in the text, within one paragraph.",
-      },
+  const wanted = flat(quote);
+  if (!hasWords(wanted)) refuse(quote, "must hold a letter or a digit");
+  const texts = parts.map(({ text }) => flat(text));
+  for (const form of [(text: string) => text, typed]) {
+    const forms = texts.map(form);
+    const sought = form(wanted);
+    const found = forms.flatMap((text, index) => (text.includes(sought) ? [index] : []));
+    const [only, another] = found;
+    if (only === undefined) continue;
+    if (another === undefined) return only;
+    const shown = found
+      .slice(0, SHOWN_MATCHES)
+      .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", sought)}`);
+    refuse(
+      quote,
+      `stands in ${found.length} parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
-  if (second === undefined) return first;
-  const excerpts = found
-    .slice(0, 3)
-    .map((index) => shown(parts[index]?.text ?? ""))
-    .join(", ");
-  throw new AudioError(
-    "invalid_request",
-    `retakes: ${found.length} parts hold the quote ${shown(quote)}: ${excerpts}. Nothing was sent.`,
-    { remedy: "Quote more words, so that exactly one part matches." },
-  );
+  if (typed(texts.join(" ")).includes(typed(wanted))) {
+    refuse(quote, "goes over the end of a part; quote words of the one part that is meant");
+  }
+  return refuse(quote, "stands in no part of this narration");
 }

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 
 /** What is compared where units are alike, as in a refrain. */
-const LOOK_AHEAD = 8;
+const LOOK_AHEAD = 4;
 
 /** 48 bits: the most that a number holds exactly, and more than any book has units. */
 const RANK_BYTES = 6;

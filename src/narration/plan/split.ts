@@ -1,12 +1,19 @@
 /** Cuts units into parts where their own text says, so that an edit changes the parts around it and no others (docs/design.md, Plan of a narration). */
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
 import { Ranks } from "./rank.ts";
-import { PARAGRAPH_JOINT, type Unit, unitsOf } from "./units.ts";
+import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Longer parts save under two per cent; past two minutes a part might be cut off unnoticed. */
 const MOST_SECONDS = 90;
-/** Shorter ones are dear, for ten credits are charged at least, and each has an edge that is heard. */
+/** A paragraph of nearly a part's length must leave room for the heading above it. */
+const UNIT_MOST_SECONDS = 70;
+/** What each side of a cut should have: below it there would be edges to be heard all the time. */
 const LEAST_SECONDS = 20;
+/** What it has where that cannot be: a shorter part costs as much as one of this length. */
+const CHEAP_SECONDS = 8;
+
+/** A rank hears only how a unit begins, so that an edit further on moves no cut. */
+const RANKED_UNITS = 32;
 
 /** A stretch of text for one part. */
 export interface Stretch {
@@ -16,29 +23,46 @@ export interface Stretch {
   readonly endsParagraph: boolean;
 }
 
-/** Units with sums over any range of them. */
+const JOINT = sizeOf(PARAGRAPH_JOINT);
+
+/** Units, and the size of any range of them as one part. */
 class Row {
   readonly units: readonly Unit[];
-  readonly #ms: Float64Array;
-  readonly #codePoints: Float64Array;
+  /** All that stands before each unit where everything is one part. */
+  readonly #msBefore: Float64Array;
+  readonly #codePointsBefore: Float64Array;
 
-  constructor(units: readonly Unit[]) {
+  constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
-    this.#ms = new Float64Array(units.length + 1);
-    this.#codePoints = new Float64Array(units.length + 1);
-    for (const [index, { size, joint }] of units.entries()) {
-      this.#ms[index + 1] = (this.#ms[index] ?? 0) + size.speechMs + joint.speechMs;
-      this.#codePoints[index + 1] = (this.#codePoints[index] ?? 0) + size.codePoints + joint.codePoints;
+    this.#msBefore = new Float64Array(units.length);
+    this.#codePointsBefore = new Float64Array(units.length);
+    let milliseconds = 0;
+    let codePoints = 0;
+    let previous: Unit | undefined;
+    for (const [index, unit] of units.entries()) {
+      if (previous !== undefined) {
+        const isInside = previous.paragraph === unit.paragraph;
+        const joint = isInside ? sizeOf(paragraphs[unit.paragraph] ?? "", previous.end, unit.start) : JOINT;
+        milliseconds += joint.speechMs;
+        codePoints += joint.codePoints;
+      }
+      this.#msBefore[index] = milliseconds;
+      this.#codePointsBefore[index] = codePoints;
+      milliseconds += unit.speechMs;
+      codePoints += unit.codePoints;
+      previous = unit;
     }
   }
 
   speechMs(from: number, to: number): number {
-    return (this.#ms[to] ?? 0) - (this.#ms[from] ?? 0) - (this.units[to - 1]?.joint.speechMs ?? 0);
+    const last = to - 1;
+    return (this.#msBefore[last] ?? 0) + (this.units[last]?.speechMs ?? 0) - (this.#msBefore[from] ?? 0);
   }
 
   codePoints(from: number, to: number): number {
-    const sum = (this.#codePoints[to] ?? 0) - (this.#codePoints[from] ?? 0);
-    return sum - (this.units[to - 1]?.joint.codePoints ?? 0);
+    const last = to - 1;
+    const end = (this.#codePointsBefore[last] ?? 0) + (this.units[last]?.codePoints ?? 0);
+    return end - (this.#codePointsBefore[from] ?? 0);
   }
 }
 
@@ -62,17 +86,24 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: nu
   return best;
 }
 
+function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: number): number | null {
+  for (const seconds of [LEAST_SECONDS, CHEAP_SECONDS, 0]) {
+    const cut = chooseCut(row, ranks, from, to, seconds * 1000 * speed);
+    if (cut !== null) return cut;
+  }
+  return null;
+}
+
 /** Where the parts begin, the first included, in their order. */
-function cutsOf(row: Row, ranks: Ranks, mostMs: number, leastMs: number): number[] {
+function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
+  const mostMs = MOST_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // Ranges still to be looked at, the leftmost on top: no recursion, for a hostile text could make it deep.
   const open: Array<readonly [from: number, to: number]> = [[0, row.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;
     const fits = row.speechMs(from, to) <= mostMs && row.codePoints(from, to) <= PROMPT_MAX_CODE_POINTS;
-    const cut = fits
-      ? null
-      : (chooseCut(row, ranks, from, to, leastMs) ?? chooseCut(row, ranks, from, to, 0));
+    const cut = fits ? null : firstCut(row, ranks, from, to, speed);
     if (cut === null) starts.push(from);
     else open.push([cut, to], [from, cut]);
   }
@@ -86,13 +117,16 @@ function cutsOf(row: Row, ranks: Ranks, mostMs: number, leastMs: number): number
  * @param speed the factor that they are spoken at
  */
 export function split(paragraphs: readonly string[], speed: number): Stretch[] {
-  const mostMs = MOST_SECONDS * 1000 * speed;
-  const units = unitsOf(paragraphs, mostMs);
-  const row = new Row(units);
+  const most = {
+    speechMs: UNIT_MOST_SECONDS * 1000 * speed,
+    codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * UNIT_MOST_SECONDS) / MOST_SECONDS),
+  };
+  const units = unitsOf(paragraphs, most);
+  const row = new Row(units, paragraphs);
   const textOf = (unit: Unit | undefined): string =>
     unit === undefined ? "" : (paragraphs[unit.paragraph] ?? "").slice(unit.start, unit.end);
-  const ranks = new Ranks(units.length, (index) => textOf(units[index]));
-  const starts = cutsOf(row, ranks, mostMs, LEAST_SECONDS * 1000 * speed);
+  const ranks = new Ranks(units.length, (index) => textOf(units[index]).slice(0, RANKED_UNITS));
+  const starts = cutsOf(row, ranks, speed);
   return starts.map((from, index) => {
     const to = starts[index + 1] ?? units.length;
     return {

@@ -7,29 +7,23 @@ import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./sma
 /** How deep a cut before a unit goes: 1 between paragraphs, 2 sentences, 3 clauses, 4 words, 5 graphemes. */
 export type GapClass = 1 | 2 | 3 | 4 | 5;
 
-export interface Unit {
-  /** Index of its paragraph. */
-  readonly paragraph: number;
-  /** Range in the paragraph's text, without the white space at its end. */
-  readonly start: number;
-  readonly end: number;
-  readonly gapBefore: GapClass;
-  /** Of the text itself. */
-  readonly size: Size;
-  /** Of what stands between it and the next unit where both are in one part. */
-  readonly joint: Size;
-}
-
 /** How much of a part a text takes; both whole numbers, so that sums are exact. */
 export interface Size {
   readonly speechMs: number;
   readonly codePoints: number;
 }
 
+/** A stretch of a paragraph, without the white space at its end. */
+export interface Unit extends Size {
+  /** Index of its paragraph. */
+  readonly paragraph: number;
+  readonly start: number;
+  readonly end: number;
+  readonly gapBefore: GapClass;
+}
+
 /** Paragraphs of one part are sent with a blank line between them. */
 export const PARAGRAPH_JOINT = "\n\n";
-
-const NOTHING: Size = { speechMs: 0, codePoints: 0 };
 
 export function sizeOf(text: string, start = 0, end = text.length): Size {
   let milliseconds = 0;
@@ -46,77 +40,62 @@ export function sizeOf(text: string, start = 0, end = text.length): Size {
   return { speechMs: milliseconds, codePoints };
 }
 
-const JOINT = sizeOf(PARAGRAPH_JOINT);
-
-const fits = (size: Size, mostMs: number): boolean =>
-  size.speechMs <= mostMs && size.codePoints <= PROMPT_MAX_CODE_POINTS;
-
 /** How a piece that does not fit is broken, from each class to the next. */
 const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) => number[]]> = [
   [2, sentenceStarts],
   [3, clauseStarts],
   [4, wordStarts],
   [5, graphemeStarts],
+  // Only what not even a task can hold is broken inside a grapheme.
+  [5, (grapheme) => codePointStarts(grapheme, PROMPT_MAX_CODE_POINTS)],
 ];
 
-/** Only what not even a task can hold is broken inside a grapheme. */
-function breakGrapheme(text: string): number[] {
-  return sizeOf(text).codePoints > PROMPT_MAX_CODE_POINTS
-    ? codePointStarts(text, PROMPT_MAX_CODE_POINTS)
-    : [];
+/** Index behind the last character of a range that is no white space. */
+function trimmedEnd(text: string, start: number, end: number): number {
+  let last = end;
+  while (last > start && /\s/.test(text.charAt(last - 1))) last -= 1;
+  return last;
 }
 
-interface Piece {
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-  readonly gapBefore: GapClass;
-}
+/** Breaks paragraphs into ever smaller pieces until each fits. */
+class Breaker {
+  readonly units: Unit[] = [];
+  readonly #paragraphs: readonly string[];
+  readonly #most: Size;
 
-/** The pieces of a piece, ever smaller, until each fits; `level` is the breaker to begin with. */
-function* breakUp(piece: Piece, level: number, mostMs: number): Generator<Piece> {
-  const size = sizeOf(piece.text, piece.start, piece.end);
-  const breaker = BREAKERS[level];
-  if (fits(size, mostMs) || level > BREAKERS.length) {
-    yield piece;
-    return;
+  constructor(paragraphs: readonly string[], most: Size) {
+    this.#paragraphs = paragraphs;
+    this.#most = most;
   }
-  const own = piece.text.slice(piece.start, piece.end);
-  const [gap, starts] =
-    breaker === undefined ? [5 as const, breakGrapheme(own)] : [breaker[0], breaker[1](own)];
-  const edges = [0, ...starts];
-  for (const [index, edge] of edges.entries()) {
-    const next = edges[index + 1] ?? own.length;
-    const end = edge + own.slice(edge, next).trimEnd().length;
-    const smaller: Piece = {
-      text: piece.text,
-      start: piece.start + edge,
-      end: piece.start + end,
-      gapBefore: index === 0 ? piece.gapBefore : gap,
-    };
-    if (end > edge) yield* breakUp(smaller, level + 1, mostMs);
+
+  /** @param level which of {@link BREAKERS} comes next */
+  break(paragraph: number, start: number, end: number, gapBefore: GapClass, level: number): void {
+    const text = this.#paragraphs[paragraph] ?? "";
+    const { speechMs, codePoints } = sizeOf(text, start, end);
+    const breaker = BREAKERS[level];
+    if (breaker === undefined || (speechMs <= this.#most.speechMs && codePoints <= this.#most.codePoints)) {
+      this.units.push({ paragraph, start, end, gapBefore, speechMs, codePoints });
+      return;
+    }
+    const [gap, startsOf] = breaker;
+    const starts = startsOf(text.slice(start, end));
+    starts.push(end - start);
+    let from = start;
+    for (const next of starts) {
+      const to = start + next;
+      const last = trimmedEnd(text, from, to);
+      if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : gap, level + 1);
+      from = to;
+    }
   }
 }
 
 /**
  * @param paragraphs texts of what may share parts, in their order
- * @param mostMs what a part may take to speak at the speed of 1
+ * @param most what a unit may take, at the speed of 1
  */
-export function unitsOf(paragraphs: readonly string[], mostMs: number): Unit[] {
-  const units: Unit[] = [];
-  for (const [paragraph, text] of paragraphs.entries()) {
-    const whole: Piece = { text, start: 0, end: text.length, gapBefore: 1 };
-    const pieces = [...breakUp(whole, 0, mostMs)];
-    for (const [index, { start, end, gapBefore }] of pieces.entries()) {
-      const next = pieces[index + 1];
-      const isLast = next === undefined;
-      const joint = isLast
-        ? paragraph === paragraphs.length - 1
-          ? NOTHING
-          : JOINT
-        : sizeOf(text, end, next.start);
-      units.push({ paragraph, start, end, gapBefore, size: sizeOf(text, start, end), joint });
-    }
-  }
-  return units;
+export function unitsOf(paragraphs: readonly string[], most: Size): Unit[] {
+  const breaker = new Breaker(paragraphs, most);
+  for (const [index, text] of paragraphs.entries()) breaker.break(index, 0, text.length, 1, 0);
+  return breaker.units;
 }

@@ -1,0 +1,60 @@
+/** What of Markdown's inline tokens is heard: words, without marks, marks' addresses and tags. */
+import type { MarkedToken, Token } from "marked";
+import type { SkippedList } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
+import { decodeEntities } from "./entities.ts";
+import { isOfLibrary } from "./markdown-lexer.ts";
+import { HARD_BREAK } from "./normalise.ts";
+import { hostOf, speakAddresses } from "./web-addresses.ts";
+
+/** `[^1]`: nothing to be heard. */
+const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
+
+/** Emphasis that CommonMark does not take for such beside Chinese or Japanese punctuation; `2**3` is none. */
+const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
+
+function spoken(text: string): string {
+  const words = decodeEntities(text)
+    .replace(/\u00ad/g, "")
+    .replace(FOOTNOTE_MARK, "")
+    .replace(STRAY_EMPHASIS, "");
+  return speakAddresses(words);
+}
+
+function speakToken(token: MarkedToken, skipped: SkippedList): string {
+  switch (token.type) {
+    case "text":
+      return token.tokens === undefined ? spoken(token.text) : inlineText(token.tokens, skipped);
+    case "escape":
+    case "codespan":
+      return token.text;
+    case "br":
+      return HARD_BREAK;
+    case "html":
+      return /^<br\b/i.test(token.text) ? HARD_BREAK : "";
+    case "link":
+      return token.autolink === true ? addressOf(token.href, token.text) : inlineText(token.tokens, skipped);
+    case "image": {
+      const alternative = inlineText(token.tokens, skipped) || spoken(token.text);
+      if (!hasWords(alternative)) skipped.add("image", token.href);
+      return alternative;
+    }
+    case "strong":
+    case "em":
+    case "del":
+      return inlineText(token.tokens, skipped);
+    default:
+      // The box of a task.
+      return "";
+  }
+}
+
+/** An address of the web as its host; one of mail as it is. */
+const addressOf = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
+
+/** @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others */
+export function inlineText(tokens: readonly Token[], skipped: SkippedList): string {
+  let text = "";
+  for (const token of tokens) if (isOfLibrary(token)) text += speakToken(token, skipped);
+  return text.normalize("NFC");
+}

@@ -1,0 +1,68 @@
+/** Takes Markdown apart with `marked`, and bounds what a text made to take forever can cost. */
+import { Lexer, Marked, type MarkedToken, type Token, type TokenizerExtension } from "marked";
+import { AudioError } from "../../errors.ts";
+
+const FOOTNOTE = "footnote";
+
+/** `[^1]: …` with its indented lines; without this it would be a paragraph, and its marks links. */
+const footnoteDefinition: TokenizerExtension = {
+  name: FOOTNOTE,
+  level: "block",
+  tokenizer: (source) => {
+    const [raw] =
+      /^ {0,3}\[\^[^\]\n]+\]:.*(?:\n(?!\s*\n| {0,3}\[\^).+|\n+(?: {2,}|\t).+)*(?:\n|$)/.exec(source) ?? [];
+    return raw === undefined ? undefined : { type: FOOTNOTE, raw };
+  },
+};
+
+const { defaults } = new Marked({ gfm: true, extensions: [footnoteDefinition] });
+
+/** The only token of ours that stands among those of the library. */
+export const isOfLibrary = (token: Token): token is MarkedToken => token.type !== FOOTNOTE;
+
+/** Lists and quotations inside each other: what nobody writes, and what costs the square of its depth. */
+const NESTING_MAX = 24;
+const MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
+const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${NESTING_MAX}})(?:${MARKER})+`, "gm");
+const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
+
+/** Unclosed marks cost the square of a paragraph's length, so long ones are read piece by piece. */
+const INLINE_MAX_UNITS = 2000;
+/** The last end of a line, a sentence or a word; where there is none, anywhere. */
+const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
+
+function* piecesOf(source: string): Generator<string> {
+  let rest = source;
+  while (rest.length > INLINE_MAX_UNITS) {
+    const window = rest.slice(0, INLINE_MAX_UNITS).replace(/[\ud800-\udbff]$/, "");
+    const piece =
+      PIECE_ENDS.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
+    yield piece;
+    rest = rest.slice(piece.length);
+  }
+  yield rest;
+}
+
+/**
+ * The tokens of a text.
+ *
+ * @param source with `\n` for line ends
+ * @throws AudioError `invalid_request` for what is nested deeper than can be read
+ */
+export function lexMarkdown(source: string): Token[] {
+  const lexer = new Lexer(defaults);
+  try {
+    lexer.blockTokens(source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1"), lexer.tokens);
+    for (const { src, tokens } of lexer.inlineQueue) {
+      for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new AudioError(
+      "invalid_request",
+      "The Markdown is nested too deeply (lists, quotations or emphasis inside each other). Give the text without this markup.",
+      { cause: error },
+    );
+  }
+  return lexer.tokens;
+}

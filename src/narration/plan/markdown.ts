@@ -1,0 +1,151 @@
+/** Reads Markdown: what a listener should hear of it, and what is left out (docs/design.md, Plan of a narration). */
+import type { MarkedToken, Token, Tokens } from "marked";
+import type { SkippedList, SourceBlock } from "./blocks.ts";
+import { markChapters } from "./chapter-words.ts";
+import { hasWords, OPENERS } from "./characters.ts";
+import { inlineText } from "./markdown-inline.ts";
+import { isOfLibrary, lexMarkdown } from "./markdown-lexer.ts";
+import { HARD_BREAK, normaliseLines } from "./normalise.ts";
+
+/** YAML or TOML at the very beginning; two rules around ordinary text are none. */
+const FRONT_MATTER = [
+  /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
+  /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
+];
+
+/** Begins like a sentence, in any script. */
+const VERSE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
+const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
+
+const ALERT = /^\[!(\w+)\]\s*/;
+/** Of Pandoc and kramdown. */
+const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
+
+const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+
+/** One that is not closed hides all the rest, as in a browser. */
+function withoutComments(html: string): string {
+  const [before = "", ...comments] = html.split("<!--");
+  return [before, ...comments.map((comment) => comment.split("-->").slice(1).join("-->"))].join(" ");
+}
+
+class Reader {
+  readonly blocks: SourceBlock[] = [];
+  readonly #skipped: SkippedList;
+  /** Number of a list's item, to be spoken before its first words. */
+  #number = "";
+
+  constructor(skipped: SkippedList) {
+    this.#skipped = skipped;
+  }
+
+  read(tokens: readonly Token[]): void {
+    for (const token of tokens) {
+      if (isOfLibrary(token)) this.#block(token);
+      else this.#skipped.add("footnote", token.raw);
+    }
+  }
+
+  #block(token: MarkedToken): void {
+    switch (token.type) {
+      case "heading":
+        this.#heading(token);
+        break;
+      case "paragraph":
+      case "text":
+        this.#paragraph(this.#inline(token.tokens ?? []) || (token.tokens === undefined ? token.text : ""));
+        break;
+      case "blockquote":
+        this.read(token.tokens);
+        break;
+      case "list":
+        this.#list(token);
+        break;
+      case "table":
+        this.#table(token);
+        break;
+      case "hr":
+        this.blocks.push({ kind: "rule" });
+        break;
+      case "code":
+        this.#code(token);
+        break;
+      case "html":
+        this.#html(token.text);
+        break;
+      default:
+        // White space and definitions of links: nothing that a reader would see.
+        break;
+    }
+  }
+
+  #heading({ depth, tokens }: Tokens.Heading): void {
+    const text = this.#inline(tokens).replace(HEADING_ATTRIBUTES, "");
+    this.blocks.push({ kind: "heading", level: depth, text });
+  }
+
+  #paragraph(text: string): void {
+    const spoken = text.replace(ALERT, (_, kind: string) => `${capitalised(kind)}: `);
+    if (spoken.trim() === "") return;
+    this.blocks.push({ kind: "paragraph", text: this.#number + spoken });
+    this.#number = "";
+  }
+
+  #list({ ordered, start, items }: Tokens.List): void {
+    for (const [index, item] of items.entries()) {
+      this.#number = ordered ? `${Number(start) + index}. ` : "";
+      this.read(item.tokens);
+    }
+    this.#number = "";
+  }
+
+  #table({ header, rows }: Tokens.Table): void {
+    const cell = (tokens: Token[]): string => this.#inline(tokens).replaceAll(HARD_BREAK, " ").trim();
+    const titles = header.map(({ tokens }) => cell(tokens));
+    if (rows.length === 0) this.#paragraph(titles.filter((title) => title !== "").join(", "));
+    for (const row of rows) {
+      const pairs = row.map(({ tokens }, index) => {
+        const [title = "", text] = [titles[index], cell(tokens)];
+        return title === "" || text === "" ? text : `${title}: ${text}`;
+      });
+      this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
+    }
+  }
+
+  /** What is indented without a fence may be a poem. */
+  #code({ codeBlockStyle, text }: Tokens.Code): void {
+    if (codeBlockStyle === "indented" && VERSE.test(text) && !LIKE_CODE.test(text)) {
+      this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
+    } else this.#skipped.add("code", text);
+  }
+
+  /** Tags and comments alone take nothing from the listener. */
+  #html(html: string): void {
+    const words = withoutComments(html).replace(/<[^<>]*>/g, " ");
+    if (hasWords(words)) this.#skipped.add("html", words);
+    else if (/<hr\b/i.test(html)) this.blocks.push({ kind: "rule" });
+  }
+
+  #inline(tokens: readonly Token[]): string {
+    return inlineText(tokens, this.#skipped);
+  }
+}
+
+/** Front matter taken off. */
+function withoutFrontMatter(source: string, skipped: SkippedList): string {
+  for (const pattern of FRONT_MATTER) {
+    const [matter] = pattern.exec(source) ?? [];
+    if (matter === undefined) continue;
+    skipped.add("front_matter", matter.replace(/^\S+/, ""));
+    return source.slice(matter.length);
+  }
+  return source;
+}
+
+/** Reads Markdown into blocks; what is not to be heard goes to `skipped`. */
+export function readMarkdown(text: string, skipped: SkippedList): SourceBlock[] {
+  const reader = new Reader(skipped);
+  reader.read(lexMarkdown(withoutFrontMatter(normaliseLines(text), skipped)));
+  const hasHeadings = reader.blocks.some(({ kind }) => kind === "heading");
+  return hasHeadings ? reader.blocks : markChapters(reader.blocks);
+}
