@@ -38,7 +38,8 @@ export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean
       return ascii(head, 0, 3) === "ID3" || (first === 0xff && (second & 0xe0) === 0xe0);
     }
     case "wav":
-      return ascii(head, 0, 4) === "RIFF" && ascii(head, 8, 12) === "WAVE";
+      // RF64 where it is too long for the numbers of RIFF.
+      return ["RIFF", "RF64"].includes(ascii(head, 0, 4)) && ascii(head, 8, 12) === "WAVE";
     case "ogg_opus":
       return ascii(head, 0, 4) === "OggS";
     case "pcm":

@@ -1,5 +1,6 @@
 /** The workflow's front door: one object with every use case. */
 import { readSaved } from "../files/save-audio.ts";
+import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { Jobs } from "./job/jobs.ts";
@@ -19,7 +20,7 @@ import {
 import { getTask } from "./use-cases/get-task.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
-import { type AudioBytes, readAudio } from "./use-cases/read-audio.ts";
+import { type AudioBytes, readAudio, readFile } from "./use-cases/read-audio.ts";
 
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
@@ -37,6 +38,8 @@ export interface Generation {
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;
+  /** A file of a narration, verified, whose extension names its format. */
+  readFile(file: SavedFile): Promise<AudioBytes>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -71,6 +74,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     newestSaved: (limit) => newestSaved(deps, limit),
     newestTaskIds: (limit) => newestTaskIds(deps, limit),
     readAudio: (uri) => readAudio(deps, uri),
+    readFile: (file) => readFile(deps, file),
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
       await resumer.close();

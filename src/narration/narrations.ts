@@ -13,7 +13,7 @@ import { holdsWords, type NarrationRow, rowOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook } from "./narration-book.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
-import type { NarrationState } from "./narration-state.ts";
+import type { NarrationFile, NarrationState } from "./narration-state.ts";
 import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import type { PartWork } from "./part-work.ts";
@@ -55,8 +55,10 @@ export interface Narrations {
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /** Newest first, as they stood when they were last written; those that hold every word of the query. */
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
-  /** @throws AudioError `not_found` */
-  parts(narrationId: string): Promise<{ readonly known: KnownNarration; readonly parts: NarrationPart[] }>;
+  /** How it stands, part by part. @throws AudioError `not_found` */
+  parts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }>;
+  /** The file of a narration at a path; `null`: there is none. */
+  fileAt(path: string): Promise<NarrationFile | null>;
   close(): Promise<void>;
 }
 
@@ -161,7 +163,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const { plan, state } = known;
       const tally = await takeTally(parts, plan, state);
       return {
-        known,
+        view: viewOf(known, tally, clock.wallMs()),
         parts: plan.parts.map(({ text, section }, index) => ({
           number: index + 1,
           text,
@@ -171,6 +173,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
           record: tally.records[index] ?? null,
         })),
       };
+    },
+    async fileAt(path) {
+      const all = await book.newest(MOST_SEARCHED);
+      return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
     },
     async close() {
       for (const run of runs.values()) run.leave();

@@ -1,4 +1,4 @@
-/** Completes arguments of prompts and of the resource template: voices, languages, task ids. */
+/** Completes arguments of prompts and of the resource template: voices, languages, ids of tasks and narrations. */
 import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotocol/server";
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
@@ -16,6 +16,18 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
   }
 }
 
+async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
+  try {
+    // Not before the ledger is there: completion makes and connects nothing.
+    if ((await deps.openLedger()) === null) return [];
+    const rows = await (await deps.tools.narrations()).list(null, MOST_VALUES);
+    return rows.map(({ narrationId }) => narrationId);
+  } catch (cause) {
+    deps.log.debug(`narration ids could not be completed: ${String(cause)}`);
+    return [];
+  }
+}
+
 async function candidates(argument: string, deps: ServerDeps): Promise<readonly string[]> {
   switch (argument) {
     case "voice":
@@ -24,6 +36,8 @@ async function candidates(argument: string, deps: ServerDeps): Promise<readonly 
       return LANGUAGES;
     case "task_id":
       return await taskIds(deps);
+    case "narration_id":
+      return await narrationIds(deps);
     default:
       return [];
   }

@@ -19,14 +19,14 @@ interface Definition extends Prompt {
 
 const PROMPTS: readonly Definition[] = [
   {
-    name: "read_aloud",
+    name: "narrate",
     title: "Read the text above aloud",
-    description: "Narrates the text above and saves it as audio.",
+    description: "Narrates the text above, however long it is, and saves it as audio.",
     arguments: [{ name: "voice", description: "A voice id; omitted: the usual one" }],
     text: (argument) => {
       const voice = argument("voice");
       const how = voice === undefined ? "" : ` with voice ${voice}`;
-      return `Read the text above aloud: call generate_audio${how} with it, word for word. If it is longer than 2,048 characters, split it at sentence ends, tell me how many parts that makes and about what they cost, and ask before you start. Then tell me the path of each file.`;
+      return `Read the text above aloud, word for word. If it has at most 2,048 characters, call generate_audio${how} with it. If it is longer, call narrate${how} with all of it and without max_credits, tell me how long the audio gets and what it costs, and ask before you call it again with max_credits. Then tell me the path.`;
     },
   },
   {

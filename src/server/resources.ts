@@ -1,5 +1,5 @@
 /** The resource side: the newest saved files, one template, and reads of audio that the ledger knows. */
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -8,6 +8,7 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
+import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
@@ -18,6 +19,14 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
     title: "Audio of a finished task",
     description:
       "The saved audio of a task in the ledger, up to 7 MiB. Also readable by its file:// address.",
+  },
+  {
+    uriTemplate: "audio://narrations/{narration_id}",
+    name: "narration-parts",
+    title: "Parts of a narration",
+    description:
+      "How each part of a narration stands: task, take, credits, seconds, and how its text begins.",
+    mimeType: "text/markdown",
   },
 ];
 
@@ -41,11 +50,39 @@ export async function listResources(deps: ServerDeps): Promise<Resource[]> {
   }
 }
 
+const NARRATION_URI = /^audio:\/\/narrations\/([^/]+)$/;
+
+async function readParts(uri: string, narrationId: string, deps: ServerDeps): Promise<ReadResourceResult> {
+  const { view, parts } = await (await deps.tools.narrations()).parts(narrationId);
+  const { partsTable } = await import("../narration/parts-table.ts");
+  return { contents: [{ uri, mimeType: "text/markdown", text: deps.redact(partsTable(view, parts)) }] };
+}
+
+const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
+  (await deps.tools.generation()).readAudio(uri);
+
+/** `null`: no narration has such a file. */
+async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
+  if (!uri.startsWith("file:")) return null;
+  const path = pathOf(uri);
+  const file = path === null ? null : await (await deps.tools.narrations()).fileAt(path);
+  return file === null ? null : await (await deps.tools.generation()).readFile(file);
+}
+
+function pathOf(uri: string): string | null {
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return null;
+  }
+}
+
 /** Bytes as a blob; every failure is a protocol error that says what to do. */
 export async function readResource(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
   try {
-    const generation = await deps.tools.generation();
-    const { bytes, mimeType } = await generation.readAudio(uri);
+    const narrationId = NARRATION_URI.exec(uri)?.[1];
+    if (narrationId !== undefined) return await readParts(uri, narrationId, deps);
+    const { bytes, mimeType } = (await readOfNarration(uri, deps)) ?? (await readOfTask(uri, deps));
     return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
   } catch (thrown) {
     const error = asAudioError(thrown, {}, []);

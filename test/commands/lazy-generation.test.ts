@@ -20,6 +20,7 @@ function workflow(onClose: () => void): Workflow {
     newestSaved: unasked,
     newestTaskIds: unasked,
     readAudio: unasked,
+    readFile: unasked,
     bytesOf: unasked,
     parts: { find: unasked, generate: unasked, finish: unasked },
     close: async () => undefined,

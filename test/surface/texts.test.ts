@@ -67,6 +67,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       newestSaved: unasked,
       newestTaskIds: unasked,
       readAudio: unasked,
+      readFile: unasked,
       bytesOf: unasked,
       parts: { find: unasked, generate: unasked, finish: unasked },
       close: async () => undefined,

@@ -1,6 +1,6 @@
 /** The use case behind `resources/read`: the bytes of audio that the ledger knows; downloads nothing. */
 import { fileURLToPath } from "node:url";
-import { MIME_TYPES } from "../../contract/audio-format.ts";
+import { FILE_EXTENSIONS, MIME_TYPES, OUTPUT_FORMATS } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
 import { holds } from "../../files/file-content.ts";
@@ -87,4 +87,11 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   const { record, file } = located;
   const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
   return { bytes, mimeType: file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
+}
+
+/** As {@link readAudio}, for a file that is found elsewhere; what it is called says its format. */
+export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<AudioBytes> {
+  const format = OUTPUT_FORMATS.find((candidate) => file.path.endsWith(FILE_EXTENSIONS[candidate]));
+  const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
+  return { bytes, mimeType: format === undefined ? "application/octet-stream" : MIME_TYPES[format] };
 }

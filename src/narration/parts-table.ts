@@ -1,0 +1,33 @@
+/** The parts of a narration as a table that people and models can read. */
+import { firstCodePoints } from "../contract/unicode.ts";
+import type { NarrationView } from "./narration-view.ts";
+import { messageOf } from "./narration-words.ts";
+import type { NarrationPart } from "./narrations.ts";
+
+const EXCERPT_CODE_POINTS = 60;
+
+const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
+
+/** One line, with nothing in it that would end a cell. */
+const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
+
+function row({ number, standing, take, record, chapter, text }: NarrationPart): string {
+  const excerpt = firstCodePoints(text, EXCERPT_CODE_POINTS);
+  const cells = [
+    `${number}`,
+    standing,
+    `${take}`,
+    record?.taskId ?? "",
+    record?.billing?.charged_credits?.toString() ?? "",
+    record?.audioSeconds?.toString() ?? "",
+    chapter ?? "",
+    excerpt === text ? text : `${excerpt}…`,
+  ];
+  return `| ${cells.map(cell).join(" | ")} |`;
+}
+
+/** Markdown: how the narration stands, then a row a part. */
+export function partsTable(view: NarrationView, parts: readonly NarrationPart[]): string {
+  const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
+  return `${cell(view.title)}: ${view.status}. ${messageOf(view)}\n\n${table.join("\n")}\n`;
+}
