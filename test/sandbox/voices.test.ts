@@ -5,6 +5,8 @@ import { chargeForSeconds } from "../../src/contract/billing.ts";
 import { createSpeechEngine } from "../../src/sandbox/speech/speech.ts";
 import { startBox } from "./box.ts";
 
+const WAV_HEAD_BYTES = 44;
+
 describe("a sandbox with its own voices", () => {
   it("speaks in every format, and charges what it lasts", async () => {
     const { client } = await startBox({ speech: createSpeechEngine() });
@@ -23,6 +25,24 @@ describe("a sandbox with its own voices", () => {
       expect(looksLikeFormat(output_format, bytes)).toBe(true);
       if (output_format === "pcm") expect(bytes.byteLength / 2 / 16000).toBeCloseTo(audioSeconds, 2);
     }
+  });
+
+  it("reads each task in its own way, a repeat of one byte for byte the same, and charges each what it lasts", async () => {
+    const { client } = await startBox({ speech: createSpeechEngine() });
+    const input = { prompt: "It was a bright cold day in April. ".repeat(6), output_format: "wav" } as const;
+    const takes = [];
+    for (const key of ["take-1", "take-2"]) {
+      const { id } = await client.created(input, { key });
+      const { usage, billing } = await client.finished(id);
+      const { bytes } = await client.content(id);
+      expect((await client.created(input, { key })).id).toBe(id);
+      expect((await client.content(id)).bytes).toEqual(bytes);
+      const audioSeconds = usage?.audio_seconds ?? 0;
+      expect(audioSeconds).toBeCloseTo((bytes.byteLength - WAV_HEAD_BYTES) / 2 / 24000, 3);
+      expect(billing.charged_credits).toBe(chargeForSeconds(audioSeconds));
+      takes.push(bytes);
+    }
+    expect(takes[0]).not.toEqual(takes[1]);
   });
 
   it("fails a prompt of emoji alone, and returns its reservation", async () => {

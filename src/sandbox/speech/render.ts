@@ -20,6 +20,13 @@ const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, lo
 const LEAD_SECONDS = 0.06;
 const TAIL_SECONDS = 0.1;
 
+const semitonesOf = ({ pitch, rendition }: SpeechRequest): number => pitch + (rendition?.semitones ?? 0);
+
+function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
+  const traits = traitsOf(voice);
+  return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
+}
+
 /** Says one breath: without silence around it, at `rateHz`. */
 async function renderBreath(
   breath: Breath,
@@ -34,7 +41,7 @@ async function renderBreath(
   const raw = await speakWithFlite({
     tokens: breath.tokens,
     voice: traits.engineVoice,
-    meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (request.pitch / SEMITONES_PER_OCTAVE),
+    meanF0Hz: (traits.meanF0Hz / shift) * 2 ** (semitonesOf(request) / SEMITONES_PER_OCTAVE),
     durationStretch: shift / (request.speed * traits.tempo),
   });
   const sound = withoutSilentEnds(raw, takenRateHz);
@@ -45,7 +52,7 @@ async function renderBreath(
 
 /** All that is said, with its silences, cut off at `AUDIO_SECONDS_MAX`; `null` when none of it makes a sound. */
 async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
-  const traits = traitsOf(request.voice);
+  const traits = traitsFor(request);
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
   const silence = (seconds: number): number =>
     Math.round((seconds * rateHz) / (request.speed * traits.tempo));

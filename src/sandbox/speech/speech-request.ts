@@ -4,6 +4,14 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { PITCH_MAX, PITCH_MIN, SPEED_MAX, SPEED_MIN, VOLUME_MAX, VOLUME_MIN } from "../../contract/limits.ts";
 import { VOICE_IDS } from "../../contract/voices.ts";
 
+/** How one reading differs from the engine's plain one: too little to be another voice, enough to be another take. */
+const renditionSchema = z.object({
+  /** 1.02 is 2 % faster. */
+  pace: z.number().min(0.9).max(1.1),
+  semitones: z.number().min(-1).max(1),
+});
+export type Rendition = z.infer<typeof renditionSchema>;
+
 export const speechRequestSchema = z.object({
   prompt: z.string(),
   /** Absent: the engine's own default voice. */
@@ -17,6 +25,8 @@ export const speechRequestSchema = z.object({
   volume: z.number().min(VOLUME_MIN).max(VOLUME_MAX),
   /** In semitones. */
   pitch: z.number().min(PITCH_MIN).max(PITCH_MAX),
+  /** Absent: the plain reading. */
+  rendition: renditionSchema.optional(),
 });
 export type SpeechRequest = z.infer<typeof speechRequestSchema>;
 

@@ -5,6 +5,7 @@ import type { SandboxClock } from "../clock.ts";
 import { type SpeechEngine, type SpeechRequest, UnspeakablePromptError } from "../speech/speech.ts";
 import type { AudioShelf } from "./audio-shelf.ts";
 import type { Books } from "./books.ts";
+import { renditionOf } from "./rendition.ts";
 import { inputOf, type TaskRecord } from "./task.ts";
 
 /** The share of the processing time that a task is seen queued. */
@@ -25,7 +26,16 @@ const failed = (): GenerationFailure =>
 
 function requestOf(task: TaskRecord): SpeechRequest {
   const { prompt, voice, output_format, sample_rate, speed, volume, pitch } = inputOf(task);
-  return { prompt, voice, outputFormat: output_format, sampleRate: sample_rate, speed, volume, pitch };
+  return {
+    prompt,
+    voice,
+    outputFormat: output_format,
+    sampleRate: sample_rate,
+    speed,
+    volume,
+    pitch,
+    rendition: renditionOf(task.id),
+  };
 }
 
 /** Audio that is on disk, and its price. */

@@ -1,6 +1,7 @@
 /** Owns the tests of what a creation accepts where the contract leaves room, and of hostile bodies. */
 import { ReadableStream } from "node:stream/web";
 import { describe, expect, it } from "vitest";
+import { renditionOf } from "../../../src/sandbox/tasks/rendition.ts";
 import { expectError, jsonOf, SHORT_INPUT, taskOf } from "../../contract/service-client.ts";
 import { startBox } from "../box.ts";
 
@@ -97,7 +98,8 @@ describe("input of a creation", () => {
 
   it("keeps line breaks and hands the speech engine the defaults of the contract", async () => {
     const { client, speech } = await startBox();
-    await client.finished((await client.created({ prompt: "a\n\r\n b " })).id);
+    const { id } = await client.created({ prompt: "a\n\r\n b " });
+    await client.finished(id);
     expect(speech.requests).toEqual([
       {
         prompt: "a\n\r\n b ",
@@ -107,6 +109,7 @@ describe("input of a creation", () => {
         speed: 1,
         volume: 1,
         pitch: 0,
+        rendition: renditionOf(id),
       },
     ]);
   });

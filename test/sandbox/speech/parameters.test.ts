@@ -59,3 +59,20 @@ describe("pitch", () => {
     expect(Math.abs(changed.audioSeconds / plain.audioSeconds - 1)).toBeLessThan(0.03);
   });
 });
+
+describe("a rendition", () => {
+  test("moves pace and pitch a little, and nothing else", async () => {
+    const plain = await measured({});
+    const other = await measured({ rendition: { pace: 1.03, semitones: 0.3 } });
+    expect(plain.audioSeconds / other.audioSeconds).toBeGreaterThan(1.02);
+    expect(plain.audioSeconds / other.audioSeconds).toBeLessThan(1.04);
+    expect(Math.abs(12 * Math.log2(other.f0Hz / plain.f0Hz) - 0.3)).toBeLessThan(0.3);
+    expect(other.loudness / plain.loudness).toBeCloseTo(1, 1);
+  });
+
+  test("that is the plain one changes no byte", async () => {
+    const plain = await engine.speak(speechRequest());
+    const same = await engine.speak(speechRequest({ rendition: { pace: 1, semitones: 0 } }));
+    expect(Buffer.compare(plain.bytes, same.bytes)).toBe(0);
+  });
+});
