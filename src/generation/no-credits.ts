@@ -3,18 +3,28 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { estimateCredits } from "../contract/estimate.ts";
 import { AudioError } from "../errors.ts";
 
+interface CreditRequest {
+  readonly prompt: string;
+  /** The factor of its pace that was asked for. */
+  readonly speed?: number | undefined;
+}
+
+/** Whoever gave a remedy of its own knew more than what the text would cost. */
+export const isUnexplained = (error: AudioError): boolean =>
+  error.code === "insufficient_credits" && error.remedy === undefined;
+
 /**
  * The service's refusal for want of credits, told with what this text would about cost; any other error as it is.
  *
- * @param request the text, and the factor of its pace
+ * @param pace how much longer than estimated earlier tasks were
  */
 export function explainCredits(
   error: AudioError,
-  { prompt, speed = 1 }: { readonly prompt: string; readonly speed?: number | undefined },
+  { prompt, speed = 1 }: CreditRequest,
+  pace = 1,
 ): AudioError {
-  // Whoever gave a remedy of its own knew more than what the text would cost.
-  if (error.code !== "insufficient_credits" || error.remedy !== undefined) return error;
-  const about = estimateCredits(prompt, speed);
+  if (!isUnexplained(error)) return error;
+  const about = estimateCredits(prompt, speed / pace);
   return new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     taskId: error.taskId,

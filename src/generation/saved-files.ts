@@ -37,9 +37,11 @@ const storedInputSchema = z
     image_url: z.string().nullable().catch(null),
     output_format: z.enum(OUTPUT_FORMATS).catch("mp3"),
     sample_rate: z.literal(SAMPLE_RATES).catch(24000),
+    speed: z.number().positive().catch(1),
   })
-  .transform(({ prompt, voice, audio_references, image_url, output_format, sample_rate }) => ({
+  .transform(({ prompt, voice, audio_references, image_url, output_format, sample_rate, speed }) => ({
     prompt,
+    speed,
     /** Whose voice it is: a preset's id, or in words what stands in for one. */
     voice: voice ?? voiceWithoutName(audio_references.length > 0, image_url !== null),
     format: output_format,

@@ -19,8 +19,9 @@ import {
   throwIfUnreachable,
   waitForJob,
 } from "../job/wait-for-job.ts";
-import { explainCredits } from "../no-credits.ts";
-import { findSaved } from "../saved-files.ts";
+import { explainCredits, isUnexplained } from "../no-credits.ts";
+import { paceOfLedger } from "../pace.ts";
+import { findSaved, storedInput } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
@@ -142,10 +143,21 @@ async function runFound(
     case "error":
       // What fills the budget may be this very task, which another key of the account has just had accepted.
       if (isFirst && end.error.code === "budget_exceeded") return null;
-      throw explainCredits(end.error, request.input);
+      throw await withCost(deps, end.error, request.input, job.record);
     case "left":
       return null;
   }
+}
+
+/** Only a refusal for want of credits asks the ledger what texts came to. */
+async function withCost(
+  deps: GenerationDeps,
+  error: AudioError,
+  input: AudioInput,
+  record: TaskRecord,
+): Promise<AudioError> {
+  if (!isUnexplained(error)) return error;
+  return explainCredits(error, input, await paceOfLedger(deps, storedInput(record)?.voice ?? null));
 }
 
 /** What was a part of a narration is shown like all else, once somebody asks for it by itself. */
