@@ -4,6 +4,7 @@ import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";
 import type { Information } from "./info-frame.ts";
 import { soundOf } from "./read-mp3.ts";
+import { type GranuleChannel, granulesOf } from "./side-information.ts";
 
 const GRANULE_SAMPLES = 576;
 /** Four steps of the gain double the amplitude. */
@@ -13,48 +14,19 @@ const FULL_SCALE_GAIN = 210;
 /** A granule sounds this much later than its place in the file: the middle of its window, and the filter bank. */
 const DELAY_SAMPLES = 529;
 
-const LENGTH_BITS = 12;
-const BIG_VALUES_BITS = 9;
-const GAIN_BITS = 8;
-
-/** Where the granules' fields begin, and how many bits each takes, by version and channels. */
-function layoutOf({ header }: Frame): {
-  readonly firstBit: number;
-  readonly bitsEach: number;
-  readonly granules: number;
-} {
-  const { version, channels, samples } = header;
-  const granules = samples / GRANULE_SAMPLES;
-  const firstBit = version === "1" ? (channels === 1 ? 18 : 20) : channels === 1 ? 9 : 10;
-  return { firstBit, bitsEach: version === "1" ? 59 : 63, granules };
-}
-
-function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
-  let value = 0;
-  for (let index = bit; index < bit + count; index += 1) {
-    value = value * 2 + (((bytes[index >> 3] ?? 0) >> (7 - (index & 7))) & 1);
-  }
-  return value;
-}
-
-/** One channel of one granule. */
-function levelDb(bytes: Uint8Array, bit: number): number {
-  const bigValues = bitsAt(bytes, bit + LENGTH_BITS, BIG_VALUES_BITS);
-  if (bigValues === 0 || bitsAt(bytes, bit, LENGTH_BITS) === 0) return SILENT_DB;
-  const gain = bitsAt(bytes, bit + LENGTH_BITS + BIG_VALUES_BITS, GAIN_BITS);
+function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
+  if (bigValues === 0 || soundBits === 0) return SILENT_DB;
   // More values that are large, more energy at the same gain.
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
 }
 
-function* levelsOf(frame: Frame): Generator<number> {
-  const { firstBit, bitsEach, granules } = layoutOf(frame);
-  const { channels, sideOffset } = frame.header;
-  for (let granule = 0; granule < granules; granule += 1) {
-    const levels = Array.from({ length: channels }, (_, channel) =>
-      levelDb(frame.bytes, sideOffset * 8 + firstBit + (granule * channels + channel) * bitsEach),
-    );
-    yield Math.max(...levels);
-  }
+/** The louder channel of each granule. */
+function levelsOf(frame: Frame): number[] {
+  const levels = granulesOf(frame).map(levelDb);
+  if (frame.header.channels === 1) return levels;
+  return levels.flatMap((level, index) =>
+    index % 2 === 0 ? [Math.max(level, levels[index + 1] ?? level)] : [],
+  );
 }
 
 /** One value for each granule: 24 ms at 24 kHz. */

@@ -1,10 +1,12 @@
 /**
  * Mends frames that begin in bytes of frames which are not there. A frame may keep its sound in the unused bytes of those
  * before it (the bit reservoir). At the beginning of a part, and behind a gap, those would be a stranger's bytes: noise
- * far above full scale. Such frames are made silent, as a decoder that had the part alone would have nothing for them.
+ * far above full scale. Such frames are made silent, as a decoder that had the part alone would have nothing for them. So
+ * are frames whose fields are damaged: decoders leave them out, and all that follows would come too early.
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
+import { bytesBack, granulesOf } from "./side-information.ts";
 
 /** How far back a frame can point: 9 bits in MPEG-1, 8 in the others. */
 const BACK_MAX = { long: 511, short: 255 };
@@ -35,16 +37,14 @@ function silence({ header, bytes }: Frame): void {
 export class Reservoir {
   #bytesSeen = 0;
 
-  /** Makes a frame silent, in place, when it needs bytes that are not there. To be asked of each frame in order. */
+  /** Makes a frame silent, in place, when no decoder could play it. To be asked of each frame in order. */
   mend(frame: Frame): void {
-    const { header, bytes } = frame;
-    const { sideOffset, sideBytes } = header;
-    const isLong = header.version === "1";
+    const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
-    const first = bytes[sideOffset] ?? 0;
-    const bytesBack = isLong ? (first << 1) | ((bytes[sideOffset + 1] ?? 0) >> 7) : first;
-    if (bytesBack > this.#bytesSeen) silence(frame);
-    const ownBytes = header.frameBytes - sideOffset - sideBytes;
-    this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, isLong ? BACK_MAX.long : BACK_MAX.short);
+    if (bytesBack(frame) > this.#bytesSeen || granulesOf(frame).some(({ isBroken }) => isBroken))
+      silence(frame);
+    const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
+    const most = header.version === "1" ? BACK_MAX.long : BACK_MAX.short;
+    this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, most);
   }
 }
