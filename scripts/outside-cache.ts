@@ -1,6 +1,6 @@
 /** Owns what scripts fetch once and keep outside of this repository: programs from npm, of which nothing runs at install. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -15,18 +15,20 @@ export function outsideCache(...names: string[]): string {
 }
 
 /**
- * The node_modules folder that holds a package and what it needs; fetched when it is not there.
+ * The node_modules folder that holds packages and what they need; fetched when it is not there.
  *
+ * @param specs `name@version`, installed together
  * @param isForeign packages for other platforms are taken, too
  * @throws what npm says
  */
-export function fetchedPackage(spec: string, isForeign = false): string {
-  const folder = outsideCache("npm", spec.replaceAll("/", "+"));
+export function fetchedPackages(specs: readonly string[], isForeign = false): string {
+  const folder = outsideCache("npm", specs.join(",").replaceAll("/", "+"));
   const modules = join(folder, "node_modules");
-  if (existsSync(modules) && readdirSync(modules).length > 0) return modules;
+  // npm writes this last, so an installation that was broken off is not taken for a whole one.
+  if (existsSync(join(modules, ".package-lock.json"))) return modules;
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
   const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  const args = ["install", "--prefix", folder, ...flags, ...(isForeign ? ["--force"] : []), spec];
+  const args = ["install", "--prefix", folder, ...flags, ...(isForeign ? ["--force"] : []), ...specs];
   try {
     execFileSync("npm", args, { stdio: ["ignore", "ignore", "pipe"], encoding: "utf8" });
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { CountingService } from "../../test/support/counting-service.ts";
 import { BIN, createWorkplace, type Driver, driveCommand, taskOf } from "../../test/support/workplace.ts";
-import { fetchedPackage } from "../outside-cache.ts";
+import { fetchedPackages } from "../outside-cache.ts";
 
 interface Runtime {
   readonly name: string;
@@ -25,7 +25,7 @@ const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
 
 /** The program, and what it says of its version. */
 function programOf({ spec, scope, file }: Runtime): { command: string; version: string } {
-  const folder = join(fetchedPackage(spec), scope);
+  const folder = join(fetchedPackages([spec]), scope);
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
     const command = join(folder, name, file);
     const { status, stdout } = spawnSync(command, ["--version"], { encoding: "utf8" });

@@ -1,4 +1,4 @@
-/** The README's client blocks, started as they are written: only the path, the address and the key are filled in. */
+/** The documents' client blocks, started as they are written: only the path, the address and the key are filled in. */
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -7,8 +7,9 @@ import { promisify } from "node:util";
 import { parse as parseToml } from "smol-toml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { blockOf, fillIn } from "../support/client-blocks.ts";
 import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, driveCommand, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+import { createWorkplace, driveCommand, FAST, NODE, taskOf, type Workplace } from "../support/workplace.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -19,15 +20,6 @@ const entrySchema = z.looseObject({
   env: z.record(z.string(), z.string()),
 });
 type Entry = z.infer<typeof entrySchema>;
-
-/** The code block after a bold client name, in the language given. */
-function blockOf(client: string, language: string): string {
-  const section = README.slice(README.indexOf("## Connect your client"));
-  const from = section.search(new RegExp(`^\\*\\*${client}\\*\\*.*:$`, "m"));
-  const block = new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section.slice(from))?.[1];
-  if (from < 0 || block === undefined) throw new Error(`the README has no block for ${client}`);
-  return block;
-}
 
 /** The one server in `{ [key]: { "audio-generation": entry } }`. */
 const serverUnder = (key: string, config: unknown): Entry =>
@@ -47,47 +39,67 @@ afterAll(async () => {
   await place.remove();
 });
 
-const fillIn = (text: string): string =>
-  text
-    .replaceAll("/absolute/path/to", ROOT)
-    .replaceAll("https://audio.example.com", service.baseUrl)
-    .replaceAll("your-api-key", service.apiKey);
+const filled = (client: string, language: string, which = 0): string =>
+  fillIn(blockOf(client, language, which), ROOT, service);
 
 /** What a client adds to a server's environment: home and PATH, and here the folders of this test. */
 const surroundings = (): Record<string, string> => ({
-  ...place.env(null, { AUDIO_POLL_INTERVAL_SECONDS: "0.05" }),
+  ...place.env(null, FAST),
   PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}`,
 });
 
-/** `claude mcp add` as it was called: name, environment and command, taken apart as the real one does. */
-async function claudeCodeEntry(): Promise<Entry> {
+/** Options that take the word after them. */
+const WITH_VALUE = ["--env", "-e", "--scope", "-s"];
+
+/** A `mcp add` as it was called: environment, command and arguments, taken apart as the real programs do. */
+async function addedEntry(client: string, program: string): Promise<Entry> {
   const folder = join(place.root, "fake-bin");
   const record = join(folder, "args");
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, "claude"), `#!/bin/sh\nprintf '%s\\n' "$@" > '${record}'\n`);
-  await chmod(join(folder, "claude"), 0o755);
+  await writeFile(join(folder, program), `#!/bin/sh\nprintf '%s\\n' "$@" > '${record}'\n`);
+  await chmod(join(folder, program), 0o755);
   const env = { ...process.env, PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` };
-  execFileSync("sh", ["-c", fillIn(blockOf("Claude Code", "sh"))], { env });
+  execFileSync("sh", ["-c", filled(client, "sh")], { env });
   const words = readFileSync(record, "utf8").trim().split("\n");
-  expect(words.slice(0, 3)).toEqual(["mcp", "add", "audio-generation"]);
-  const dashes = words.indexOf("--");
-  const pairs = words.slice(3, dashes).filter((word) => word !== "--env");
-  const [command = "", ...args] = words.slice(dashes + 1);
+  const isValue = (index: number): boolean => WITH_VALUE.includes(words[index - 1] ?? "");
+  const plain = words.filter((word, index) => !word.startsWith("-") && !isValue(index));
+  expect(plain.slice(0, 3)).toEqual(["mcp", "add", "audio-generation"]);
+  const [command = "", ...args] = plain.slice(3);
+  const pairs = words.filter((word, index) => isValue(index) && word.startsWith("AUDIO_"));
   return { command, args, env: Object.fromEntries(pairs.map((pair) => pair.split(/=(.*)/s).slice(0, 2))) };
+}
+
+const opencodeSchema = z.object({
+  mcp: z.object({
+    "audio-generation": z.object({
+      type: z.literal("local"),
+      command: z.array(z.string()),
+      environment: z.record(z.string(), z.string()),
+    }),
+  }),
+});
+
+function opencodeEntry(): Entry {
+  const { mcp } = opencodeSchema.parse(JSON.parse(filled("opencode", "json")));
+  const [command = "", ...args] = mcp["audio-generation"].command;
+  return { command, args, env: mcp["audio-generation"].environment };
 }
 
 const CLIENTS: ReadonlyArray<[string, () => Promise<Entry> | Entry]> = [
   [
     "Claude Desktop, Cursor and Windsurf",
-    () => serverUnder("mcpServers", JSON.parse(fillIn(blockOf("Claude Desktop", "json")))),
+    () => serverUnder("mcpServers", JSON.parse(filled("Claude Desktop", "json"))),
   ],
-  ["Claude Code", claudeCodeEntry],
-  ["VS Code", () => serverUnder("servers", JSON.parse(fillIn(blockOf("VS Code", "json"))))],
-  ["Codex", () => serverUnder("mcp_servers", parseToml(fillIn(blockOf("Codex", "toml"))))],
-  ["Zed", () => serverUnder("context_servers", JSON.parse(fillIn(blockOf("Zed", "json"))))],
+  ["Claude Code", () => addedEntry("Claude Code", "claude")],
+  ["Gemini CLI", () => addedEntry("Gemini CLI", "gemini")],
+  ["Codex", () => serverUnder("mcp_servers", parseToml(filled("Codex", "toml")))],
+  ["Codex by its command", () => addedEntry("Codex", "codex")],
+  ["VS Code", () => serverUnder("servers", JSON.parse(filled("VS Code", "json")))],
+  ["Zed", () => serverUnder("context_servers", JSON.parse(filled("Zed", "json")))],
+  ["opencode", opencodeEntry],
 ];
 
-describe("the README's block for", () => {
+describe("the block for", () => {
   it.each(CLIENTS)("%s starts a server that saves audio", async (name, read) => {
     const { command, args, env } = await read();
     const driver = await driveCommand({ command, args, env: { ...surroundings(), ...env } });
@@ -111,7 +123,7 @@ describe("the README's block for", () => {
     const cache = join(ROOT, "node_modules", ".cache");
     await mkdir(cache, { recursive: true });
     const folder = await mkdtemp(join(cache, "readme-"));
-    await writeFile(join(folder, "script.mjs"), fillIn(blockOf("A script", "js")));
+    await writeFile(join(folder, "script.mjs"), filled("The official client", "js"));
     const script = [join(folder, "script.mjs")];
     const { stdout } = await promisify(execFile)(NODE, script, { env: surroundings() });
     expect(stdout).toMatch(/\.mp3\n$/);

@@ -1,0 +1,117 @@
+/** The conversation that every client has, and what its model must have seen of each result. */
+import { join } from "node:path";
+
+export const PROMPT = "Good morning, and welcome.";
+const LATER = "And good night, later on.";
+const FILE_NAME = "welcome";
+
+export type Scene = "success" | "error" | "audio" | "waiting" | "list";
+
+export interface Step {
+  readonly scene: Scene;
+  readonly tool: "generate_audio" | "get_task" | "download_audio" | "list_tasks";
+  /** @param earlier what the model was shown so far, as text */
+  args(earlier: string): Record<string, unknown>;
+  /** The service is down from here on, so that a request is not accepted. */
+  readonly isServiceDown?: true;
+}
+
+const TASK_ID = /aud_[0-9a-f]{24}/;
+const HANDLE = /req-[0-9a-f]{32}/;
+
+export const STEPS: readonly Step[] = [
+  {
+    scene: "success",
+    tool: "generate_audio",
+    args: () => ({ prompt: PROMPT, file_name: FILE_NAME }),
+  },
+  // No schema can tell a client that this is wrong, so it is the server that answers.
+  { scene: "error", tool: "get_task", args: () => ({ task_id: "aud_nowhere" }) },
+  {
+    scene: "audio",
+    tool: "download_audio",
+    args: (earlier) => ({ task_id: TASK_ID.exec(earlier)?.[0] ?? "aud_unseen", deliver: "both" }),
+  },
+  {
+    scene: "waiting",
+    tool: "generate_audio",
+    args: () => ({ prompt: LATER, wait_seconds: 1 }),
+    isServiceDown: true,
+  },
+  { scene: "list", tool: "list_tasks", args: () => ({}) },
+];
+
+/** Where the audio of the first step may lie, depending on whose environment the server was given. */
+export const savedIn = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
+
+/** What stands in the text form alone. */
+const TEXT_FORM: Record<Scene, RegExp> = {
+  success: /Saved \/\S+\.mp3/,
+  error: /What to do:/,
+  audio: /Saved \/\S+\.mp3/,
+  waiting: /Next: Call get_task/,
+  list: /aud_[0-9a-f]{24}: succeeded/,
+};
+
+/** What stands in the structured form alone; of an error that is the facts for machines in `_meta`. */
+const STRUCTURED_FORM: Record<Scene, RegExp> = {
+  success: /\bnext_step"?: ?"?\w/,
+  error: /audio-generation-mcp\/error/,
+  audio: /\bnext_step"?: ?"?\w/,
+  waiting: /\bnext_step"?: ?"?\w/,
+  list: /prompt_excerpt/,
+};
+
+/** What a model needs to know to go on, in whichever form. */
+const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> = {
+  success: [
+    ["the task id", TASK_ID],
+    ["the path", /\/welcome\.mp3/],
+    ["the cost", /10 credits/],
+  ],
+  error: [
+    ["the code", /not_found/],
+    ["what to do", /list_tasks shows the known ones/],
+  ],
+  audio: [["the path", /\/welcome\.mp3/]],
+  waiting: [
+    ["the handle", HANDLE],
+    ["the reason", /Not accepted by the service yet/],
+    ["the call that waits for it", /Call get_task with task_id req-/],
+  ],
+  list: [
+    ["the task that is saved", TASK_ID],
+    ["the one that is not accepted", HANDLE],
+    ["its next step", /download_audio with task_id req-/],
+    ["its text", new RegExp(LATER)],
+  ],
+};
+
+export interface Sight {
+  readonly text: boolean;
+  readonly structured: boolean;
+  readonly link: boolean;
+  /** Bytes of audio, as base64. */
+  readonly bytes: boolean;
+  /** The client put the audio into a file of its own. */
+  readonly ownFile: boolean;
+  readonly missing: readonly string[];
+}
+
+/** Clients write results as JSON inside JSON, or in a notation of their own; seen are the words in any of them. */
+export function wordsOf(shown: unknown): string {
+  const text = typeof shown === "string" ? shown : JSON.stringify(shown);
+  return text.replaceAll(/\\+n/g, "\n").replaceAll(/\\+"/g, '"');
+}
+
+export function sightOf(scene: Scene, shown: unknown): Sight {
+  const words = wordsOf(shown);
+  return {
+    text: TEXT_FORM[scene].test(words),
+    structured: STRUCTURED_FORM[scene].test(words),
+    link: /file:\/\/\/[^"\s]*\.mp3/.test(words),
+    bytes: /[A-Za-z0-9+/]{1000}/.test(words),
+    ownFile: /audio\/mpeg[^"]*saved to \//.test(words),
+    missing: NEEDED[scene].flatMap(([what, is]) => (is.test(words) ? [] : [what])),
+  };
+}

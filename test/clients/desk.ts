@@ -1,0 +1,167 @@
+/** Owns one client's place: a home, an environment and programs of its own, and every process that it starts. */
+import { spawn } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { isAlive } from "../support/processes.ts";
+
+export interface Ended {
+  /** `null`: ended by a signal, or by us because it took too long. */
+  readonly code: number | null;
+  readonly isTimedOut: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const RUN_WITHIN_MS = 120_000;
+/** Between being asked to end and being ended. */
+const GRACE_MS = 4_000;
+/** A server is gone within this time after its client (docs/design.md, Stopping). */
+export const SERVER_ENDS_WITHIN_MS = 2_000;
+
+export class Desk {
+  readonly home: string;
+  readonly work: string;
+  readonly #bin: string;
+  readonly #env: Record<string, string> = {};
+
+  constructor(folder: string) {
+    this.home = join(folder, "home");
+    this.work = join(folder, "work");
+    this.#bin = join(folder, "bin");
+    for (const each of [this.home, this.work, this.#bin, join(this.home, "tmp")]) {
+      mkdirSync(each, { recursive: true });
+    }
+    symlinkSync(process.execPath, join(this.#bin, "node"));
+  }
+
+  /** What the client itself is told, beside home and PATH. */
+  setEnv(env: Record<string, string>): void {
+    Object.assign(this.#env, env);
+  }
+
+  /**
+   * Puts a command on this desk's PATH, where nothing else is but Node.
+   *
+   * @param before words that go before those given to the command
+   * @param dropped how many of the words given are the command's own affair, as the package's name is to `npx`
+   */
+  addCommand(name: string, program: string, before: readonly string[] = [], dropped = 0): void {
+    const words = [program, ...before].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+    const script = `#!/bin/sh\n${dropped === 0 ? "" : `shift ${dropped}\n`}exec ${words} "$@"\n`;
+    const path = join(this.#bin, name);
+    writeFileSync(path, script);
+    chmodSync(path, 0o755);
+  }
+
+  /** Writes a file below the home folder. */
+  putHome(name: string, text: string): void {
+    this.#put(join(this.home, name), text);
+  }
+
+  /** Adds to a file below the home folder that a command has written. */
+  appendHome(name: string, text: string): void {
+    appendFileSync(join(this.home, name), text);
+  }
+
+  /** Writes a file below the folder in which commands run. */
+  putWork(name: string, text: string): void {
+    this.#put(join(this.work, name), text);
+  }
+
+  #put(path: string, text: string): void {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+
+  get env(): Record<string, string> {
+    return {
+      HOME: this.home,
+      PATH: this.#bin,
+      TMPDIR: join(this.home, "tmp"),
+      LANG: "C.UTF-8",
+      TERM: "dumb",
+      ...this.#env,
+    };
+  }
+
+  /** Runs lines of a shell, as a person would who pastes them. */
+  shell(lines: string): Promise<Ended> {
+    return this.run("/bin/sh", ["-e", "-c", lines]);
+  }
+
+  run(command: string, args: readonly string[]): Promise<Ended> {
+    const child = spawn(command, args, {
+      cwd: this.work,
+      env: this.env,
+      stdio: ["ignore", "pipe", "pipe"],
+      // A group of its own, so that whatever it started can be ended with it.
+      detached: true,
+    });
+    let [stdout, stderr, isTimedOut] = ["", "", false];
+    child.stdout.on("data", (chunk) => {
+      stdout += String(chunk);
+    });
+    child.stderr.on("data", (chunk) => {
+      stderr += String(chunk);
+    });
+    const timer = setTimeout(() => {
+      isTimedOut = true;
+      endGroup(child.pid, "SIGTERM");
+      setTimeout(() => endGroup(child.pid, "SIGKILL"), GRACE_MS).unref();
+    }, RUN_WITHIN_MS);
+    return new Promise((resolve) => {
+      child.once("error", (error) => {
+        clearTimeout(timer);
+        resolve({ code: null, isTimedOut, stdout, stderr: `${stderr}${error.message}` });
+      });
+      child.once("close", (code) => {
+        clearTimeout(timer);
+        resolve({ code, isTimedOut, stdout, stderr });
+      });
+    });
+  }
+
+  /** Waits until all that has this desk's home has ended; ends and counts what has not. Only Linux can tell. */
+  async endRest(): Promise<number> {
+    const beganAtMs = performance.now();
+    while (this.#processes().length > 0 && performance.now() - beganAtMs < SERVER_ENDS_WITHIN_MS) {
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    const left = this.#processes();
+    for (const pid of left) if (isAlive(pid)) process.kill(pid, "SIGKILL");
+    return left.length;
+  }
+
+  #processes(): number[] {
+    if (process.platform !== "linux") return [];
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .filter((pid) => environmentOf(pid).includes(`HOME=${this.home}`));
+  }
+}
+
+function environmentOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  } catch {
+    // It has just ended, or belongs to somebody else.
+    return [];
+  }
+}
+
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal);
+  } catch {
+    // The whole group has ended by itself.
+  }
+}

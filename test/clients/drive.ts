@@ -1,0 +1,117 @@
+/** Drives one client through the conversation, in folders of its own, and says what its model saw and what is wrong. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { blockOf, fillIn } from "../support/client-blocks.ts";
+import type { Client, CommandClient, ModelClient, Scenery } from "./client.ts";
+import { type Scene, type Sight, STEPS, savedIn, sightOf, wordsOf } from "./conversation.ts";
+import { Desk, type Ended } from "./desk.ts";
+import { ScriptedModel } from "./model/scripted-model.ts";
+import { startSandbox } from "./sandbox.ts";
+
+export interface Outcome {
+  readonly client: Client;
+  /** How its model is spoken to; `null` where it has none. */
+  readonly dialect: string | null;
+  /** The name under which the model is offered `generate_audio`; `null` where there is no model. */
+  readonly toolName: string | null;
+  readonly sights: ReadonlyMap<Scene, Sight>;
+  /** Whether the server was given the client's own environment. */
+  readonly handsOnEnvironment: boolean;
+  readonly faults: readonly string[];
+}
+
+/** What one way of driving a client found out. */
+interface Talk {
+  readonly shown: readonly unknown[];
+  readonly dialect: string | null;
+  readonly toolName: string | null;
+  readonly faults: readonly string[];
+}
+
+const faultOf = (what: string, { code, isTimedOut, stdout, stderr }: Ended): string[] =>
+  code === 0
+    ? []
+    : [`${what} ended with ${isTimedOut ? "our patience" : code}: ${(stderr || stdout).trim().slice(-300)}`];
+
+async function talk(client: ModelClient, scenery: Scenery, folder: string): Promise<Talk> {
+  const model = await ScriptedModel.start({
+    onStep: async ({ isServiceDown }) => {
+      if (isServiceDown) await scenery.sandbox.breakDown();
+    },
+  });
+  try {
+    const ended = await client.converse(scenery, model.url);
+    writeFileSync(join(folder, "model.json"), JSON.stringify(model.log, null, 1));
+    writeFileSync(join(folder, "client.txt"), `${ended.stdout}\n---\n${ended.stderr}`);
+    const faults = faultOf("it", ended);
+    if (model.shown.length < STEPS.length) {
+      faults.push(`its model saw ${model.shown.length} of ${STEPS.length} results`);
+    }
+    if (model.isHiddenFromSearch) faults.push(`a search for "text to speech" does not find generate_audio`);
+    const toolName =
+      [...model.toolNames].find((name) => name.endsWith("generate_audio")) ??
+      // A script found it, and showed its name.
+      /\w+__generate_audio/.exec(wordsOf(model.shown[0] ?? ""))?.[0] ??
+      null;
+    return { shown: model.shown, dialect: model.dialect?.name ?? null, toolName, faults };
+  } finally {
+    await model.stop();
+  }
+}
+
+async function command(client: CommandClient, scenery: Scenery, folder: string): Promise<Talk> {
+  const prepared = await client.prepare(scenery);
+  const faults = faultOf("the block", prepared);
+  if (!prepared.stdout.includes(".mp3")) faults.push("the block did not make audio");
+  const shown: string[] = [];
+  for (const { tool, args, isServiceDown } of STEPS) {
+    if (isServiceDown) await scenery.sandbox.breakDown();
+    const { stdout, stderr } = await client.call(scenery, tool, args(shown.join("\n")));
+    shown.push(`${stdout}\n${stderr}`);
+  }
+  writeFileSync(join(folder, "client.txt"), shown.join("\n---\n"));
+  return { shown, dialect: null, toolName: null, faults };
+}
+
+/**
+ * @param root the folder in which `dist/main.js` lies
+ * @param modules the folder of node_modules of the client
+ * @param folder empty; what a failure needs to be understood is left in it
+ */
+export async function driveClient(
+  client: Client,
+  { root, modules, folder }: { root: string; modules: string; folder: string },
+): Promise<Outcome> {
+  const desk = new Desk(folder);
+  const sandboxHome = join(folder, "sandbox");
+  mkdirSync(sandboxHome);
+  const sandbox = await startSandbox(join(root, "dist", "main.js"), sandboxHome);
+  // The block does not name it, so a server that saves there was given the client's own environment.
+  const elsewhere = join(desk.home, "elsewhere");
+  desk.setEnv({ AUDIO_OUTPUT_DIR: elsewhere });
+  const block: Scenery["block"] = (language, which) =>
+    fillIn(blockOf(client.name, language, which), root, sandbox);
+  const scenery: Scenery = { desk, sandbox, root, modules, block };
+  try {
+    const said =
+      client.kind === "model" ? await talk(client, scenery, folder) : await command(client, scenery, folder);
+    const faults = [...said.faults];
+    const sights = new Map<Scene, Sight>();
+    for (const [index, { scene }] of STEPS.entries()) {
+      if (said.shown[index] === undefined) continue;
+      const sight = sightOf(scene, said.shown[index]);
+      sights.set(scene, sight);
+      if (sight.missing.length > 0) faults.push(`of ${scene} is not seen: ${sight.missing.join(", ")}`);
+    }
+    const handsOnEnvironment = existsSync(savedIn(elsewhere));
+    if (!handsOnEnvironment && !existsSync(savedIn(join(desk.home, "audio-generation")))) {
+      faults.push("no audio was saved");
+    }
+    const left = await desk.endRest();
+    if (left > 0) faults.push(`${left} processes outlived it`);
+    return { client, dialect: said.dialect, toolName: said.toolName, sights, handsOnEnvironment, faults };
+  } finally {
+    await desk.endRest();
+    await sandbox.stop();
+  }
+}

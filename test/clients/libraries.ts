@@ -1,0 +1,44 @@
+/** Libraries for programs with a model: each is driven by the script of the documents, which is its block. */
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { ModelClient } from "./client.ts";
+
+/** All of them ask OpenAI by default, and take its address from the environment. */
+function library(name: string, packages: readonly string[]): ModelClient {
+  return {
+    kind: "model",
+    name,
+    packages,
+    converse({ desk, modules, block }, modelUrl) {
+      symlinkSync(modules, join(desk.work, "node_modules"));
+      desk.putWork("script.mjs", block("js"));
+      desk.setEnv({
+        OPENAI_API_KEY: "scripted",
+        OPENAI_BASE_URL: `${modelUrl}/v1`,
+        OPENAI_AGENTS_DISABLE_TRACING: "1",
+        MASTRA_TELEMETRY_DISABLED: "1",
+        LANGSMITH_TRACING: "false",
+      });
+      return desk.run(process.execPath, ["script.mjs"]);
+    },
+  };
+}
+
+export const LIBRARIES: readonly ModelClient[] = [
+  library("LangChain", [
+    "@langchain/mcp-adapters@1.1.4",
+    "langchain@1.5.14",
+    "@langchain/openai@1.6.0",
+    "@langchain/core@1.4.0",
+  ]),
+  library("AI SDK", ["ai@7.0.173", "@ai-sdk/mcp@2.0.99", "@ai-sdk/openai@4.0.118"]),
+  library("OpenAI Agents", ["@openai/agents@0.20.0"]),
+  library("Mastra", ["@mastra/mcp@2.0.0", "@mastra/core@1.71.0"]),
+  library("LlamaIndex", [
+    "@llamaindex/tools@0.2.1",
+    "@llamaindex/openai@0.4.23",
+    "@llamaindex/workflow@1.1.25",
+    "@llamaindex/core@0.6.23",
+    "@llamaindex/env@0.1.31",
+  ]),
+];

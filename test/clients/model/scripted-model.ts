@@ -1,0 +1,164 @@
+/** Owns a model on loopback that speaks four dialects and plays one conversation, whoever asks. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { z } from "zod";
+import { STEPS, type Step, wordsOf } from "../conversation.ts";
+import { chat } from "./chat.ts";
+import { type Dialect, MODEL, type ModelRequest, newId, type OfferedTool, type Reply } from "./dialect.ts";
+import { gemini } from "./gemini.ts";
+import { messages } from "./messages.ts";
+import { responses } from "./responses.ts";
+
+const DIALECTS: readonly Dialect[] = [responses, chat, messages, gemini];
+
+/** No conversation needs more; a client that goes round in circles is stopped. */
+const MOST_REQUESTS = 60;
+
+/** Claude Code shows a tool only after the model has looked for it. */
+const SEARCH = "ToolSearch";
+
+export interface ModelListener {
+  /** Called before the model makes the call of this step. */
+  onStep(step: Step): Promise<void>;
+}
+
+export class ScriptedModel {
+  /** Results in the order of the steps; as long as the conversation went. */
+  readonly shown: unknown[] = [];
+  /** The names under which our tools were offered. */
+  readonly toolNames = new Set<string>();
+  /** What was asked of the model, to be read where something went wrong. */
+  readonly log: unknown[] = [];
+  dialect: Dialect | undefined;
+  readonly #server: Server;
+  readonly #listener: ModelListener;
+  /** Which step, or which search, was asked for under a call's id. */
+  readonly #calls = new Map<string, number | "search">();
+  #searches = 0;
+  #searchesForFirst = 0;
+
+  private constructor(listener: ModelListener) {
+    this.#listener = listener;
+    this.#server = createServer((request, response) => {
+      this.#answer(request, response).catch((error: unknown) => {
+        this.log.push({ url: request.url, error: String(error) });
+        response.writeHead(400, { "content-type": "application/json" });
+        response.end(JSON.stringify({ error: { type: "invalid_request_error", message: String(error) } }));
+      });
+    });
+  }
+
+  static async start(listener: ModelListener): Promise<ScriptedModel> {
+    const model = new ScriptedModel(listener);
+    await new Promise<void>((resolve) => model.#server.listen(0, "127.0.0.1", resolve));
+    return model;
+  }
+
+  get url(): string {
+    const { port } = z.object({ port: z.int() }).parse(this.#server.address());
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(Buffer.from(chunk));
+    const text = Buffer.concat(chunks).toString();
+    const path = (request.url ?? "").split("?")[0] ?? "";
+    const dialect = DIALECTS.find((each) => each.path.test(path));
+    if (request.method !== "POST" || dialect === undefined) {
+      this.#answerAside(path, response);
+      return;
+    }
+    const body: unknown = JSON.parse(text);
+    const asked = dialect.read(body, path);
+    const reply = await this.#replyTo(asked);
+    this.log.push({ path, body, reply });
+    if (reply.kind === "call") this.dialect = dialect;
+    if (asked.isStreamed) this.#stream(dialect.events(reply), response);
+    else this.#send(dialect.document(reply), response);
+  }
+
+  /** Questions that are none to the model: which models there are, how long a text is. */
+  #answerAside(path: string, response: ServerResponse): void {
+    this.log.push({ path });
+    if (path.endsWith("/models"))
+      this.#send({ object: "list", data: [{ id: MODEL, object: "model" }] }, response);
+    else if (path.endsWith("count_tokens")) this.#send({ input_tokens: 1 }, response);
+    else if (path.endsWith(":countTokens")) this.#send({ totalTokens: 1 }, response);
+    else this.#send({ error: { type: "not_found", message: "not here" } }, response, 404);
+  }
+
+  #send(document: unknown, response: ServerResponse, status = 200): void {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify(document));
+  }
+
+  #stream(events: ReturnType<Dialect["events"]>, response: ServerResponse): void {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const event of events) {
+      const name = typeof event === "string" ? undefined : event["type"];
+      if (name !== undefined) response.write(`event: ${name}\n`);
+      response.write(`data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`);
+    }
+    response.end();
+  }
+
+  async #replyTo({ tools, results }: ModelRequest): Promise<Reply> {
+    if (this.log.length > MOST_REQUESTS) throw new Error("the conversation does not end");
+    for (const { callId, shown } of results) {
+      const step = this.#calls.get(callId);
+      if (typeof step === "number") this.shown[step] = shown;
+    }
+    for (const { name, group } of tools) {
+      if (STEPS.some(({ tool }) => isTool(name, tool))) this.toolNames.add(group ? `${group}.${name}` : name);
+    }
+    const step = STEPS[this.shown.length];
+    if (step === undefined) return { kind: "say", text: "It is done." };
+    const tool = tools.find(({ name }) => isTool(name, step.tool));
+    if (tool !== undefined) return this.#callStep(step, tool);
+    const code = tools.find(({ takesCode }) => takesCode);
+    if (code !== undefined) return this.#callStep(step, code);
+    const search = tools.find(({ name }) => name === SEARCH);
+    // A client also asks for titles and summaries, and offers no tools for those.
+    if (search === undefined) return { kind: "say", text: "Good." };
+    return this.#call("search", search, { query: this.#queryFor(step), max_results: 5 });
+  }
+
+  async #callStep(step: Step, tool: OfferedTool): Promise<Reply> {
+    await this.#listener.onStep(step);
+    const args = step.args(wordsOf(this.shown));
+    const given = tool.takesCode ? { code: codeFor(step.tool, args) } : args;
+    return this.#call(this.shown.length, tool, given);
+  }
+
+  #call(meaning: number | "search", tool: OfferedTool, args: Record<string, unknown>): Reply {
+    const callId = newId("call");
+    this.#calls.set(callId, meaning);
+    return { kind: "call", callId, tool, args };
+  }
+
+  /** The first search was in vain: it did not bring the tool that speaks. */
+  get isHiddenFromSearch(): boolean {
+    return this.#searchesForFirst > 1;
+  }
+
+  /** First as somebody who has never heard of this server would look for it, then by name. */
+  #queryFor(step: Step): string {
+    this.#searches += 1;
+    if (this.shown.length === 0) this.#searchesForFirst = this.#searches;
+    return this.#searches === 1 ? "text to speech" : `select:mcp__audio-generation__${step.tool}`;
+  }
+}
+
+/** Clients put the server's name in front of a tool's, in ways of their own. */
+const isTool = (name: string, tool: string): boolean => name === tool || name.endsWith(`_${tool}`);
+
+/** Looks for the tool as a script has to that was not told of it, calls it and shows all that it answers. */
+const codeFor = (tool: string, args: Record<string, unknown>): string =>
+  `const { name } = ALL_TOOLS.find((each) => each.name.endsWith("${tool}"));
+text(name);
+text(await tools[name](${JSON.stringify(args)}));`;

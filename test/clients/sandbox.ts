@@ -1,0 +1,44 @@
+/** Owns a sandbox of the service, started from the built bin as its own process. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+
+const greeting = z.object({ base_url: z.url(), api_key: z.string() });
+const START_WITHIN_MS = 20_000;
+
+export interface Sandbox {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** From here on it answers creates with 503. */
+  breakDown(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param bin path of the built `main.js` */
+export async function startSandbox(bin: string, home: string): Promise<Sandbox> {
+  const child = spawn(process.execPath, [bin, "sandbox", "--processing-seconds", "0.1"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { HOME: home },
+  });
+  const lines = createInterface({ input: child.stdout });
+  const [line] = await once(lines, "line", { signal: AbortSignal.timeout(START_WITHIN_MS) });
+  const { base_url: baseUrl, api_key: apiKey } = greeting.parse(JSON.parse(String(line)));
+  return {
+    baseUrl,
+    apiKey,
+    breakDown: async () => {
+      const { status } = await fetch(new URL("/sandbox/faults", baseUrl), {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ unavailable: "temporarily_unavailable" }),
+      });
+      if (status !== 204) throw new Error(`the sandbox answered ${status}`);
+    },
+    stop: async () => {
+      const ended = once(child, "close");
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}

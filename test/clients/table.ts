@@ -1,0 +1,71 @@
+/** Writes what a run saw as a table, and puts it between its marks in the README beside this file. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Scene, Sight } from "./conversation.ts";
+import type { Outcome } from "./drive.ts";
+
+const README = join(import.meta.dirname, "README.md");
+const BEGIN = "<!-- what follows is written by `npm run test:clients` -->";
+const END = "<!-- end of what is written -->";
+
+const HEADINGS = [
+  "client",
+  "model's dialect",
+  "name of the tool",
+  "success",
+  "error",
+  "`waiting`",
+  "`list_tasks`",
+  "link to the file",
+  "audio that was asked for",
+  "own environment",
+];
+
+function formsIn(sight: Sight | undefined): string {
+  if (sight === undefined) return "nothing";
+  if (sight.text && sight.structured) return "both";
+  return sight.text ? "text" : sight.structured ? "structured" : "nothing";
+}
+
+/** The facts for machines of an error are no form of their own. */
+function errorIn(sight: Sight | undefined): string {
+  return sight?.text === true && sight.structured ? "text, facts" : formsIn(sight);
+}
+
+function audioIn(sight: Sight | undefined): string {
+  if (sight?.bytes === true) return "base64";
+  return sight?.ownFile === true ? "a file of its own" : "the path alone";
+}
+
+const versionOf = ({ client }: Outcome): string => client.packages[0]?.split("@").at(-1) ?? "";
+
+function rowOf(outcome: Outcome): string[] {
+  const { client, dialect, toolName, sights, handsOnEnvironment } = outcome;
+  const sight = (scene: Scene): Sight | undefined => sights.get(scene);
+  const variant = client.variant === undefined ? "" : ` (${client.variant})`;
+  return [
+    `${client.name} ${versionOf(outcome)}${variant}`,
+    dialect ?? "none",
+    toolName === null ? "" : `\`${toolName}\``,
+    formsIn(sight("success")),
+    errorIn(sight("error")),
+    formsIn(sight("waiting")),
+    formsIn(sight("list")),
+    sight("success")?.link === true ? "yes" : "no",
+    audioIn(sight("audio")),
+    handsOnEnvironment ? "handed on" : "no",
+  ];
+}
+
+export function tableOf(outcomes: readonly Outcome[]): string {
+  const rows = [HEADINGS, HEADINGS.map(() => "---"), ...outcomes.map(rowOf)];
+  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** @throws Error where the marks are not there */
+export function putTable(table: string): void {
+  const text = readFileSync(README, "utf8");
+  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (from < 0 || to < from) throw new Error("test/clients/README.md has lost its marks");
+  writeFileSync(README, `${text.slice(0, from)}${BEGIN}\n\n${table}\n\n${text.slice(to)}`);
+}

@@ -1,0 +1,178 @@
+/** Assistants of the terminal: each is set up by its block, and told where the scripted model is. */
+import { join } from "node:path";
+import type { ModelClient, Scenery } from "./client.ts";
+import type { Ended } from "./desk.ts";
+
+const ASK = "Read this aloud: Good morning, and welcome.";
+
+/** Programs whose package has one folder for each kind of machine. */
+const MACHINE = `${process.platform}-${process.arch}`;
+
+/** Runs what has to be run before, and stops at the first that fails. */
+async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<Ended> {
+  let ended: Ended | undefined;
+  for (const run of runs) {
+    ended = await run();
+    if (ended.code !== 0) break;
+  }
+  if (ended === undefined) throw new Error("nothing was to be run");
+  return ended;
+}
+
+const claudeCode: ModelClient = {
+  kind: "model",
+  name: "Claude Code",
+  packages: ["@anthropic-ai/claude-code@2.1.330"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${MACHINE}`, "claude"));
+    desk.setEnv({
+      ANTHROPIC_BASE_URL: modelUrl,
+      ANTHROPIC_API_KEY: "scripted",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+    });
+    return inTurn(
+      () => desk.shell(block("sh", 0)),
+      () => desk.shell(block("sh", 1)),
+    );
+  },
+};
+
+const geminiCli: ModelClient = {
+  kind: "model",
+  name: "Gemini CLI",
+  packages: ["@google/gemini-cli@0.61.0"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("gemini", join(modules, ".bin", "gemini"));
+    desk.setEnv({
+      GEMINI_API_KEY: "scripted",
+      GOOGLE_GEMINI_BASE_URL: modelUrl,
+      // A folder that nobody has said yes to is refused where nobody can be asked.
+      GEMINI_CLI_TRUST_WORKSPACE: "true",
+    });
+    desk.putHome(
+      ".gemini/settings.json",
+      JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }),
+    );
+    return inTurn(
+      () => desk.shell(block("sh")),
+      () => desk.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro"]),
+    );
+  },
+};
+
+/** Where the model is, for the command line, so that the settings are the block and nothing else. */
+const codexModel = (modelUrl: string): string[] =>
+  [
+    `model_provider="scripted"`,
+    `model_providers.scripted={name="Scripted", base_url="${modelUrl}/v1", wire_api="responses", env_key="SCRIPTED_KEY"}`,
+    "analytics.enabled=false",
+  ].flatMap((setting) => ["-c", setting]);
+
+function openCodex({ desk, modules }: Scenery): void {
+  desk.addCommand("codex", join(modules, ".bin", "codex"));
+  desk.setEnv({ SCRIPTED_KEY: "scripted" });
+}
+
+const askCodex = ({ desk }: Scenery, modelUrl: string, more: readonly string[] = []): Promise<Ended> =>
+  desk.run("codex", ["exec", "--skip-git-repo-check", ...more, ...codexModel(modelUrl), ASK]);
+
+const CODEX = ["@openai/codex@0.169.0"];
+
+const codex: ModelClient = {
+  kind: "model",
+  name: "Codex",
+  packages: CODEX,
+  converse(scenery, modelUrl) {
+    openCodex(scenery);
+    scenery.desk.putHome(".codex/config.toml", scenery.block("toml"));
+    return askCodex(scenery, modelUrl);
+  },
+};
+
+/**
+ * The other way into the same settings: what the command writes, and leave for single tools. Codex offers the tools
+ * themselves to a model of 2025; its present ones write a script that calls them.
+ */
+const codexByCommand: ModelClient = {
+  kind: "model",
+  name: "Codex",
+  variant: "`codex mcp add`, single tools approved, gpt-5-codex",
+  packages: CODEX,
+  converse(scenery, modelUrl) {
+    const { desk, block } = scenery;
+    openCodex(scenery);
+    return inTurn(
+      () => desk.shell(block("sh")),
+      async () => {
+        desk.appendHome(".codex/config.toml", `\n${block("toml", 1)}`);
+        return await askCodex(scenery, modelUrl, ["-m", "gpt-5-codex"]);
+      },
+    );
+  },
+};
+
+const opencode: ModelClient = {
+  kind: "model",
+  name: "opencode",
+  packages: ["opencode-ai@1.18.33"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("opencode", join(modules, `opencode-${MACHINE}`, "bin", "opencode"));
+    desk.putHome(".config/opencode/opencode.json", block("json"));
+    const model = { name: "Scripted", tool_call: true, limit: { context: 100_000, output: 8_000 } };
+    const provider = {
+      npm: "@ai-sdk/openai-compatible",
+      name: "Scripted",
+      options: { baseURL: `${modelUrl}/v1`, apiKey: "scripted" },
+      models: { scripted: model },
+    };
+    const more = {
+      autoupdate: false,
+      share: "disabled",
+      model: "scripted/scripted",
+      provider: { scripted: provider },
+    };
+    desk.putHome("model.json", JSON.stringify(more));
+    desk.setEnv({
+      OPENCODE_CONFIG: join(desk.home, "model.json"),
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    });
+    return desk.shell(block("sh"));
+  },
+};
+
+const continueCli: ModelClient = {
+  kind: "model",
+  name: "Continue",
+  packages: ["@continuedev/cli@1.5.47"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("cn", join(modules, ".bin", "cn"));
+    const model = `name: Scripted
+version: 1.0.0
+schema: v1
+models:
+  - name: scripted
+    provider: openai
+    model: scripted
+    apiBase: ${modelUrl}/v1
+    apiKey: scripted
+    roles: [chat]
+    capabilities: [tool_use]
+`;
+    desk.putHome(".continue/config.yaml", `${model}${block("yaml")}`);
+    desk.setEnv({ CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_METRICS_ENABLED: "0" });
+    return desk.shell(block("sh"));
+  },
+};
+
+export const TERMINALS: readonly ModelClient[] = [
+  claudeCode,
+  geminiCli,
+  codex,
+  codexByCommand,
+  opencode,
+  continueCli,
+];

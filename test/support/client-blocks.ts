@@ -1,0 +1,44 @@
+/** Reads the blocks that people paste into their clients, from the README and docs/clients.md. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const read = (name: string): string => readFileSync(join(ROOT, name), "utf8");
+
+/** The README's section on clients, and then the document on all others. */
+const DOCUMENTS = [
+  /^## Connect your client$[\s\S]*?(?=^## )/m.exec(read("README.md"))?.[0] ?? "",
+  read(join("docs", "clients.md")),
+];
+
+/** What stands from a client's name in bold, at the beginning of a line that ends with a colon, to the next of its kind. */
+function sectionOf(client: string): string {
+  const heading = /^\*\*[^*]+\*\*.*:$/gm;
+  for (const document of DOCUMENTS) {
+    const headings = [...document.matchAll(heading)];
+    const at = headings.findIndex(([line]) => line.startsWith(`**${client}**`));
+    if (at >= 0) return document.slice(headings[at]?.index, headings[at + 1]?.index);
+  }
+  throw new Error(`no document has a section for ${client}`);
+}
+
+/**
+ * The code block of a client in a language, as it is written.
+ *
+ * @param which 0 for the first of that language
+ * @throws Error where there is none
+ */
+export function blockOf(client: string, language: string, which = 0): string {
+  const blocks = [...sectionOf(client).matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
+  const block = blocks.filter((match) => match[1] === language)[which]?.[2];
+  if (block === undefined) throw new Error(`${client} has no block ${which + 1} of ${language}`);
+  return block;
+}
+
+/** The block with the three placeholders filled in, and nothing else changed. */
+export function fillIn(block: string, root: string, service: { baseUrl: string; apiKey: string }): string {
+  return block
+    .replaceAll("/absolute/path/to", root)
+    .replaceAll("https://audio.example.com", service.baseUrl)
+    .replaceAll("your-api-key", service.apiKey);
+}
