@@ -32,7 +32,7 @@ const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },
   {
     name: /^claude/,
-    source: "Claude Desktop (claude-ai) shows them; Claude Code 2.1 drops them without harm",
+    source: "Claude Desktop (claude-ai) shows them; Claude Code 2.1 tells its model their name and address",
   },
   { name: /^gemini-cli/, source: "Gemini CLI 0.61 (gemini-cli-mcp-client…): turns them into text" },
   { name: /^(?:mcp-)?inspector/, source: "MCP Inspector 2.12: shows and opens them" },

@@ -10,6 +10,7 @@ const END = "<!-- end of what is written -->";
 
 const HEADINGS = [
   "client",
+  "packages",
   "model's dialect",
   "name of the tool",
   "success",
@@ -37,14 +38,13 @@ function audioIn(sight: Sight | undefined): string {
   return sight?.ownFile === true ? "a file of its own" : "the path alone";
 }
 
-const versionOf = ({ client }: Outcome): string => client.packages[0]?.split("@").at(-1) ?? "";
-
 function rowOf(outcome: Outcome): string[] {
   const { client, dialect, toolName, sights, handsOnEnvironment } = outcome;
   const sight = (scene: Scene): Sight | undefined => sights.get(scene);
   const variant = client.variant === undefined ? "" : ` (${client.variant})`;
   return [
-    `${client.name} ${versionOf(outcome)}${variant}`,
+    `${client.name}${variant}`,
+    client.packages.map((spec) => `\`${spec}\``).join(", "),
     dialect ?? "none",
     toolName === null ? "" : `\`${toolName}\``,
     formsIn(sight("success")),

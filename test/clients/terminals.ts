@@ -82,6 +82,7 @@ const CODEX = ["@openai/codex@0.169.0"];
 const codex: ModelClient = {
   kind: "model",
   name: "Codex",
+  variant: "its own model, which calls tools from a script",
   packages: CODEX,
   converse(scenery, modelUrl) {
     openCodex(scenery);
