@@ -37,6 +37,9 @@ function fileWords({ files }: NarrationView): string {
 
 function planWords(view: NarrationView): string {
   const { parts, credits, seconds } = view;
+  if (parts.alreadyPaid === parts.total) {
+    return `A plan of ${plural(parts.total, "part")}, about ${duration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
+  }
   const paid =
     parts.alreadyPaid === 0
       ? ""
@@ -60,7 +63,7 @@ function headOf(view: NarrationView): string {
       return planWords(view);
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
-      return `${soFar(view)}${left} It goes on by itself, up to ${view.credits.max} credits, as long as this server runs.`;
+      return `Running: ${soFar(view)}${left} It goes on by itself, up to ${view.credits.max} credits in all, as long as this server runs.`;
     }
     case "stopped":
       return `Stopped: ${soFar(view)}${view.problems.length === 0 ? " The process that ran it has ended." : ""}`;
@@ -71,7 +74,12 @@ function headOf(view: NarrationView): string {
 
 /** What to call next, complete in itself. */
 export function nextStep(view: NarrationView): string {
-  const call = `Call narrate with narration_id ${view.narrationId}`;
+  const call = `call narrate with narration_id ${view.narrationId}`;
+  const sentence = stepOf(view, call);
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
+}
+
+function stepOf(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
       return view.credits.estimate === 0

@@ -65,9 +65,9 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 }
 
 /** A narration as a tool result: two forms, each complete without the other. */
-function renderNarration(view: NarrationView): ToolResult {
+export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const text = `Narration ${view.narrationId}, ${view.status}. ${messageOf(view)}\nNext: ${nextStep(view)}`;
+  const text = `${view.narrationId}: ${messageOf(view)}\nNext: ${nextStep(view)}`;
   const structured = structuredOf(view);
   if (first === undefined || view.status !== "finished") return { structured, text };
   const { path, mimeType, sizeBytes } = first;

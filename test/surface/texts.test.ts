@@ -12,8 +12,10 @@ import { getPrompt, promptList } from "../../src/server/prompts.ts";
 import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
+import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
 import { publishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
 import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
 
@@ -72,7 +74,13 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       parts: { find: unasked, generate: unasked, finish: unasked },
       close: async () => undefined,
     }),
-    narrations: unasked,
+    narrations: async () => ({
+      narrate: unasked,
+      list: async () => [],
+      parts: unasked,
+      fileAt: unasked,
+      close: async () => undefined,
+    }),
     readInput: unasked,
     isFirstSuccess: () => false,
     defaultVoice: null,
@@ -107,6 +115,13 @@ function errorText(error: AudioError): string {
 function results(): string[] {
   return Object.entries(VIEWS).flatMap(([name, view]) => {
     const { structured, text } = renderTask(view, { isFirstSuccess: () => name === "saved, new" });
+    return [`### ${name}`, fence(text), json(structured)];
+  });
+}
+
+function narrations(): string[] {
+  return Object.entries(NARRATIONS).flatMap(([name, view]) => {
+    const { structured, text } = renderNarration(view);
     return [`### ${name}`, fence(text), json(structured)];
   });
 }
@@ -210,6 +225,8 @@ async function everything(): Promise<string> {
     ...tools(),
     "## Results of generate_audio, get_task and download_audio",
     ...results(),
+    "## Results of narrate",
+    ...narrations(),
     "## Progress, and why something waits",
     ...phases(),
     "## Lists",

@@ -1,0 +1,110 @@
+/** A narration at every point of its life, as its tool is handed it. */
+import type { NarrationProblem } from "../../src/narration/narration-state.ts";
+import type { NarrationView } from "../../src/narration/narration-view.ts";
+
+const ID = "nar_0123456789abcdef0123456789abcdef";
+const FOLDER = "/home/someone/audio-generation";
+
+const planned: NarrationView = {
+  narrationId: ID,
+  status: "planned",
+  title: "The Harbour",
+  parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
+  credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560 },
+  seconds: { estimate: 840, saved: 0, left: null },
+  files: [],
+  problems: [],
+  remarks: [],
+  isDriven: false,
+};
+
+const file = (name: string, chapter: string | null): NarrationView["files"][number] => ({
+  path: `${FOLDER}/${name}.mp3`,
+  sizeBytes: 6_720_000,
+  sha256: "5".repeat(64),
+  savedAtMs: 0,
+  isSound: true,
+  durationSeconds: 843.512,
+  chapter,
+  captionsPath: `${FOLDER}/${name}.vtt`,
+  mimeType: "audio/mpeg",
+});
+
+const running: NarrationView = {
+  ...planned,
+  status: "running",
+  parts: { total: 12, saved: 4, running: 2, failed: 0, alreadyPaid: 1 },
+  credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548 },
+  seconds: { estimate: 838, saved: 281, left: 95 },
+  isDriven: true,
+};
+
+const stopped = (problems: readonly NarrationProblem[], excerpt: string | null = null): NarrationView => ({
+  ...running,
+  status: "stopped",
+  parts: { ...running.parts, running: 0 },
+  credits: { ...running.credits, reserved: 0 },
+  seconds: { ...running.seconds, left: null },
+  problems: problems.map((problem) => ({ ...problem, excerpt })),
+  isDriven: false,
+});
+
+export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
+  "a plan": planned,
+  "a plan with parts that are paid for, and text that is not spoken": {
+    ...planned,
+    parts: { ...planned.parts, saved: 1, alreadyPaid: 1 },
+    remarks: ['Not spoken: a block of code ("npm ci").'],
+  },
+  "a plan of which everything is paid for": {
+    ...planned,
+    parts: { ...planned.parts, saved: 12, alreadyPaid: 12 },
+    credits: { ...planned.credits, estimate: 0, suggestedMax: 0 },
+  },
+  running,
+  "stopped with its process": stopped([]),
+  "stopped by its limit": stopped([
+    {
+      part: null,
+      code: "max_credits_reached",
+      message:
+        "max_credits of 300 leaves no room for another part: 262 were charged, and each part sets 150 aside until its own charge is known.",
+    },
+  ]),
+  "stopped by max_credits 0": stopped([
+    { part: null, code: "stopped", message: "It was stopped by max_credits 0." },
+  ]),
+  "stopped by a part that fails": stopped(
+    [{ part: 6, code: "task_failed", message: "Task gen_1 failed; the service gave no usable reason." }],
+    "The gulls were gone by morning, and nobody had seen them",
+  ),
+  "stopped by a 402": stopped([
+    { part: null, code: "insufficient_credits", message: "The service answered … with HTTP 402." },
+  ]),
+  "stopped by parts that differ": stopped(
+    [
+      {
+        part: 6,
+        code: "parts_differ",
+        message:
+          "Its audio has sample rate 48000, where most parts have 24000; it cannot go into one file with them. The parts are kept.",
+      },
+    ],
+    "The gulls were gone by morning, and nobody had seen them",
+  ),
+  finished: {
+    ...running,
+    status: "finished",
+    parts: { ...running.parts, saved: 12, running: 0 },
+    credits: { ...running.credits, estimate: 1038, charged: 1038, reserved: 0 },
+    seconds: { estimate: 844, saved: 836, left: null },
+    files: [file("The-Harbour-1a2b3c4d", null)],
+    isDriven: false,
+  },
+  "finished, a file a chapter": {
+    ...running,
+    status: "finished",
+    seconds: { ...running.seconds, left: null },
+    files: [file("book-01-Down", "Down"), file("book-02-Up", "Up")],
+  },
+};
