@@ -5,6 +5,7 @@ import { type Config, readConfig, type ServiceAddress } from "../config/config.t
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
+import { describeInputFolder } from "../files/input-folder.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { tryPublishing } from "../files/try-publishing.ts";
 import { createHolderId } from "../holder.ts";
@@ -72,6 +73,11 @@ const checkFolder = (config: Config): Promise<Check> =>
       await tryPublishing(folder);
       return `audio can be saved in ${folder.root}`;
     },
+  );
+
+const checkInputFolder = (folder: string): Promise<Check> =>
+  within("input folder", "Set AUDIO_INPUT_DIR to a folder that exists, or unset it.", () =>
+    describeInputFolder(folder),
   );
 
 /** Whose ledger is opened while the settings name nobody: nothing is read or written in it. */
@@ -160,7 +166,8 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   const hasStore = config.storeUrl !== null || config.stateDir !== null;
   const store = hasStore ? await checkStore(config) : untested("store");
   const [folder, service] = await others;
-  return [node, ...checkSettings(config, env), folder, store, ...service];
+  const input = config.inputDir === null ? [] : [await checkInputFolder(config.inputDir)];
+  return [node, ...checkSettings(config, env), folder, ...input, store, ...service];
 }
 
 function describe({ name, ok, detail, fix }: Check): string {

@@ -1,20 +1,24 @@
-/** Reads the text that a person named on the command line. */
-import { readFile } from "node:fs/promises";
-import { extname } from "node:path";
-import { buffer } from "node:stream/consumers";
+/** Reads the text that a person named on the command line: whatever the path, for it was typed by hand. */
+import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import type { NarrationText } from "../narration/make-plan.ts";
+import { systemCode } from "../files/file-failure.ts";
+import { formatOfName, type InputText } from "../files/input-folder.ts";
+import { decodeText, readStream } from "../files/text-bytes.ts";
 
-const isMarkdown = (file: string): boolean => [".md", ".markdown"].includes(extname(file).toLowerCase());
-
-/** @param file a path, or `-` for standard input, which is read as Markdown */
-export async function readAnyText(file: string): Promise<NarrationText> {
+/**
+ * @param file a path, also of a pipe, or `-` for standard input, which is read as Markdown
+ * @throws AudioError `invalid_request`
+ */
+export async function readAnyText(file: string): Promise<InputText> {
+  const isStandardInput = file === "-";
+  const name = isStandardInput ? "standard input" : JSON.stringify(file);
   try {
-    const bytes = file === "-" ? await buffer(process.stdin) : await readFile(file);
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return { text, format: file === "-" || isMarkdown(file) ? "markdown" : "plain" };
+    const bytes = await readStream(isStandardInput ? process.stdin : createReadStream(file), name);
+    const format = isStandardInput ? "markdown" : (formatOfName(file) ?? "plain");
+    return { text: decodeText(bytes, name), format };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new AudioError("invalid_request", `${file} cannot be read as text: ${why}.`, { cause });
+    if (cause instanceof AudioError) throw cause;
+    const why = systemCode(cause) ?? String(cause);
+    throw new AudioError("invalid_request", `${name} cannot be read (${why}). Nothing was sent.`, { cause });
   }
 }

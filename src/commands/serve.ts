@@ -51,7 +51,11 @@ export async function run(args: readonly string[]): Promise<void> {
           assertConfigured: () => lazy.assertConfigured(),
           generation: () => lazy.get(),
           narrations: () => lazy.narrations(),
-          readInput: () => Promise.reject(new Error("not yet")),
+          // Few calls name a file, so its code is loaded by the first of them.
+          readInput: async (file) => {
+            const { readInputFile } = await import("../files/input-folder.ts");
+            return await readInputFile(config.inputDir, file);
+          },
           isFirstSuccess,
           voiceNotes: config.voiceNotes.notes,
           defaultVoice: config.defaultVoice,

@@ -30,6 +30,8 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
     /** `null` as above, but no fault with a ledger elsewhere. */
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
+    /** `null` where no file may be read. */
+    inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readNotes(reader),
     resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",

@@ -13,6 +13,9 @@ import { split } from "./split.ts";
 const HEADING_PAUSE_SECONDS = 2;
 const RULE_PAUSE_SECONDS = 1.5;
 
+const LOST_CHARACTER = "\ufffd";
+const LOST_CONTEXT_UNITS = 30;
+
 /** Who asks for longer pauses between paragraphs gets none shorter before a chapter. */
 function pauseAt(edge: Edge, pauseSeconds: number): number {
   if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
@@ -22,16 +25,11 @@ function pauseAt(edge: Edge, pauseSeconds: number): number {
 /**
  * The plan of a narration. It depends on the request alone: no clock, no network, no ledger, no language of the system.
  *
- * @throws AudioError `invalid_request` where there is nothing to speak, the text is not valid Unicode, or a
+ * @throws AudioError `invalid_request` where there is nothing to speak, the text is damaged, or a
  *   speaker's name could begin no line
  */
 export function planNarration(request: PlanRequest): NarrationPlan {
-  if (!request.text.isWellFormed()) {
-    throw new AudioError(
-      "invalid_request",
-      "The text is not well-formed Unicode (it holds half of a surrogate pair).",
-    );
-  }
+  checkText(request.text);
   const skipped = new SkippedList();
   const speakers = new Speakers(request.voices ?? {});
   const document = buildDocument(readText(request, skipped), speakers, skipped);
@@ -50,6 +48,24 @@ export function planNarration(request: PlanRequest): NarrationPlan {
     skipped: skipped.rows(),
     silentSpeakers: speakers.silent(),
   };
+}
+
+/** What was lost on the way here is refused before it is paid for. */
+function checkText(text: string): void {
+  if (!text.isWellFormed()) {
+    throw new AudioError(
+      "invalid_request",
+      "The text is not well-formed Unicode (it holds half of a surrogate pair).",
+    );
+  }
+  const at = text.indexOf(LOST_CHARACTER);
+  if (at === -1) return;
+  const place = text.slice(Math.max(0, at - LOST_CONTEXT_UNITS), at + LOST_CONTEXT_UNITS).toWellFormed();
+  throw new AudioError(
+    "invalid_request",
+    `The text holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here: ${JSON.stringify(place)}.`,
+    { remedy: "Give the text again as UTF-8, with the character meant. Nothing was sent or charged." },
+  );
 }
 
 function readText({ text, format }: PlanRequest, skipped: SkippedList): SourceBlock[] {

@@ -1,0 +1,66 @@
+/** From bytes to text, strictly: nothing is guessed, and what is no text is refused before it could be paid for. */
+import { AudioError } from "../errors.ts";
+
+/** Five novels: enough for any text, and little enough to be held in memory. */
+export const TEXT_FILE_MAX_BYTES = 8 * 1024 * 1024;
+const MAX_MIB = TEXT_FILE_MAX_BYTES / 1024 / 1024;
+
+/** A refusal that names the input and the rule that it breaks. */
+export function refuseInput(name: string, rule: string, remedy?: string): AudioError {
+  return new AudioError("invalid_request", `${name} ${rule}. Nothing was sent.`, { remedy });
+}
+
+export function tooLong(name: string): AudioError {
+  return refuseInput(name, `is larger than ${MAX_MIB} MiB, the most that is read`);
+}
+
+/**
+ * Everything that a stream holds, also where it grows meanwhile.
+ *
+ * @param stream of bytes: of a file, a pipe or standard input
+ * @param name of the input, for a message, as it begins a sentence
+ * @throws AudioError `invalid_request` past {@link TEXT_FILE_MAX_BYTES}
+ */
+export async function readStream(stream: AsyncIterable<unknown>, name: string): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of stream) {
+    if (!(chunk instanceof Uint8Array)) throw new TypeError("a stream of bytes was expected");
+    sizeBytes += chunk.byteLength;
+    if (sizeBytes > TEXT_FILE_MAX_BYTES) throw tooLong(name);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, sizeBytes);
+}
+
+/** UTF-16 tells of itself by its byte order mark; all else must be UTF-8. */
+function encodingOf(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+}
+
+/**
+ * The text that bytes spell, without its byte order mark.
+ *
+ * @throws AudioError `invalid_request` for nothing at all, for bytes that are not valid in their encoding, and for a
+ *   NUL, which no text holds
+ */
+export function decodeText(bytes: Uint8Array, name: string): string {
+  if (bytes.byteLength === 0) throw refuseInput(name, "is empty");
+  const encoding = encodingOf(bytes);
+  let text: string;
+  try {
+    text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw refuseInput(
+      name,
+      encoding === "utf-8"
+        ? "is not text in UTF-8"
+        : "is not valid UTF-16, which its byte order mark promises",
+      "Ask the user to save the file as UTF-8, or give the text itself.",
+    );
+  }
+  if (!text.includes("\0")) return text;
+  throw refuseInput(name, "holds NUL characters, so it is no text (or UTF-16 without its byte order mark)");
+}

@@ -1,0 +1,259 @@
+/** Reading texts: what the fence around the input folder lets through, and what it does not, on a real file system. */
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { appendFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, describe, expect, it } from "vitest";
+import { AudioError } from "../../src/errors.ts";
+import { readInputFile } from "../../src/files/input-folder.ts";
+import { asOrdinaryUser, newFolder, removeFolders } from "./folders.ts";
+
+afterEach(removeFolders);
+
+const MIB = 1024 * 1024;
+const SECRET = "the secret of somebody else";
+
+/** A folder of texts, and one beside it that nobody may read. */
+function scene(): { readonly inside: string; readonly outside: string } {
+  const root = newFolder();
+  const [inside, outside] = [join(root, "texts"), join(root, "private")];
+  mkdirSync(join(inside, "sub"), { recursive: true });
+  mkdirSync(outside);
+  writeFileSync(join(inside, "note.txt"), "A note.");
+  writeFileSync(join(inside, "sub", "page.md"), "# A page");
+  writeFileSync(join(outside, "secret.txt"), SECRET);
+  return { inside, outside };
+}
+
+async function refusal(folder: string | null, file: string): Promise<AudioError> {
+  try {
+    await readInputFile(folder, file);
+  } catch (error) {
+    if (error instanceof AudioError) return error;
+    throw error;
+  }
+  throw new Error(`${file} was read`);
+}
+
+describe("a file in the input folder", () => {
+  it("is read by its path in the folder, and by its whole path", async () => {
+    const { inside } = scene();
+    const note = { text: "A note.", format: "plain" };
+    expect(await readInputFile(inside, "note.txt")).toEqual(note);
+    expect(await readInputFile(inside, join(inside, "note.txt"))).toEqual(note);
+    expect(await readInputFile(inside, "sub/../note.txt")).toEqual(note);
+    expect(await readInputFile(inside, "./sub/page.md")).toEqual({ text: "# A page", format: "markdown" });
+    writeFileSync(join(inside, "Loud.MARKDOWN"), "x");
+    expect((await readInputFile(inside, "Loud.MARKDOWN")).format).toBe("markdown");
+  });
+
+  it("may be reached through a link, when that stays inside, and the folder may be one itself", async () => {
+    const { inside } = scene();
+    symlinkSync("note.txt", join(inside, "link.txt"));
+    symlinkSync(inside, join(inside, "..", "alias"));
+    const alias = join(inside, "..", "alias");
+    expect((await readInputFile(inside, "link.txt")).text).toBe("A note.");
+    expect((await readInputFile(alias, "note.txt")).text).toBe("A note.");
+    expect((await readInputFile(alias, join(alias, "note.txt"))).text).toBe("A note.");
+    expect((await readInputFile(alias, join(inside, "note.txt"))).text).toBe("A note.");
+  });
+
+  it.each([
+    ["UTF-8 with its mark", Buffer.from("\ufeffHé 字 😀"), "Hé 字 😀"],
+    ["UTF-16, little end first", Buffer.from("\ufeffHé 字 😀", "utf16le"), "Hé 字 😀"],
+    ["UTF-16, big end first", Buffer.from("\ufeffHé 字 😀", "utf16le").swap16(), "Hé 字 😀"],
+    ["8 MiB to the byte", Buffer.alloc(8 * MIB, "a"), "a".repeat(8 * MIB)],
+  ])("is decoded: %s", async (_, bytes, text) => {
+    const { inside } = scene();
+    writeFileSync(join(inside, "a.txt"), bytes);
+    expect((await readInputFile(inside, "a.txt")).text === text).toBe(true);
+  });
+
+  it.each([
+    ["nothing", Buffer.alloc(0), /is empty/],
+    ["Latin-1", Buffer.from("caf\u00e9", "latin1"), /is not text in UTF-8/],
+    ["a NUL", Buffer.from("a\0b"), /holds NUL/],
+    ["UTF-16 without its mark", Buffer.from("abc", "utf16le"), /holds NUL/],
+    ["UTF-16 cut in half", Buffer.from("\ufeffabc", "utf16le").subarray(0, 7), /is not valid UTF-16/],
+    ["half of a pair", Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x61, 0x00]), /is not valid UTF-16/],
+    ["a picture", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a]), /is not text in UTF-8/],
+    ["one byte more than 8 MiB", Buffer.alloc(8 * MIB + 1, "a"), /is larger than 8 MiB/],
+  ])("is refused when it holds %s", async (_, bytes, rule) => {
+    const { inside } = scene();
+    writeFileSync(join(inside, "a.txt"), bytes);
+    const error = await refusal(inside, "a.txt");
+    expect(error).toMatchObject({ code: "invalid_request" });
+    expect(error.message).toMatch(rule);
+    expect(error.message).toMatch(/^file "a\.txt" .*Nothing was sent\.$/);
+  });
+
+  it("is refused by its size alone, before it is read", async () => {
+    const { inside } = scene();
+    writeFileSync(join(inside, "holes.txt"), "");
+    truncateSync(join(inside, "holes.txt"), 2 ** 40);
+    expect((await refusal(inside, "holes.txt")).message).toMatch(/is larger than 8 MiB/);
+  });
+
+  it("is refused when it grows past 8 MiB while it is read", async () => {
+    const { inside } = scene();
+    const path = join(inside, "log.txt");
+    writeFileSync(path, Buffer.alloc(8 * MIB - 1, "a"));
+    let isReading = true;
+    const grow = (async () => {
+      for (let count = 0; count < 5_000 && isReading; count += 1) await appendFile(path, "bbbb");
+    })();
+    const error = await refusal(inside, "log.txt");
+    isReading = false;
+    await grow;
+    expect(error.message).toMatch(/is larger than 8 MiB/);
+  });
+});
+
+describe("the fence", () => {
+  it("is closed without a folder", async () => {
+    const error = await refusal(null, "note.txt");
+    expect(error.code).toBe("configuration_error");
+    expect(error.message).toContain("AUDIO_INPUT_DIR is not set");
+    expect(error.remedy).toContain("AUDIO_INPUT_DIR");
+  });
+
+  it.each(["/nowhere/at/all", "note.txt"])("is closed where the folder is none: %s", async (name) => {
+    const { inside } = scene();
+    const error = await refusal(join(inside, name), "note.txt");
+    expect(error.code).toBe("configuration_error");
+    expect(error.message).toMatch(/AUDIO_INPUT_DIR is ".*", which is no folder/);
+  });
+
+  it.each([
+    ["a level up", () => "../private/secret.txt"],
+    ["up and down again", () => "sub/../../private/secret.txt"],
+    ["a whole path", ({ outside }: ReturnType<typeof scene>) => join(outside, "secret.txt")],
+    ["a folder whose name begins alike", ({ inside }: ReturnType<typeof scene>) => `${inside}-more/a.txt`],
+    ["the system's own", () => "/etc/motd.txt"],
+    ["the folder itself", () => "."],
+    ["the folder above", () => ".."],
+    ["a home folder", () => "~/notes/../../../x.txt"],
+  ])("refuses by its letters what is outside: %s", async (_, fileOf) => {
+    const places = scene();
+    mkdirSync(`${places.inside}-more`);
+    writeFileSync(`${places.inside}-more/a.txt`, SECRET);
+    const error = await refusal(places.inside, fileOf(places));
+    expect(error.code).toBe("invalid_request");
+    expect(error.message).toMatch(/is outside of .*AUDIO_INPUT_DIR/);
+  });
+
+  it("does not tell whether a file outside exists", async () => {
+    const { inside } = scene();
+    const rule = ({ message }: AudioError): string => message.replace(/^file "[^"]*"/, "");
+    const there = await refusal(inside, "../private/secret.txt");
+    expect(rule(await refusal(inside, "../private/nothing.txt"))).toBe(rule(there));
+  });
+
+  it("refuses links that lead out, whole or in part", async () => {
+    const { inside, outside } = scene();
+    symlinkSync(join(outside, "secret.txt"), join(inside, "a.txt"));
+    symlinkSync("../private/secret.txt", join(inside, "b.txt"));
+    symlinkSync(outside, join(inside, "door"));
+    for (const file of ["a.txt", "b.txt", "door/secret.txt", "door/../private/secret.txt"]) {
+      expect((await refusal(inside, file)).message).toMatch(/is outside of|does not exist/);
+    }
+  });
+
+  it("refuses what is no regular file, at once", async () => {
+    const { inside } = scene();
+    execFileSync("mkfifo", [join(inside, "pipe.txt")]);
+    mkdirSync(join(inside, "folder.txt"));
+    const server = createServer().listen(join(inside, "socket.txt"));
+    await once(server, "listening");
+    for (const file of ["pipe.txt", "folder.txt", "socket.txt"]) {
+      expect((await refusal(inside, file)).message).toMatch(/is no regular file/);
+    }
+    server.close();
+  });
+
+  it.runIf(process.geteuid?.() === 0)("refuses a device", async () => {
+    const { inside } = scene();
+    execFileSync("mknod", [join(inside, "zero.txt"), "c", "1", "5"]);
+    expect((await refusal(inside, "zero.txt")).message).toMatch(/is no regular file/);
+  });
+
+  it("refuses other kinds of files by their names, also behind a link", async () => {
+    const { inside } = scene();
+    writeFileSync(join(inside, ".env"), "KEY=1");
+    writeFileSync(join(inside, "key.pem"), "x");
+    symlinkSync(".env", join(inside, "env.txt"));
+    for (const file of [".env", "key.pem", "note", "note.txt.", "env.txt", ".txt"]) {
+      expect((await refusal(inside, file)).message).toMatch(/is no \.txt|that is no \.txt/);
+    }
+  });
+
+  it.each(["", "  ", "a\0.txt", "\ud800.txt"])("refuses what is no path: %j", async (file) => {
+    const { inside } = scene();
+    expect((await refusal(inside, file)).message).toMatch(/is no path of a file/);
+  });
+
+  it("tells what there is where a file is not, and why one cannot be read", async () => {
+    const { inside } = scene();
+    const missing = await refusal(inside, "nota.txt");
+    expect(missing.message).toMatch(/"nota\.txt" does not exist/);
+    expect(missing.remedy).toContain('"note.txt"');
+    symlinkSync("loop.txt", join(inside, "loop.txt"));
+    expect((await refusal(inside, "loop.txt")).message).toMatch(/loop of symbolic links/);
+    expect((await refusal(inside, `${"a".repeat(300)}.txt`)).message).toMatch(/name that is too long/);
+    writeFileSync(join(inside, "shut.txt"), "x", { mode: 0o000 });
+    const shut = await asOrdinaryUser(() => refusal(inside, "shut.txt"));
+    expect(shut.message).toMatch(/no permission/);
+  });
+
+  // Where the system does not tell what was opened, a swap that hits every look is not seen.
+  const tellsPaths = existsSync("/proc/self/fd");
+  it.runIf(tellsPaths)("reads no file outside, however folders are swapped for links meanwhile", async () => {
+    const { inside, outside } = scene();
+    linkSync(join(outside, "secret.txt"), join(outside, "page.txt"));
+    mkdirSync(join(inside, "swap"));
+    writeFileSync(join(inside, "swap", "page.txt"), "A page.");
+    symlinkSync(outside, join(inside, "link"));
+    const [swap, link, away] = ["swap", "link", "away"].map((name) => join(inside, name));
+    let isOver = false;
+    let step = 1;
+    // Pauses of every length, so that some swap falls between any two looks.
+    const pause = async (): Promise<void> => {
+      step = (step * 48271) % 2147483647;
+      for (let turns = step % 24; turns > 0; turns -= 1) await turn();
+    };
+    const swapping = (async () => {
+      while (!isOver) {
+        renameSync(swap ?? "", away ?? "");
+        renameSync(link ?? "", swap ?? "");
+        await pause();
+        renameSync(swap ?? "", link ?? "");
+        renameSync(away ?? "", swap ?? "");
+        await pause();
+      }
+    })();
+    const seen = new Map<string, number>();
+    for (let round = 0; round < 1_500; round += 1) {
+      const outcome = await readInputFile(inside, "swap/page.txt").then(
+        ({ text }) => text,
+        ({ message }: AudioError) => message.replaceAll(/.*(is outside|does not exist).*/g, "$1"),
+      );
+      seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
+    }
+    isOver = true;
+    await swapping;
+    expect([...seen.keys()]).not.toContain(SECRET);
+    expect(seen.get("A page.")).toBeGreaterThan(10);
+    expect(seen.get("is outside")).toBeGreaterThan(10);
+  });
+});
