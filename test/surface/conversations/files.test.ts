@@ -1,0 +1,78 @@
+/** Conversations about files: a name that is taken, a name that is wanted again, an edited file, a lost one. */
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { hold } from "./conversations.ts";
+import { stageWithSandbox } from "./stage.ts";
+
+const BRIDGE = { prompt: "Over the bridge", file_name: "bridge" };
+const OTHER = { prompt: "Under the bridge", file_name: "bridge" };
+
+hold("Files", [
+  {
+    when: "a file name that another request has: refused before anything is paid, and whose it is",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      await assistant.generate(BRIDGE);
+      stage.forget();
+      const refused = await assistant.generate(OTHER);
+      refused.says(/^file_exists/, /of the text "Over the bridge"/, /Nothing was sent/, /another file_name/);
+      (await assistant.repeat({ file_name: "under-the-bridge" })).says(
+        /under-the-bridge\.mp3/,
+        /Cost \d+ credits/,
+      );
+    },
+  },
+  {
+    when: "save it as bridge again: one call, and the old one is gone when the new one is there",
+    fewestCalls: 1,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      await assistant.generate(BRIDGE);
+      stage.forget();
+      const replaced = await assistant.generate({ ...OTHER, replace: true });
+      expect(replaced.path).toBe(join(stage.workplace.outputDir, "bridge.mp3"));
+      expect(await stage.workplace.outputNames()).toEqual(["bridge.mp3"]);
+    },
+  },
+  {
+    when: "save it as bridge again, which the person has edited since: it stays, and she is told",
+    fewestCalls: 1,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const { path } = await assistant.generate(BRIDGE);
+      await writeFile(path, "edited");
+      stage.forget();
+      const refused = await assistant.generate({ ...OTHER, replace: true });
+      refused.says(
+        /^file_exists/,
+        /changed since it was saved/,
+        /Nothing was sent/,
+        /were edited: tell the user/,
+      );
+    },
+  },
+  {
+    when: "I cannot find the file any more: the list says that it is gone, and which call fetches it, free",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const earlier = await stage.enter();
+      const { path } = await earlier.generate(BRIDGE);
+      await rm(path);
+      stage.forget();
+      const assistant = await stage.enter();
+      const listed = await assistant.call("list_tasks", { query: "bridge" });
+      listed.says(
+        /Over the bridge/,
+        /gone: .*bridge\.mp3|missing_path: .*bridge\.mp3/,
+        /download_audio.*\(free\)/,
+      );
+      expect((await assistant.follow(listed)).says(/Nothing new was charged/).path).toBe(path);
+    },
+  },
+]);

@@ -1,0 +1,99 @@
+/** Conversations about credits: too few of them, held by others, and a task that fails. */
+import { expect } from "vitest";
+import type { CountingService } from "../../support/counting-service.ts";
+import { hold } from "./conversations.ts";
+import { stageWithFaults } from "./stage.ts";
+
+const TEXT = {
+  prompt: "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(10),
+};
+
+function refuseCreates(service: CountingService, isRefused: () => boolean): void {
+  service.intercept = ({ kind }, response) => {
+    if (kind !== "create" || !isRefused()) return false;
+    service.refuse(response, 402, "insufficient_credits", "not enough credits");
+    return true;
+  };
+}
+
+/** The next tasks fail, as soon as they are asked for. */
+function failTasks(service: CountingService, most: number): void {
+  const failed = new Set<string>();
+  service.intercept = ({ kind, taskId }) => {
+    const task = service.tasks.get(taskId ?? "");
+    if (kind !== "query" || task === undefined) return false;
+    if (failed.has(task.id) || failed.size < most) {
+      failed.add(task.id);
+      task.status = "failed";
+    }
+    return false;
+  };
+}
+
+hold("Money", [
+  {
+    when: "402: what is held, what this text would cost, and what does not help; after the top-up the same call",
+    fewestCalls: 2,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      let isEmpty = true;
+      refuseCreates(stage.service, () => isEmpty);
+      const refused = await assistant.generate(TEXT);
+      refused.says(
+        /^insufficient_credits/,
+        /Nothing was charged/,
+        /at least 150 credits must be available/,
+        /no setting lowers that/,
+        /would then cost about 6\d of them/,
+        /Credits held by running tasks come back/,
+        /repeat the same call/,
+      );
+      isEmpty = false;
+      expect((await assistant.follow(refused)).path).toMatch(/\.mp3$/);
+    },
+  },
+  {
+    when: "402 while a task runs: the second waits for its credits by itself",
+    fewestCalls: 2,
+    stage: (manner) => stageWithFaults(manner, { processingMs: 400 }),
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      refuseCreates(stage.service, () => stage.service.inFlight > 0);
+      const both = [TEXT, { prompt: "The second text" }].map((args) =>
+        assistant.begin("generate_audio", args),
+      );
+      for (const id of both) expect((await assistant.answerTo(id)).path).toMatch(/\.mp3$/);
+    },
+  },
+  {
+    when: "a task fails once: it is tried again by itself, free, and nobody hears of it",
+    fewestCalls: 1,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      failTasks(stage.service, 1);
+      const assistant = await stage.enter();
+      (await assistant.generate(TEXT)).says(/Cost 10 credits/).hides(/fail/);
+      expect(stage.service.tasks.size).toBe(2);
+    },
+  },
+  {
+    when: "a task fails twice: the person is told and asked; if she wants it, the same call tries afresh",
+    fewestCalls: 2,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      failTasks(stage.service, 2);
+      const assistant = await stage.enter();
+      const failed = await assistant.generate(TEXT);
+      failed.says(
+        /^task_failed/,
+        /"the voice was lost"/,
+        /It cost nothing/,
+        /has already tried again by itself/,
+        /Tell the user, and ask: the same call makes a fresh attempt/,
+      );
+      (await assistant.repeat()).says(/Cost 10 credits/);
+      expect(stage.service.tasks.size).toBe(3);
+    },
+  },
+]);

@@ -1,0 +1,83 @@
+/** Conversations about asking again: what is the same task, what is a new one, and how to find a lost one. */
+import { expect } from "vitest";
+import { hold } from "./conversations.ts";
+import { stageWithFaults, stageWithSandbox } from "./stage.ts";
+
+const TEXT = { prompt: "The harbour at dawn" };
+
+hold("Asking again", [
+  {
+    when: "what may change without paying: the waiting and the name, and both make no new task",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const first = await assistant.generate(TEXT);
+      const again = await assistant.repeat({ wait_seconds: 50, file_name: "harbour" });
+      expect(again.says(/Nothing new was charged/, /replayed: true|Nothing new/).path).toMatch(
+        /\/harbour\.mp3$/,
+      );
+      first.says(/Cost 10 credits \(140 of 150 returned\)/);
+    },
+  },
+  {
+    when: "where is what I had made yesterday? One look at the list, with the path and what it cost",
+    fewestCalls: 1,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const earlier = await stage.enter();
+      const { path } = await earlier.generate(TEXT);
+      await earlier.leave();
+      stage.forget();
+      const assistant = await stage.enter();
+      const listed = await assistant.call("list_tasks", { query: "harbour" });
+      listed.says(
+        /succeeded/,
+        /10 credits|credits: 10/,
+        /\d{4}-\d\d-\d\d/,
+        /None; it is saved|"The harbour at dawn"/,
+      );
+      expect(listed.all).toContain(path);
+    },
+  },
+]);
+
+hold("Asking again, where it counts", [
+  {
+    when: "an edit: another text is another task, and paid for",
+    fewestCalls: 2,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      await assistant.generate(TEXT);
+      const edited = await assistant.generate({ prompt: "The harbour at dusk" });
+      edited.says(/Cost 10 credits/).hides(/Nothing new/);
+      expect(stage.service.tasks.size).toBe(2);
+    },
+  },
+  {
+    when: "the id of a running task is lost with its window: the list names the call that waits",
+    fewestCalls: 2,
+    stage: (manner) => stageWithFaults(manner, { processingMs: 1500 }),
+    play: async (stage) => {
+      const earlier = await stage.enter();
+      await earlier.generate({ ...TEXT, wait_seconds: 0 });
+      await earlier.leave();
+      stage.forget();
+      const assistant = await stage.enter();
+      const listed = await assistant.call("list_tasks");
+      listed.says(/queued|processing/, /150 credits|credits: 150/);
+      expect((await assistant.follow(listed)).path).toMatch(/The-harbour-at-dawn/);
+      expect(stage.service.count("create")).toBe(1);
+    },
+  },
+  {
+    when: "nothing has been asked for yet: the list says so, and is no error",
+    fewestCalls: 1,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      const seen = await (await stage.enter()).call("list_tasks");
+      expect(seen.says(/No requests recorded yet/).isError).toBe(false);
+    },
+  },
+]);

@@ -1,0 +1,58 @@
+/** Conversations before anything can be spoken: no key yet, and a folder that nobody can choose in a call. */
+import { expect } from "vitest";
+import { hold } from "./conversations.ts";
+import { stageWithoutSettings, stageWithSandbox } from "./stage.ts";
+
+hold("Setting up", [
+  {
+    when: "no key is set: the instructions say so before anything is called",
+    fewestCalls: 0,
+    stage: stageWithoutSettings,
+    play: async (stage) => {
+      const { instructions } = await stage.enter();
+      expect(instructions).toMatch(
+        /^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in this server's env/,
+      );
+    },
+  },
+  {
+    when: "no key is set, and it is tried all the same: what to set, and where; voices can be looked at meanwhile",
+    fewestCalls: 2,
+    stage: stageWithoutSettings,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const refused = await assistant.generate({ prompt: "Good morning" });
+      expect(refused.isError).toBe(true);
+      refused.says(
+        /AUDIO_API_KEY is not set/,
+        /Nothing was sent or charged/,
+        /in the `env` of this server's entry/,
+        /must not be pasted into the chat/,
+        /list_voices works meanwhile/,
+      );
+      (await assistant.call("list_voices", { language: "pt" })).says(/mindy_en_es_id_pt_zh/);
+    },
+  },
+  {
+    when: "save it on my desktop: the instructions name the folder, and the setting that changes it",
+    fewestCalls: 0,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const { instructions } = await stage.enter();
+      expect(instructions).toContain(
+        `Files go to ${stage.workplace.outputDir} (setting AUDIO_OUTPUT_DIR); no call can choose another folder.`,
+      );
+    },
+  },
+  {
+    when: "a file name with a folder in it is refused, with the setting that names the folder",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const refused = await assistant.generate({ prompt: "Good morning", file_name: "Desktop/morning" });
+      refused.says(/^invalid_file_name/, /the folder is AUDIO_OUTPUT_DIR/);
+      expect((await assistant.repeat({ file_name: "morning" })).path).toMatch(/\/morning\.mp3$/);
+    },
+  },
+]);

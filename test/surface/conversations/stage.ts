@@ -1,0 +1,190 @@
+/** Owns the stage of one conversation: a service, folders, the built bin in one protocol era, and an assistant that counts its calls. */
+import { expect } from "vitest";
+import { z } from "zod";
+import { startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
+import { RawServer } from "../../faults/raw-server.ts";
+import { type CountingOptions, CountingService } from "../../support/counting-service.ts";
+import { createWorkplace, FAST, type Workplace } from "../../support/workplace.ts";
+import { type Half, Seen } from "./seen.ts";
+
+export type Era = "2025-11-25" | "2026-07-28";
+
+/** How a conversation is held: the era of the protocol, and the half of the answers that reaches the model. */
+export interface Manner {
+  readonly era: Era;
+  readonly half: Half;
+}
+
+export const MANNERS: readonly Manner[] = [
+  { era: "2025-11-25", half: "text" },
+  { era: "2025-11-25", half: "structured" },
+  { era: "2026-07-28", half: "text" },
+  { era: "2026-07-28", half: "structured" },
+];
+
+const client = { name: "an-assistant", version: "1.0.0" };
+const envelope = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": client,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const greeting = z.looseObject({ instructions: z.string() });
+
+/** An assistant that knows the instructions and what the answers show of themselves, and nothing else. */
+export class Assistant {
+  calls = 0;
+  instructions = "";
+  readonly #server: RawServer;
+  readonly #manner: Manner;
+  #lastWish: Readonly<Record<string, unknown>> = {};
+
+  constructor(server: RawServer, manner: Manner) {
+    this.#server = server;
+    this.#manner = manner;
+  }
+
+  async greet(): Promise<void> {
+    const { era } = this.#manner;
+    const isModern = era === "2026-07-28";
+    const { result } = isModern
+      ? await this.#server.request("server/discover", { _meta: envelope })
+      : await this.#server.request("initialize", {
+          protocolVersion: era,
+          capabilities: {},
+          clientInfo: client,
+        });
+    this.instructions = greeting.parse(result).instructions;
+    if (!isModern) this.#server.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  }
+
+  /** Makes a call, and gives back its id at once. */
+  begin(name: string, args: Readonly<Record<string, unknown>>): number {
+    this.calls += 1;
+    if (name === "generate_audio") this.#lastWish = args;
+    const meta = this.#manner.era === "2026-07-28" ? envelope : undefined;
+    return this.#server.begin(name, args, meta);
+  }
+
+  async answerTo(id: number): Promise<Seen> {
+    return new Seen(await this.#server.outcomeOf(id), this.#manner.half);
+  }
+
+  async call(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<Seen> {
+    return await this.answerTo(this.begin(name, args));
+  }
+
+  /** Reads a text aloud, with whatever the person wishes. */
+  async generate(args: Readonly<Record<string, unknown>>): Promise<Seen> {
+    return await this.call("generate_audio", args);
+  }
+
+  /** The same call once more, with what may change. */
+  async repeat(changes: Readonly<Record<string, unknown>> = {}): Promise<Seen> {
+    return await this.generate({ ...this.#lastWish, ...changes });
+  }
+
+  /** Makes the call that an answer names. */
+  async follow(answer: Seen): Promise<Seen> {
+    const { name, args } = answer.nextCall;
+    return name === "generate_audio" ? await this.repeat() : await this.call(name, args);
+  }
+
+  /** What a client does at its time-out, which its model never sees. */
+  cancel(id: number): void {
+    this.#server.cancel(id);
+  }
+
+  /** The window is closed, or the machine is switched off. */
+  async leave(): Promise<void> {
+    this.#server.child.kill("SIGKILL");
+    await this.#server.exited;
+  }
+}
+
+interface Address {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+}
+
+export interface StageOptions {
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export class Stage {
+  readonly workplace: Workplace;
+  readonly #manner: Manner;
+  readonly #address: Address | null;
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #assistants: Assistant[] = [];
+  readonly #closers: Array<() => Promise<void>>;
+
+  constructor(
+    workplace: Workplace,
+    manner: Manner,
+    address: Address | null,
+    { env = {}, close = () => Promise.resolve() }: StageOptions & { readonly close?: () => Promise<void> },
+  ) {
+    this.workplace = workplace;
+    this.#closers = [() => workplace.remove(), close];
+    this.#manner = manner;
+    this.#address = address;
+    this.#env = env;
+  }
+
+  /** Another window: a process of its own, at the same folders. */
+  async enter(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
+    const all = this.workplace.env(this.#address, { ...FAST, ...this.#env, ...env });
+    const server = await RawServer.start(all, { isGreeted: false });
+    const assistant = new Assistant(server, this.#manner);
+    this.#assistants.push(assistant);
+    this.#closers.push(async () => void (await server.end()));
+    await assistant.greet();
+    return assistant;
+  }
+
+  get calls(): number {
+    return this.#assistants.reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** What came before the conversation is not counted. */
+  forget(): void {
+    for (const assistant of this.#assistants) assistant.calls = 0;
+  }
+
+  /** Ends every window, then the service. */
+  async strike(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+
+  expectCalls(fewest: number): void {
+    expect(this.calls, "calls").toBe(fewest);
+  }
+}
+
+export type CountedStage = Stage & { readonly service: CountingService };
+
+/** A stage whose service counts, and can be told to misbehave. */
+export async function stageWithFaults(
+  manner: Manner,
+  { env = {}, ...service }: StageOptions & CountingOptions = {},
+): Promise<CountedStage> {
+  const counting = await CountingService.start(service);
+  const stage = new Stage(await createWorkplace(), manner, counting, { env, close: () => counting.stop() });
+  return Object.assign(stage, { service: counting });
+}
+
+/** One for all sandboxes of a file: its threads take longer to start than to speak. */
+const voices = createSpeechEngine();
+const speech = { speak: voices.speak.bind(voices), close: () => Promise.resolve() };
+
+/** A stage with the sandbox, real speech and all. */
+export async function stageWithSandbox(manner: Manner): Promise<Stage> {
+  const sandbox = await startSandbox({ speech, processingSeconds: 0, timeScale: 0.01 });
+  return new Stage(await createWorkplace(), manner, sandbox, { close: () => sandbox.stop() });
+}
+
+/** A stage on which nothing is set up yet. */
+export async function stageWithoutSettings(manner: Manner): Promise<Stage> {
+  return new Stage(await createWorkplace(), manner, null, {});
+}

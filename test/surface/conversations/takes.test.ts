@@ -1,0 +1,35 @@
+/** Conversations about another rendition: it is named by itself, it is paid for, and it says when it brought nothing. */
+import { expect } from "vitest";
+import { hold } from "./conversations.ts";
+import { stageWithFaults, stageWithSandbox } from "./stage.ts";
+
+const BRIDGE = { prompt: "Over the bridge, and a little further.", file_name: "bridge" };
+
+hold("Takes", [
+  {
+    when: "once more, please, with more life: another take, beside the first, and its price",
+    fewestCalls: 1,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      await assistant.generate(BRIDGE);
+      stage.forget();
+      const second = await assistant.repeat({ take: 2 });
+      second.says(/take:? 2/, /Cost 10 credits/).hides(/identical/);
+      expect(second.path).toMatch(/\/bridge-take-2\.mp3$/);
+      expect(await stage.workplace.outputNames()).toEqual(["bridge-take-2.mp3", "bridge.mp3"]);
+    },
+  },
+  {
+    when: "two takes are the same bytes: that is said at once, so that nobody pays for a third",
+    fewestCalls: 1,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      await assistant.generate(BRIDGE);
+      stage.forget();
+      const second = await assistant.repeat({ take: 2 });
+      second.says(/identical to take 1, byte for byte/, /cost credits again/);
+    },
+  },
+]);

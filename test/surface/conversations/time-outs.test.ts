@@ -1,0 +1,75 @@
+/** Conversations with a client that gives up before its server does: cancelled aloud, or in silence. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
+import { hold } from "./conversations.ts";
+import { type Assistant, type CountedStage, type Manner, type Stage, stageWithFaults } from "./stage.ts";
+
+const TEXT = { prompt: "Longer than the client waits" };
+
+/** So long a call is open before its repeat is taken for that of a client that has given up in silence. */
+const SILENCE_MS = 2100;
+
+/** The task runs for longer than its repeat waits. */
+const lasting =
+  (processingMs: number) =>
+  (manner: Manner): Promise<CountedStage> =>
+    stageWithFaults(manner, { processingMs });
+
+/** The repeat is answered while the task runs; how soon is measured in test/e2e/asked-again.test.ts. */
+async function repeats(stage: Stage, first: Assistant): Promise<void> {
+  const handle = await first.repeat();
+  handle.says(/150 credits are reserved/, /The server saves the file by itself/);
+  expect((await first.follow(handle)).path).toContain(stage.workplace.outputDir);
+}
+
+hold(
+  "Time-outs of the client",
+  [
+    {
+      when: "the client cancels: the repeat has a handle within 2 s, and the call that it names has the file",
+      fewestCalls: 3,
+      stage: lasting(3000),
+      play: async (stage) => {
+        const assistant = await stage.enter();
+        expect(assistant.instructions).toMatch(
+          /After a time-out or a cancelled call, repeat it; if that fails too, list_tasks/,
+        );
+        const id = assistant.begin("generate_audio", TEXT);
+        await expect.poll(() => stage.service.tasks.size, { timeout: 5000 }).toBe(1);
+        assistant.cancel(id);
+        await repeats(stage, assistant);
+        expect(stage.service.count("create")).toBe(1);
+      },
+    },
+    {
+      when: "the client gives up in silence: the repeat is answered within 2 s all the same",
+      fewestCalls: 3,
+      stage: lasting(SILENCE_MS + 3000),
+      play: async (stage) => {
+        const assistant = await stage.enter();
+        assistant.begin("generate_audio", TEXT);
+        await expect.poll(() => stage.service.tasks.size, { timeout: 5000 }).toBe(1);
+        await sleep(SILENCE_MS);
+        await repeats(stage, assistant);
+        expect(stage.service.count("create")).toBe(1);
+      },
+    },
+    {
+      when: "the repeat is given up, too: the list answers at once, and names the call that waits",
+      fewestCalls: 4,
+      stage: lasting(3000),
+      play: async (stage) => {
+        const assistant = await stage.enter();
+        for (let tries = 1; tries <= 2; tries += 1) {
+          const id = assistant.begin("generate_audio", TEXT);
+          await expect.poll(() => stage.service.tasks.size, { timeout: 5000 }).toBe(1);
+          assistant.cancel(id);
+        }
+        const listed = await assistant.call("list_tasks");
+        expect((await assistant.follow(listed)).path).toContain(stage.workplace.outputDir);
+        expect(stage.service.count("create")).toBe(1);
+      },
+    },
+  ],
+  { atOnce: true },
+);

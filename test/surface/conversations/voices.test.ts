@@ -1,0 +1,54 @@
+/** Conversations about voices: one that does not exist, one that nobody described, one that was left out. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { hold } from "./conversations.ts";
+import { stageWithSandbox } from "./stage.ts";
+
+hold("Voices", [
+  {
+    when: "use Sofia: there is none, and the nearest is named in the very refusal",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const refused = await assistant.generate({ prompt: "Good morning", voice: "sofia" });
+      refused.says(
+        /^invalid_request: No voice 'sofia'\. Nearest: sophie_en_zh\./,
+        /Nothing was sent or charged/,
+      );
+      (await assistant.repeat({ voice: "sophie_en_zh" })).says(/voice: sophie_en_zh/);
+    },
+  },
+  {
+    when: "a warm voice, please: that none is published is said at once",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const voices = await assistant.call("list_voices", { language: "en" });
+      voices.says(/No tone, gender or age is published/, /nadia_en_zh/);
+      (await assistant.generate({ prompt: "Good morning", voice: "nadia_en_zh" })).says(/voice: nadia_en_zh/);
+    },
+  },
+  {
+    when: "a warm voice, please: the person's own notes are found by their words",
+    fewestCalls: 1,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const notes = join(stage.workplace.root, "voices.json");
+      await writeFile(notes, JSON.stringify({ mabel_en_zh: "warm, slow, like a grandmother" }));
+      const assistant = await stage.enter({ AUDIO_VOICE_NOTES: notes });
+      const voices = await assistant.call("list_voices", { query: "warm" });
+      voices.says(/mabel_en_zh/, /like a grandmother/).hides(/sophie_en_zh/);
+    },
+  },
+  {
+    when: "whose voice was that? Every result says it, also where none was asked for",
+    fewestCalls: 1,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      (await assistant.generate({ prompt: "Good morning" })).says(/voice: the service's default/);
+    },
+  },
+]);

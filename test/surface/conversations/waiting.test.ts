@@ -1,0 +1,105 @@
+/** Conversations in which the service lets people wait: a pause, a restart before acceptance, many texts at once. */
+import { expect } from "vitest";
+import type { CountingService } from "../../support/counting-service.ts";
+import { hold } from "./conversations.ts";
+import { type CountedStage, type Manner, stageWithFaults } from "./stage.ts";
+
+const TEXT = { prompt: "Put off for a while" };
+/** The minute that the service asks for lasts 3 s here, and a call of this window ends within it. */
+const patient = (manner: Manner): Promise<CountedStage> =>
+  stageWithFaults(manner, { env: { AUDIO_TIME_SCALE: "0.05" } });
+const SHORT = { wait_seconds: 1 };
+
+function putOff(service: CountingService, creates: number): void {
+  service.intercept = ({ kind, ordinal }, response) => {
+    if (kind !== "create" || ordinal > creates) return false;
+    service.refuse(response, 429, "rate_limit");
+    return true;
+  };
+}
+
+/** Whatever the first call of a process loads must not use up short windows. */
+async function warm(assistant: { call(name: string): Promise<unknown> }): Promise<void> {
+  await assistant.call("list_tasks");
+}
+
+hold(
+  "Waiting",
+  [
+    {
+      when: "429: how long, that the server goes on by itself, and the one call that waits for the file",
+      fewestCalls: 2,
+      stage: patient,
+      play: async (stage) => {
+        putOff(stage.service, 1);
+        const assistant = await stage.enter();
+        await warm(assistant);
+        stage.forget();
+        const waiting = await assistant.generate({ ...TEXT, ...SHORT });
+        waiting.says(
+          /Not accepted by the service yet/,
+          /about \d+ s to go/,
+          /The server goes on by itself and saves the file/,
+          /Nothing is reserved yet/,
+          /it waits for the file/,
+        );
+        const saved = await assistant.follow(waiting);
+        expect(saved.path).toMatch(/Put-off-for-a-while/);
+        expect(stage.service.tasks.size).toBe(1);
+      },
+    },
+    {
+      when: "the window is closed before the service has accepted: the handle is known, and says what starts it again",
+      fewestCalls: 3,
+      stage: patient,
+      play: async (stage) => {
+        putOff(stage.service, 1000);
+        const earlier = await stage.enter();
+        await warm(earlier);
+        stage.forget();
+        const waiting = await earlier.generate({ ...TEXT, ...SHORT });
+        await earlier.leave();
+        stage.service.intercept = undefined;
+        const assistant = await stage.enter();
+        const looked = await assistant.call("get_task", { task_id: waiting.nextCall.args["task_id"] });
+        looked.says(/Never sent; nothing is working on it now/, /Nothing is reserved yet/);
+        expect(looked.nextCall.name).toBe("generate_audio");
+        expect((await assistant.generate(TEXT)).path).toMatch(/Put-off/);
+        expect(stage.service.tasks.size).toBe(1);
+      },
+    },
+  ],
+  { atOnce: true },
+);
+
+hold("Taking turns", [
+  {
+    when: "503 within the window of a call: nobody hears of it",
+    fewestCalls: 1,
+    stage: stageWithFaults,
+    play: async (stage) => {
+      stage.service.intercept = ({ kind, ordinal }, response, service) => {
+        if (kind !== "create" || ordinal > 2) return false;
+        service.refuse(response, 503, "temporarily_unavailable");
+        return true;
+      };
+      const assistant = await stage.enter();
+      expect((await assistant.generate(TEXT)).path).toMatch(/Put-off/);
+    },
+  },
+  {
+    when: "many texts at once: as many calls as texts, and the server takes turns",
+    fewestCalls: 8,
+    stage: (manner) => stageWithFaults(manner, { processingMs: 20, limitScale: 0.01 }),
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      expect(assistant.instructions).toMatch(/Send any number of calls: the server takes turns/);
+      const ids = Array.from({ length: 8 }, (_, index) =>
+        assistant.begin("generate_audio", { prompt: `Text number ${index + 1}` }),
+      );
+      const answers = await Promise.all(ids.map((id) => assistant.answerTo(id)));
+      expect(new Set(answers.map(({ path }) => path)).size).toBe(8);
+      expect(stage.service.tasks.size).toBe(8);
+    },
+  },
+]);
