@@ -9,6 +9,7 @@ import { benchAdmission } from "./admission.ts";
 import { benchCalls } from "./calls.ts";
 import { benchDownload } from "./download.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchJoining } from "./joining.ts";
 import { atMost, type Sample, type Verdict } from "./measure.ts";
 import { benchStart } from "./start.ts";
 
@@ -65,7 +66,7 @@ console.log(`Machine: ${machine}; medians of ${rounds} rounds, side by side.`);
 
 const samples: Sample[] = [];
 const verdicts: Verdict[] = [];
-for (const bench of [benchStart, benchCalls, benchDownload, benchGrowth, benchAdmission]) {
+for (const bench of [benchStart, benchCalls, benchDownload, benchGrowth, benchAdmission, benchJoining]) {
   const result = await bench(rounds);
   samples.push(...result.samples);
   verdicts.push(...result.verdicts);

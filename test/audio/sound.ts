@@ -30,17 +30,25 @@ export interface Noise {
   readonly seed?: number;
 }
 
+const made = new Map<string, Promise<Buffer>>();
+
 /**
- * Noise, encoded by ffmpeg: the hardest sound for what is joined, for any sample of one part that bleeds into another
- * is heard.
+ * Noise, encoded by ffmpeg, once for each wish: the hardest sound for what is joined, for any sample of one part that
+ * bleeds into another is heard.
  *
  * @param encoder ffmpeg's arguments, such as `["-f", "mp3", "-b:a", "64k"]`
  */
 export function encodedNoise(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
+  const key = JSON.stringify([noise, encoder]);
+  const known = made.get(key) ?? encode(noise, encoder);
+  made.set(key, known);
+  return known;
+}
+
+function encode(noise: Noise, encoder: readonly string[]): Promise<Buffer> {
   const { seconds, rateHz, channels, seed = 1 } = noise;
   const source = `anoisesrc=d=${seconds}:r=${rateHz}:a=0.9:seed=${seed}`;
-  const sources = Array.from({ length: channels }, (_, channel) => `${source}${channel}`).join("[a];");
-  const graph = channels === 1 ? `${source}0` : `${sources}[b];[a][b]amerge`;
+  const graph = channels === 1 ? `${source}0` : `${source}0[a];${source}1[b];[a][b]amerge`;
   const input = ["-v", "error", "-f", "lavfi", "-i", graph];
   return besides(new Uint8Array(0), async (folder) => {
     await run("ffmpeg", [...input, "-map_metadata", "-1", "-bitexact", ...encoder, "encoded"], folder);

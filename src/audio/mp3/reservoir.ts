@@ -6,7 +6,7 @@
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
-import { bytesBack, granulesOf } from "./side-information.ts";
+import { bytesBack, isBroken } from "./side-information.ts";
 
 /** How far back a frame can point: 9 bits in MPEG-1, 8 in the others. */
 const BACK_MAX = { long: 511, short: 255 };
@@ -41,8 +41,7 @@ export class Reservoir {
   mend(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;
-    if (bytesBack(frame) > this.#bytesSeen || granulesOf(frame).some(({ isBroken }) => isBroken))
-      silence(frame);
+    if (bytesBack(frame) > this.#bytesSeen || isBroken(frame)) silence(frame);
     const ownBytes = header.frameBytes - header.sideOffset - header.sideBytes;
     const most = header.version === "1" ? BACK_MAX.long : BACK_MAX.short;
     this.#bytesSeen = Math.min(this.#bytesSeen + ownBytes, most);

@@ -1,4 +1,5 @@
 /** Reads the side information of a frame: how its sound is kept, granule by granule. */
+import type { FrameHeader } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
 /** Lengths in bits of what is read, and where it stands in the fields of one channel of one granule. */
@@ -13,8 +14,6 @@ export interface GranuleChannel {
   readonly soundBits: number;
   readonly bigValues: number;
   readonly gain: number;
-  /** What the standard forbids, and decoders refuse the whole frame for. */
-  readonly isBroken: boolean;
 }
 
 /** Up to 16 bits. */
@@ -29,25 +28,35 @@ export function bytesBack({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
+/** Of each granule and, inside it, of each channel. */
+const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
+
+/** Where the fields of the `index`th of them begin. */
+function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): number {
+  if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
+  return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
+}
+
 /** What a frame says of each granule and, inside it, of each channel, in that order. */
 export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
-  const { version, channels, samples, sideOffset } = header;
-  const isLong = version === "1";
-  const firstBit = sideOffset * 8 + (isLong ? (channels === 1 ? 18 : 20) : channels === 1 ? 9 : 10);
-  const bitsEach = isLong ? 59 : 63;
-  const switchBit = isLong ? 33 : 38;
-  const granules: GranuleChannel[] = [];
-  for (let index = 0; index < (samples / 576) * channels; index += 1) {
-    const bit = firstBit + index * bitsEach;
-    const bigValues = bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits);
-    const isSwitched = bitsAt(bytes, bit + switchBit, 1) === 1;
-    const hasNoType = bitsAt(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0;
-    granules.push({
+  return Array.from({ length: countOf(header) }, (_, index) => {
+    const bit = bitOf(header, index);
+    return {
       soundBits: bitsAt(bytes, bit, BIG_VALUES.bit),
-      bigValues,
+      bigValues: bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits),
       gain: bitsAt(bytes, bit + GAIN.bit, GAIN.bits),
-      isBroken: bigValues > BIG_VALUES_MAX || (isSwitched && hasNoType),
-    });
+    };
+  });
+}
+
+/** Whether it says what the standard forbids, for which decoders refuse the whole frame. */
+export function isBroken({ header, bytes }: Frame): boolean {
+  const switchBit = header.version === "1" ? 33 : 38;
+  for (let index = 0; index < countOf(header); index += 1) {
+    const bit = bitOf(header, index);
+    if (bitsAt(bytes, bit + BIG_VALUES.bit, BIG_VALUES.bits) > BIG_VALUES_MAX) return true;
+    const isSwitched = bitsAt(bytes, bit + switchBit, 1) === 1;
+    if (isSwitched && bitsAt(bytes, bit + switchBit + 1, BLOCK_TYPE_BITS) === 0) return true;
   }
-  return granules;
+  return false;
 }
