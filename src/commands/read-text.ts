@@ -1,24 +1,25 @@
-/** Reads the text that a person named on the command line: whatever the path, for it was typed by hand. */
+/** Reads the text that a person named on the command line: any path, for a person typed it; the rules of texts hold. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import { systemCode } from "../files/file-failure.ts";
 import { formatOfName, type InputText } from "../files/input-folder.ts";
 import { decodeText, readStream } from "../files/text-bytes.ts";
 
+const STANDARD_INPUT = "-";
+
 /**
- * @param file a path, also of a pipe, or `-` for standard input, which is read as Markdown
- * @throws AudioError `invalid_request`
+ * @param file a path, or `-` for standard input, which is read as Markdown; a name without a known extension is plain
+ * @throws AudioError `invalid_request` naming what is wrong with it
  */
 export async function readAnyText(file: string): Promise<InputText> {
-  const isStandardInput = file === "-";
-  const name = isStandardInput ? "standard input" : JSON.stringify(file);
+  const isStandardInput = file === STANDARD_INPUT;
+  const name = isStandardInput ? "Standard input" : file;
+  const stream = isStandardInput ? process.stdin : createReadStream(file);
   try {
-    const bytes = await readStream(isStandardInput ? process.stdin : createReadStream(file), name);
-    const format = isStandardInput ? "markdown" : (formatOfName(file) ?? "plain");
-    return { text: decodeText(bytes, name), format };
-  } catch (cause) {
-    if (cause instanceof AudioError) throw cause;
-    const why = systemCode(cause) ?? String(cause);
-    throw new AudioError("invalid_request", `${name} cannot be read (${why}). Nothing was sent.`, { cause });
+    const text = decodeText(await readStream(stream, name), name);
+    return { text, format: isStandardInput ? "markdown" : (formatOfName(file) ?? "plain") };
+  } catch (error) {
+    if (error instanceof AudioError) throw error;
+    const why = error instanceof Error && "code" in error ? String(error.code) : String(error);
+    throw new AudioError("invalid_request", `${name} cannot be read (${why}).`, { cause: error });
   }
 }
