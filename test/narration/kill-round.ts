@@ -1,0 +1,137 @@
+/** One round of kills around a narration: two processes at the same text, each killed and started again at drawn moments. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { randomFrom } from "../crash/random-round.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { killHard } from "../support/processes.ts";
+import { createWorkplace, type Driver, drive, FAST, type Workplace } from "../support/workplace.ts";
+import { type NarrationOutput, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
+
+export interface KillPlan {
+  readonly round: number;
+  readonly parts: number;
+  readonly processingMs: number;
+  /** Of each of the two processes: how long each of its lives lasts. */
+  readonly livesMs: readonly [readonly number[], readonly number[]];
+  /** Creates that are answered with a 503 although they took effect. */
+  readonly lostAnswers: number;
+}
+
+const LONGEST_LIFE_MS = 900;
+const PAUSE_BYTES = 0.6 * 24_000 * 2;
+const CREDITS_A_PART = 10;
+
+export function drawKillPlan(round: number, random: () => number): KillPlan {
+  const lives = (): number[] =>
+    Array.from({ length: 1 + Math.floor(random() * 3) }, () => Math.floor(random() * LONGEST_LIFE_MS));
+  return {
+    round,
+    parts: 3 + Math.floor(random() * 5),
+    processingMs: Math.floor(random() * 120),
+    livesMs: [lives(), lives()],
+    lostAnswers: random() < 0.3 ? 1 : 0,
+  };
+}
+
+interface Scene {
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  readonly start: () => Promise<Driver>;
+  readonly text: string;
+}
+
+const call = (driver: Driver, text: string, waitSeconds: number) =>
+  driver.call("narrate", {
+    text,
+    output_format: "pcm",
+    max_credits: 10_000,
+    wait_seconds: waitSeconds,
+  });
+
+/** One window of an assistant: it is started, asks, and dies, again and again. */
+async function live({ start, text }: Scene, livesMs: readonly number[]): Promise<void> {
+  for (const lifeMs of livesMs) {
+    const driver = await start();
+    void call(driver, text, 20).catch(() => undefined);
+    await sleep(lifeMs);
+    await killHard(driver.pid);
+  }
+}
+
+/** Whoever comes last asks until it is done; the lease of a dead process may have to lapse first. */
+async function finish({ start, text }: Scene): Promise<NarrationOutput> {
+  const driver = await start();
+  try {
+    for (let tries = 0; ; tries += 1) {
+      const seen = narrationOf(await call(driver, text, 20));
+      if (seen.status === "finished" || tries === 5) return seen;
+    }
+  } finally {
+    await driver.close();
+  }
+}
+
+async function faultsOf(
+  { service, workplace }: Scene,
+  plan: KillPlan,
+  seen: NarrationOutput,
+): Promise<string[]> {
+  const faults: string[] = [];
+  const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+    if (actual !== expected) faults.push(`${what}: ${String(actual)} instead of ${String(expected)}`);
+  };
+  expectSame("status", `${seen.status} ${JSON.stringify(seen.problems)}`, "finished []");
+  expectSame("tasks", service.tasks.size, plan.parts);
+  expectSame("credits", seen.credits.charged, plan.parts * CREDITS_A_PART);
+  const names = (await readdir(workplace.outputDir)).filter((name) => name.endsWith(".pcm"));
+  expectSame("files", names.length, 1);
+  const bytes = await readFile(join(workplace.outputDir, names[0] ?? "none")).catch(() => Buffer.alloc(0));
+  const tasks = [...service.tasks.values()];
+  const sounds = Array.from({ length: plan.parts }, (_, index) =>
+    tasks.find(({ body }) => body.includes(`Part ${index} begins`)),
+  ).map((task) => task?.audio ?? Buffer.alloc(0));
+  const silence = Buffer.alloc(PAUSE_BYTES);
+  const expected = Buffer.concat(sounds.flatMap((sound, at) => (at === 0 ? [sound] : [silence, sound])));
+  expectSame("bytes", bytes.length, plan.parts * PART_BYTES + (plan.parts - 1) * PAUSE_BYTES);
+  expectSame("sound", bytes.equals(expected), true);
+  return faults;
+}
+
+/**
+ * Runs one plan and judges what is left.
+ *
+ * @param storeUrl of a Redis that holds nothing of another round; `null`: the ledger is a file
+ * @throws Error naming everything that is not one task and one charge a part, and one whole file
+ */
+export async function runKillRound(plan: KillPlan, storeUrl: string | null = null): Promise<void> {
+  const { processingMs, parts } = plan;
+  const service = await CountingService.start({ processingMs, audioBytes: PART_BYTES, audioSeconds: 4 });
+  const workplace = await createWorkplace();
+  const store: Record<string, string> = storeUrl === null ? {} : { AUDIO_STORE_URL: storeUrl };
+  const start = (): Promise<Driver> => drive(workplace.env(service, { ...FAST, ...store }));
+  const names = Array.from({ length: parts }, (_, index) => `Part ${index}`);
+  const scene: Scene = { service, workplace, start, text: textOf(...names) };
+  let lost = plan.lostAnswers;
+  service.intercept = (exchange, response, self) => {
+    if (exchange.kind !== "create" || lost === 0 || exchange.ordinal < 2) return false;
+    lost -= 1;
+    self.accept(exchange);
+    self.refuse(response, 503, "temporarily_unavailable");
+    return true;
+  };
+  try {
+    await Promise.all(plan.livesMs.map((livesMs) => live(scene, livesMs)));
+    const faults = await faultsOf(scene, plan, await finish(scene));
+    if (faults.length > 0) throw new Error(faults.join("; "));
+  } finally {
+    await service.stop();
+    await workplace.remove();
+  }
+}
+
+/** The plans of a seed, all drawn before the first round. */
+export function killPlans(rounds: number, seed: number): KillPlan[] {
+  const random = randomFrom(seed);
+  return Array.from({ length: rounds }, (_, round) => drawKillPlan(round + 1, random));
+}
