@@ -115,7 +115,13 @@ export class Speakers {
       } catch (error) {
         if (signal.aborted) return;
         const known = error instanceof AudioError ? error : ownMistake(error);
-        if (this.#mayTryAgain(index, known)) this.#queue.unshift(index);
+        // What runs gives most of its reservation back: it may be all that is needed.
+        if (known.code === "budget_exceeded" && this.#activeParts > 1) {
+          this.#queue.unshift(index);
+          this.#activeParts -= 1;
+          await this.#news();
+          this.#activeParts += 1;
+        } else if (this.#mayTryAgain(index, known)) this.#queue.unshift(index);
         else if (isOfOnePart(known)) this.#problems.push(problemOf(known, index));
         else onProblem(problemOf(known, null));
       } finally {

@@ -34,6 +34,8 @@ function quote(value: unknown): string {
   return String(value);
 }
 
+const isVoice = (value: string): boolean => VOICE_IDS.some((id) => id === value);
+
 function unknownVoice(value: string): string {
   const nearest = nearestVoices(value);
   const hint = nearest.length > 0 ? `. Nearest: ${nearest.join(", ")}` : "";
@@ -51,9 +53,9 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = valueAt(args, issue.path);
-  if (field === "voice" && typeof value === "string" && issue.code === "invalid_value")
-    return unknownVoice(value);
-  if (value === undefined) return `${field} is required`;
+  if (field === "voice" && typeof value === "string" && !isVoice(value)) return unknownVoice(value);
+  // A rule across fields says by itself which of them it misses.
+  if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;
   return `${field} ${issue.message} (got ${quote(value)})`;
 }
 

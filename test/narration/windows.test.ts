@@ -1,0 +1,180 @@
+/** A narration in several windows: followed, cancelled, taken over, edited in mid-run, on a disk that refuses. */
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { killHard } from "../support/processes.ts";
+import { drive, errorOf, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator, narrationOf, PART_BYTES, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+/** A busy machine starts a process in seconds. */
+const LONG = { timeout: 20_000, interval: 10 };
+
+const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+
+describe("a narration", () => {
+  it("is driven by one window and followed by the other, and paid once", async () => {
+    narrator.service.processingMs = 100;
+    const other = await drive(narrator.workplace.env(narrator.service, FAST));
+    const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
+    const [mine, theirs] = await Promise.all([
+      narrator.driver.call("narrate", args).then(narrationOf),
+      other.call("narrate", args).then(narrationOf),
+    ]);
+    await other.close();
+    expect([mine.status, theirs.status]).toEqual(["finished", "finished"]);
+    expect(theirs.files).toEqual(mine.files);
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+
+  it("creates nothing more once its call is cancelled, and goes on when it is asked for again", async () => {
+    narrator.service.processingMs = 150;
+    const controller = new AbortController();
+    const cancelled = narrator.driver
+      .call(
+        "narrate",
+        { text: EIGHT, output_format: "pcm", max_credits: 5000 },
+        { signal: controller.signal },
+      )
+      .catch(() => "cancelled");
+    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
+    controller.abort();
+    expect(await cancelled).toBe("cancelled");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const sent = narrator.service.count("create");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(narrator.service.count("create")).toBe(sent);
+    const status = await narrator.narrate({ text: EIGHT });
+    expect(status).toMatchObject({ status: "stopped", problems: [{ code: "cancelled" }] });
+    const done = await narrator.narrate({ text: EIGHT, max_credits: 5000 });
+    expect(done.status).toBe("finished");
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+
+  it("whose process was killed is told as stopped, spends nothing by itself, and is taken over", async () => {
+    narrator.service.processingMs = 150;
+    const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
+    void doomed
+      .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
+      .catch(() => undefined);
+    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
+    await killHard(doomed.pid);
+    const stopped = await narrator.narrate({ text: EIGHT });
+    expect(stopped.status).toBe("stopped");
+    expect(stopped.message).toContain("The process that ran it has ended.");
+    const sent = narrator.service.count("create");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(narrator.service.count("create")).toBe(sent);
+    const done = await narrator.narrate({ narration_id: stopped.narration_id, max_credits: 5000 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+
+  it("lets a single request go before its own next part", async () => {
+    narrator.service.processingMs = 200;
+    await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
+    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
+    const before = narrator.service.count("create");
+    await narrator.driver.call("generate_audio", { prompt: "Me first", output_format: "pcm" });
+    const order = narrator.service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
+    const place = order.findIndex((body) => body.includes("Me first"));
+    expect(place - before).toBeLessThanOrEqual(1);
+  });
+
+  it("keeps the plan that it began with, whatever happens to its file", async () => {
+    const inputDir = join(narrator.workplace.root, "texts");
+    await mkdir(inputDir);
+    await narrator.restart({ AUDIO_INPUT_DIR: inputDir });
+    const file = join(inputDir, "story.txt");
+    await writeFile(file, textOf("One", "Two"));
+    const plan = await narrator.narrate({ file: "story.txt" });
+    await writeFile(file, textOf("One", "Changed"));
+    const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
+    expect(done.status).toBe("finished");
+    const spoken = narrator.service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
+    expect(spoken.some((body) => body.includes("Two begins"))).toBe(true);
+    expect(spoken.some((body) => body.includes("Changed"))).toBe(false);
+    const edited = await narrator.narrate({ file: "story.txt" });
+    expect(edited).toMatchObject({ status: "planned", parts: { total: 2, already_paid: 1 } });
+  });
+
+  it("fetches a part that somebody deleted again, and joins anew, for nothing", async () => {
+    const text = textOf("One", "Two");
+    const done = await narrator.narrate({ text, max_credits: 1000 });
+    const { rm } = await import("node:fs/promises");
+    await rm(narrator.workplace.outputDir, { recursive: true });
+    const again = await narrator.narrate({ text, max_credits: 1000 });
+    expect(again).toMatchObject({ status: "finished", credits: { charged: 20 } });
+    expect((await readFile(again.files[0]?.path ?? "")).length).toBeGreaterThan(2 * PART_BYTES);
+    expect(again.files[0]?.sha256).toBe(done.files[0]?.sha256);
+    expect(narrator.service.count("create")).toBe(2);
+  });
+
+  it.skipIf(process.getuid?.() === 0)(
+    "says what is wrong with the folder, and goes on when that is mended",
+    async () => {
+      await mkdir(narrator.workplace.outputDir);
+      await chmod(narrator.workplace.outputDir, 0o500);
+      const stopped = await narrator.narrate({ text: textOf("One"), max_credits: 1000 });
+      expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "output_not_writable" }] });
+      expect(narrator.service.count("create")).toBe(0);
+      await chmod(narrator.workplace.outputDir, 0o700);
+      expect((await narrator.narrate({ text: textOf("One"), max_credits: 1000 })).status).toBe("finished");
+    },
+  );
+
+  it("stops at the budget, which rules beside its own limit", async () => {
+    await narrator.restart({ AUDIO_CREDIT_BUDGET: "170" });
+    const stopped = await narrator.narrate({
+      text: textOf("One", "Two", "Three", "Four"),
+      max_credits: 5000,
+    });
+    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "budget_exceeded" }] });
+    expect(narrator.service.tasks.size).toBe(3);
+  });
+});
+
+describe("a call that cannot be right", () => {
+  it.each([
+    ["nothing to speak", {}, /exactly one of text, file and narration_id/],
+    ["two texts", { text: "a", file: "b.txt" }, /exactly one of text, file and narration_id/],
+    ["only signs", { text: "🎧 — … !" }, /nothing|no letter/i],
+    ["an empty text", { text: "" }, /nothing|empty/i],
+    ["an unknown id", { narration_id: `nar_${"0".repeat(32)}` }, /No narration of this service/],
+    ["no id", { narration_id: "task-1" }, /must be an id that narrate returned/],
+    [
+      "a plan's argument with an id",
+      { narration_id: `nar_${"0".repeat(32)}`, speed: 1.2 },
+      /speed.*belongs to a plan/,
+    ],
+    ["an unknown voice", { text: "Hello.", voice: "sofia" }, /voice.*sophie_en_zh/],
+    ["an unknown speaker's voice", { text: "A: Hello.", voices: { A: "sofia" } }, /voices/],
+    [
+      "a quote of nothing",
+      { text: "Hello.", retakes: [{ quote: "Farewell", take: 2 }] },
+      /the quote "Farewell" .*part/,
+    ],
+    ["too long a text", { text: "a".repeat(100_001) }, /at most 100000 characters/],
+    ["a file without a folder", { file: "a.txt" }, /AUDIO_INPUT_DIR/],
+    ["a negative limit", { text: "Hello.", max_credits: -1 }, /max_credits/],
+  ])("%s is told, and nothing is sent", async (_what, args, words) => {
+    const outcome = await narrator.driver.call("narrate", args);
+    expect(["invalid_request", "not_found", "configuration_error"]).toContain(errorOf(outcome).code);
+    expect(wordsOf(outcome)).toMatch(words);
+    expect(narrator.service.exchanges).toEqual([]);
+  });
+
+  it("a quote that two parts hold is told, with both", async () => {
+    const outcome = await narrator.driver.call("narrate", {
+      text: textOf("One", "Two"),
+      retakes: [{ quote: "The river ran past", take: 2 }],
+    });
+    expect(wordsOf(outcome)).toMatch(/part 1: .*part 2: /s);
+  });
+});
