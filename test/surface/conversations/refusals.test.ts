@@ -18,8 +18,6 @@ function refuseFirst(service: CountingService, message: string): void {
 
 const sentence = "It was a bright cold day in April, and the clocks were striking thirteen. ";
 const LONG = sentence.repeat(30).slice(0, 2100);
-const cut = LONG.lastIndexOf(". ", 2048) + 2;
-
 hold("Refusals", [
   {
     when: "the service refuses, and says why: the verdict is ours, and that one thing is corrected",
@@ -67,18 +65,6 @@ hold("Refusals", [
       const [, id = ""] = /task_id (\S+)\)/.exec(failed.all) ?? [];
       (await assistant.call("get_task", { task_id: id })).says(/failed/).hides(FOLLOWED);
       (await assistant.call("list_tasks")).says(/Refunded/).hides(FOLLOWED);
-    },
-  },
-  {
-    when: "a text of 2,100 characters: the instructions say how long one may be, and two calls speak it",
-    fewestCalls: 2,
-    stage: stageWithFaults,
-    play: async (stage) => {
-      const assistant = await stage.enter();
-      expect(assistant.instructions).toMatch(/2,048 characters/);
-      for (const prompt of [LONG.slice(0, cut), LONG.slice(cut)]) {
-        (await assistant.generate({ prompt })).says(/Cost \d+ credits/);
-      }
     },
   },
   {

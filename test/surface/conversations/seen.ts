@@ -7,7 +7,7 @@ import type { Outcome } from "../../faults/raw-server.ts";
 export type Half = "text" | "structured";
 
 export interface NextCall {
-  readonly name: "get_task" | "download_audio" | "generate_audio";
+  readonly name: "get_task" | "download_audio" | "generate_audio" | "narrate";
   readonly args: Readonly<Record<string, unknown>>;
 }
 
@@ -23,6 +23,7 @@ function linesOf(value: unknown, name = ""): string[] {
 
 const SAVED_IN_TEXT = /^Saved (.+) \((?:mp3|wav|pcm|ogg_opus), \d+ Hz/m;
 const NAMED_CALL = /\b(get_task|download_audio) with task_id ([\w.:-]*\w)(?: and wait_seconds (\d+))?/;
+const NARRATION = /\bnarrate with narration_id ([\w-]*\w)(?: and max_credits (\d+))?/;
 const REPEATED_CALL = /\b(?:Repeat the (?:same )?generate_audio call|repeat the same call)\b/i;
 
 export class Seen {
@@ -66,6 +67,11 @@ export class Seen {
     const [, name, id, wait] = NAMED_CALL.exec(this.all) ?? [];
     if (name === "get_task" || name === "download_audio") {
       return { name, args: { task_id: id, ...(wait === undefined ? {} : { wait_seconds: Number(wait) }) } };
+    }
+    const [, narration, most] = NARRATION.exec(this.all) ?? [];
+    if (narration !== undefined) {
+      const args = { narration_id: narration, ...(most === undefined ? {} : { max_credits: Number(most) }) };
+      return { name: "narrate", args };
     }
     expect(this.all, "no next call is named").toMatch(REPEATED_CALL);
     return { name: "generate_audio", args: {} };

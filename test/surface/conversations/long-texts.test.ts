@@ -1,0 +1,23 @@
+/** The conversation about a text that no single request takes: its price is told before it is paid. */
+import { expect } from "vitest";
+import { hold } from "./conversations.ts";
+import { stageWithSandbox } from "./stage.ts";
+
+const LONG = "It was a bright cold day in April, and the clocks were striking thirteen. "
+  .repeat(30)
+  .slice(0, 2100);
+
+hold("A text that is too long for one request", [
+  {
+    when: "2,100 characters: the instructions name the tool, which says the price first, and the call that pays it",
+    fewestCalls: 2,
+    stage: stageWithSandbox,
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      expect(assistant.instructions).toMatch(/Texts over 2,048 characters: narrate/);
+      const plan = await assistant.call("narrate", { text: LONG, speed: 2 });
+      plan.says(/about \d+ credits/, /Nothing was sent or charged/, /Tell the user length and price/);
+      (await assistant.follow(plan)).says(/Saved .*\.mp3/, /Cost \d+ credits/);
+    },
+  },
+]);
