@@ -1,20 +1,21 @@
 /** Finds the tool that a call names; loaded, with the tools' schemas, on the first call. */
 import {
   type CallToolResult,
+  type InputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { TOOLS } from "../tools/catalog.ts";
-import { runTool, type ServerDeps } from "./run-tool.ts";
+import { type Client, runTool, type ServerDeps } from "./run-tool.ts";
 
 /** @throws ProtocolError for a tool that does not exist, naming those that do */
 export async function callTool(
   params: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
   deps: ServerDeps,
   context: ServerContext,
-  clientName?: string,
-): Promise<CallToolResult> {
+  client?: Client,
+): Promise<CallToolResult | InputRequiredResult> {
   const tool = TOOLS.find(({ name }) => name === params.name);
   if (tool === undefined) {
     const known = TOOLS.map(({ name }) => name).join(", ");
@@ -23,5 +24,5 @@ export async function callTool(
       `Unknown tool. The tools of this server are ${known}.`,
     );
   }
-  return await runTool(tool, params.arguments ?? {}, deps, context, clientName);
+  return await runTool(tool, params.arguments ?? {}, deps, context, client);
 }

@@ -31,7 +31,8 @@ export function createMcpServer(deps: ServerDeps): Server {
   server.setRequestHandler("tools/list", () => ({ tools: toolList() }));
   server.setRequestHandler("tools/call", async (request, context) => {
     const { callTool } = await import("./call-tool.ts");
-    return await callTool(request.params, deps, context, server.getClientVersion()?.name);
+    const client = { name: server.getClientVersion()?.name, capabilities: server.getClientCapabilities() };
+    return await callTool(request.params, deps, context, client);
   });
   server.setRequestHandler("prompts/list", async () => {
     const { promptList } = await import("./prompts.ts");

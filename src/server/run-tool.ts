@@ -2,7 +2,9 @@
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
+  type ClientCapabilities,
   type ContentBlock,
+  type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
@@ -12,8 +14,15 @@ import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
 import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
+import { askPerson } from "./ask-person.ts";
 import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
+
+/** What a client tells in a handshake. */
+export interface Client {
+  readonly name?: string | undefined;
+  readonly capabilities?: ClientCapabilities | undefined;
+}
 
 export interface ServerDeps {
   readonly tools: ToolDeps;
@@ -104,15 +113,15 @@ function clientNameOf(context: ServerContext, initialized: string | undefined): 
 /**
  * Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else.
  *
- * @param clientName as the client gave it in its handshake, where there was one
+ * @param client as it told of itself in its handshake, where there was one
  */
 export async function runTool(
   tool: Tool,
   givenArgs: Readonly<Record<string, unknown>>,
   deps: ServerDeps,
   context: ServerContext,
-  clientName?: string,
-): Promise<CallToolResult> {
+  client: Client = {},
+): Promise<CallToolResult | InputRequiredResult> {
   const args = withoutAddedArguments(givenArgs);
   const { signal } = context.mcpReq;
   const send = progressSender(context, deps.log);
@@ -121,8 +130,15 @@ export async function runTool(
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const result = await tool.handle(args, deps.tools, { signal, onProgress });
-    const reader = clientNameOf(context, clientName);
+    const call = { signal, onProgress };
+    let result = await tool.handle(args, deps.tools, call);
+    const asked =
+      result.question === undefined ? null : askPerson(result.question, context, client.capabilities);
+    if (asked?.kind === "ask") return asked.result;
+    if (asked?.kind === "answered" && result.question !== undefined) {
+      result = await tool.handle({ ...args, [result.question.argument]: asked.value }, deps.tools, call);
+    }
+    const reader = clientNameOf(context, client.name);
     return callResult(result, {
       getsLinks: getsLinks(deps.resourceLinks, reader),
       takesAudioBlocks: takesAudioBlocks(reader),

@@ -8,10 +8,10 @@ import type { NarrateChanges } from "../narration/narrations.ts";
 import { fileName, waitSeconds } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
-export const TEXT_MAX_CODE_POINTS = 100_000;
-export const PAUSE_SECONDS = 0.6;
-export const PAUSE_SECONDS_MAX = 10;
-const MOST_CREDITS = 10_000_000;
+const TEXT_MAX_CODE_POINTS = 100_000;
+const PAUSE_SECONDS = 0.6;
+const PAUSE_SECONDS_MAX = 10;
+export const MOST_CREDITS = 10_000_000;
 const MOST_RETAKES = 100;
 
 const creditsRule = `must be a whole number from 0 to ${MOST_CREDITS}`;

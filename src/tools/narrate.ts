@@ -5,7 +5,14 @@ import { z } from "zod";
 import type { NarrationView } from "../narration/narration-view.ts";
 import { messageOf, nextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
-import { changesOf, type NarrateArgs, narrateInput, narrateRules, planRequestOf } from "./narrate-input.ts";
+import {
+  changesOf,
+  MOST_CREDITS,
+  type NarrateArgs,
+  narrateInput,
+  narrateRules,
+  planRequestOf,
+} from "./narrate-input.ts";
 import { without } from "./task-output.ts";
 import { defineTool, type ToolDeps, type ToolResult } from "./tool.ts";
 
@@ -83,6 +90,18 @@ async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSourc
   return { kind: "text", ...(await planRequestOf(args, deps)) };
 }
 
+/** The limit is the person's to set; where there is nothing to pay, there is nothing to ask. */
+function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
+  const { estimate, suggestedMax } = view.credits;
+  if (view.status !== "planned" || estimate === 0) return {};
+  const message = `${JSON.stringify(view.title)}: ${messageOf(view)} How many credits may it cost at most? (${suggestedMax} leaves room for a text that comes out longer.)`;
+  const argument = "max_credits";
+  const title = "Credits at most";
+  return {
+    question: { argument, message, title, minimum: 1, maximum: MOST_CREDITS, suggested: suggestedMax },
+  };
+}
+
 export const narrate = defineTool({
   name: "narrate",
   title: "Narrate a long text",
@@ -96,6 +115,8 @@ export const narrate = defineTool({
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
     const windowMs = (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000;
-    return renderNarration(await narrations.narrate(source, changesOf(args), { ...call, windowMs }));
+    const view = await narrations.narrate(source, changesOf(args), { ...call, windowMs });
+    const rendered = renderNarration(view);
+    return args.max_credits === undefined ? { ...rendered, ...questionOf(view) } : rendered;
   },
 });

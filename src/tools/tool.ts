@@ -55,12 +55,25 @@ export interface InlineAudio {
   readonly bytes: Uint8Array;
 }
 
+/** What only the person can say, where the client can ask them: a number for an argument that was left out. */
+export interface Question {
+  readonly argument: string;
+  readonly message: string;
+  /** Of the field. */
+  readonly title: string;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly suggested: number;
+}
+
 export interface ToolResult {
   readonly structured: Record<string, unknown>;
   /** One short block for people and models. */
   readonly text: string;
   readonly link?: AudioLink;
   readonly inline?: InlineAudio;
+  /** Answered, the same call is run with it; otherwise this result stands. */
+  readonly question?: Question;
 }
 
 export interface Tool {

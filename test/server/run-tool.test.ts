@@ -56,7 +56,10 @@ async function call(
   const context: Pick<ServerContext, never> & { mcpReq: { signal: AbortSignal } } = {
     mcpReq: { signal: new AbortController().signal },
   };
-  const result: CallToolResult = await runTool(tool, args, deps, context as ServerContext);
+  const answer = await runTool(tool, args, deps, context as ServerContext);
+  const result: CallToolResult = z
+    .custom<CallToolResult>((value) => "content" in Object(value))
+    .parse(answer);
   const [block] = result.content;
   const meta = z.looseObject({ code: z.string() }).parse(result._meta?.["audio-generation-mcp/error"]);
   return { text: block?.type === "text" ? block.text : "", code: meta.code, log };
