@@ -1,0 +1,87 @@
+/** Owns the claim that a player that jumps to a chapter lands where it begins, also far into a file and past 4 GiB. */
+import { execFileSync } from "node:child_process";
+import { closeSync, openSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { joinAudio } from "../../src/audio/join.ts";
+import { aroundWav } from "../../src/audio/raw/wav-header.ts";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { joined } from "./join-in-memory.ts";
+import { noise, wav } from "./make-wav.ts";
+import { encodedNoise } from "./sound.ts";
+
+const RATE = 24000;
+const PAUSE_SECONDS = 1;
+
+/** When sound begins in what a player plays after a jump to `seconds`. */
+function soundAfterJump(path: string, seconds: number): number {
+  const jump = ["-v", "error", "-ss", `${seconds}`, "-i", path, "-t", "1", "-ac", "1", "-ar", `${RATE}`];
+  const raw = execFileSync("ffmpeg", [...jump, "-f", "s16le", "-"]);
+  const samples = new Int16Array(Uint8Array.from(raw).buffer, 0, Math.floor(raw.byteLength / 2));
+  return samples.findIndex((sample) => Math.abs(sample) > 1000) / RATE;
+}
+
+const SOUNDS = {
+  mp3: () => encodedNoise({ seconds: 3, rateHz: RATE, channels: 1 }, ["-f", "mp3", "-b:a", "64k"]),
+  "mp3 of variable bitrate": () =>
+    encodedNoise({ seconds: 3, rateHz: 44100, channels: 2 }, ["-f", "mp3", "-q:a", "4"]),
+  ogg_opus: () =>
+    encodedNoise({ seconds: 3, rateHz: 48000, channels: 1 }, ["-f", "ogg", "-c:a", "libopus", "-b:a", "32k"]),
+  wav: async () => wav(noise(3 * RATE * 2)),
+};
+
+describeWithFfprobe("a jump", () => {
+  test.each(Object.entries(SOUNDS))("lands at the chapter: %s", async (name, sound) => {
+    const format = name === "wav" || name === "ogg_opus" ? name : "mp3";
+    const bytes = await sound();
+    const parts = Array.from({ length: 60 }, () => ({ bytes, pauseAfterSeconds: PAUSE_SECONDS }));
+    const chapters = [0, 17, 59].map((firstPart) => ({ title: `${firstPart}`, firstPart }));
+    const file = await joined(format, parts, { chapters });
+    const path = join(scratchFolder(), "joined");
+    writeFileSync(path, file.bytes);
+    for (const { startSeconds } of file.chapters.slice(1)) {
+      // From half a second before, which is silence: what is played begins to sound at the chapter, to a frame.
+      expect(Math.abs(soundAfterJump(path, startSeconds - 0.5) - 0.5)).toBeLessThan(0.03);
+      expect(soundAfterJump(path, startSeconds)).toBeLessThan(0.03);
+    }
+  });
+
+  test("finds the end of a wav file of 5 GB", async () => {
+    const format = {
+      encoding: 1,
+      channels: 1,
+      sampleRateHz: RATE,
+      bitsPerSample: 16,
+      validBits: 16,
+      channelMask: 0,
+    };
+    const dataBytes = 5_000_000_000;
+    const { before } = aroundWav(format, dataBytes);
+    const path = join(scratchFolder(), "long.wav");
+    const file = openSync(path, "w");
+    writeSync(file, before);
+    closeSync(file);
+    // What was never written takes no room on the disk.
+    truncateSync(path, before.byteLength + dataBytes);
+    const entries = ["-show_entries", "format=duration", "-of", "csv=p=0"];
+    const told = execFileSync("ffprobe", ["-v", "error", ...entries, path], { encoding: "utf8" });
+    expect(Number(told)).toBeCloseTo(dataBytes / 2 / RATE, 3);
+    const part = { path, durationSeconds: 0, sampleRateHz: 0, pauseAfterSeconds: 0 };
+    let writtenBytes = 0;
+    const stop = new AbortController();
+    const write = async (bytes: Uint8Array): Promise<void> => {
+      if (writtenBytes === 0) expect(Buffer.from(bytes.subarray(0, 4)).toString()).toBe("RF64");
+      writtenBytes += bytes.byteLength;
+      if (writtenBytes > 1_000_000) stop.abort(new Error("enough"));
+    };
+    const joining = joinAudio({
+      format: "wav",
+      parts: [part, part],
+      chapters: [],
+      write,
+      signal: stop.signal,
+    });
+    await expect(joining).rejects.toThrow("enough");
+  });
+});
