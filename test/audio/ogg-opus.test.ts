@@ -114,6 +114,12 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     expect(oggPages(file.bytes)[2]?.[5]).toBe(1);
   });
 
+  testWith("oggz-validate", "leave nothing for oggz-validate to find", async () => {
+    const files = await Promise.all(Object.values(KINDS).map((kind) => partOf(kind)));
+    const { bytes } = await joined("ogg_opus", paused(files), { title: "One" });
+    expect(await toldBy("oggz-validate", [], bytes)).toBe("");
+  });
+
   testWith("opusinfo", "leave nothing for opusinfo to find", async () => {
     const files = await Promise.all(Object.values(KINDS).map((kind) => partOf(kind)));
     const { bytes } = await joined("ogg_opus", paused(files), {

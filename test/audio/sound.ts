@@ -69,6 +69,14 @@ export function heard(audio: Uint8Array, format: "mp3" | "ogg_opus"): Promise<In
   });
 }
 
+/** The same of mp3 by mpg123, nothing left out that encoders added. */
+export function heardByMpg123(audio: Uint8Array): Promise<Int16Array> {
+  return besides(audio, async (folder) => {
+    const { stdout } = await run("mpg123", ["-q", "--no-gapless", "-e", "s16", "-s", "audio"], folder);
+    return new Int16Array(Uint8Array.from(stdout).buffer, 0, Math.floor(stdout.byteLength / 2));
+  });
+}
+
 /** The largest difference between `alone` and what `joined` has from `offset` on; samples that are missing differ most. */
 export function largestDifference(alone: Int16Array, joined: Int16Array, offset: number): number {
   let largest = 0;
