@@ -28,10 +28,16 @@ interface Talk {
   readonly faults: readonly string[];
 }
 
-const faultOf = (what: string, { code, isTimedOut, stdout, stderr }: Ended): string[] =>
-  code === 0
-    ? []
-    : [`${what} ended with ${isTimedOut ? "our patience" : code}: ${(stderr || stdout).trim().slice(-300)}`];
+/** The first line that speaks of an error, or else the last. */
+function lineOf({ stdout, stderr }: Ended): string {
+  const lines = `${stdout}\n${stderr}`.trim().split("\n");
+  return (lines.find((line) => /error/i.test(line)) ?? lines.at(-1) ?? "").trim().slice(0, 300);
+}
+
+function faultOf(what: string, ended: Ended): string[] {
+  if (ended.code === 0) return [];
+  return [`${what} ${ended.isTimedOut ? "took too long" : `ended with ${ended.code}`}: ${lineOf(ended)}`];
+}
 
 async function talk(client: ModelClient, scenery: Scenery, folder: string): Promise<Talk> {
   const model = await ScriptedModel.start({
