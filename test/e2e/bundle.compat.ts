@@ -1,4 +1,5 @@
 /** The packed `.mcpb`, unzipped into an empty folder, on every Node that it may meet: handshake, tools, and a generation. */
+
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -9,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { cachedNode, cachedTool } from "../../scripts/cached-packages.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { TOOLS } from "../../src/tools/catalog.ts";
 import { createWorkplace, driveCommand, taskOf, type Workplace } from "../support/workplace.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "..", "bundle");
@@ -67,7 +69,7 @@ describe("the bundle", () => {
         },
         "v1",
       );
-      expect(await driver.tools()).toHaveLength(5);
+      expect(await driver.tools()).toHaveLength(TOOLS.length);
       const task = taskOf(
         await driver.call("generate_audio", { prompt: `From the bundle on Node ${major}` }),
       );

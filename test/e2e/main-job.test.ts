@@ -76,7 +76,10 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     const byTask = await driver.read(`audio://tasks/${made.task_id}/content`);
     expect(byTask).toMatchObject({ mimeType: "audio/mpeg" });
     expect(byTask.bytes.equals(bytes)).toBe(true);
-    expect(await driver.templates()).toEqual(["audio://tasks/{task_id}/content"]);
+    expect(await driver.templates()).toEqual([
+      "audio://tasks/{task_id}/content",
+      "audio://narrations/{narration_id}",
+    ]);
   });
 
   it("delivers raw pcm inside a result as an embedded resource", async () => {

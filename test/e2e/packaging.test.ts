@@ -1,4 +1,5 @@
 /** What is published: files in step with one publisher and version, an npm package that runs with nothing installed beside it. */
+
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { fillIn, isPlaceholder } from "../../scripts/publication.ts";
 import { filesOutOfStep, readJson, readPublisher } from "../../scripts/publication-files.ts";
+import { TOOLS } from "../../src/tools/catalog.ts";
 import { createWorkplace, drive, driveCommand, NODE } from "../support/workplace.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -220,7 +222,7 @@ describe("the npm package", () => {
     const bin = new URL(entry).pathname;
     expect(existsSync(bin)).toBe(true);
     const driver = await driveCommand({ command: NODE, args: [bin], env: place.env(null) }, "v1");
-    expect(await driver.tools()).toHaveLength(5);
+    expect(await driver.tools()).toHaveLength(TOOLS.length);
     await driver.close();
     await place.remove();
   });

@@ -1,4 +1,5 @@
 /** The wire itself: both protocol eras, nothing but protocol on stdout, a dist that runs alone, and older Nodes. */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -7,6 +8,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { TOOLS } from "../../src/tools/catalog.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { BIN, createWorkplace, NODE } from "../support/workplace.ts";
 
@@ -90,8 +92,8 @@ describe("the handshake", () => {
       );
       client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
       const tools = await client.request(2, "tools/list", {});
-      expect(tools.result?.["tools"]).toHaveLength(5);
-      expect(Buffer.byteLength(JSON.stringify(tools.result?.["tools"]))).toBeLessThanOrEqual(7700);
+      expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
+      expect(Buffer.byteLength(JSON.stringify(tools.result?.["tools"]))).toBeLessThanOrEqual(10_240);
       await place.remove();
     },
   );
@@ -103,7 +105,7 @@ describe("the handshake", () => {
     expect(result?.["supportedVersions"]).toContain(MODERN);
     expect(result).toHaveProperty("resultType");
     const tools = await client.request(2, "tools/list", { _meta: envelope });
-    expect(tools.result?.["tools"]).toHaveLength(5);
+    expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
     expect(tools.result).toMatchObject({ resultType: "complete", cacheScope: expect.any(String) });
     const voices = await client.request(3, "tools/call", {
       name: "list_voices",

@@ -1,4 +1,5 @@
 /** The documents' client blocks, started as they are written: only the path, the address and the key are filled in. */
+
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { promisify } from "node:util";
 import { parse as parseToml } from "smol-toml";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { TOOLS } from "../../src/tools/catalog.ts";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { createWorkplace, driveCommand, FAST, NODE, taskOf, type Workplace } from "../support/workplace.ts";
@@ -103,7 +105,7 @@ describe("the block for", () => {
   it.each(CLIENTS)("%s starts a server that saves audio", async (name, read) => {
     const { command, args, env } = await read();
     const driver = await driveCommand({ command, args, env: { ...surroundings(), ...env } });
-    expect(await driver.tools()).toHaveLength(5);
+    expect(await driver.tools()).toHaveLength(TOOLS.length);
     const task = taskOf(await driver.call("generate_audio", { prompt: `As ${name} would ask` }));
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
     await driver.close();
