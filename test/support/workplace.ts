@@ -148,6 +148,7 @@ export interface Driver {
     },
   ): Promise<ToolOutcome>;
   read(uri: string): Promise<{ mimeType: string | undefined; bytes: Buffer }>;
+  readText(uri: string): Promise<string>;
   templates(): Promise<string[]>;
   instructions(): string | undefined;
   close(): Promise<void>;
@@ -158,6 +159,8 @@ export type ClientKind = "v1" | "v2";
 const readResult = z.object({
   contents: z.array(z.object({ mimeType: z.string().optional(), blob: z.string() })).min(1),
 });
+
+const readTextResult = z.object({ contents: z.array(z.object({ text: z.string() })).min(1) });
 
 /** Starts the built bin under an official client, as an assistant's application would. */
 export function drive(
@@ -212,6 +215,11 @@ export async function driveCommand(
       const [first] = readResult.parse(await client.readResource({ uri })).contents;
       return { mimeType: first?.mimeType, bytes: Buffer.from(first?.blob ?? "", "base64") };
     },
+    readText: async (uri) =>
+      readTextResult
+        .parse(await client.readResource({ uri }))
+        .contents.map(({ text }) => text)
+        .join(""),
     templates: async () =>
       (await client.listResourceTemplates()).resourceTemplates.map(({ uriTemplate }) => uriTemplate),
     instructions: () => client.getInstructions(),

@@ -1,0 +1,113 @@
+/** A whole chapter through the sandbox in every format: as long as its parts and pauses, and each part as it sounds alone. */
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { OUTPUT_FORMATS, type OutputFormat } from "../../src/contract/audio-format.ts";
+import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { heard, largestDifference } from "../audio/sound.ts";
+import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
+import { createWorkplace, type Driver, drive, taskOf, type Workplace } from "../support/workplace.ts";
+import { narrationOf } from "./narrator.ts";
+
+const ASSETS = join(import.meta.dirname, "..", "..", "assets");
+const CHAPTER = "alice-chapter-1.md";
+const RATE_HZ = 24_000;
+
+/** What decoders play a format at; Opus always at 48 kHz. */
+const PLAYED_HZ: Readonly<Record<OutputFormat, number>> = {
+  mp3: RATE_HZ,
+  wav: RATE_HZ,
+  pcm: RATE_HZ,
+  ogg_opus: 48_000,
+};
+
+/** How far a pause may be from what was asked for: half a frame of mp3, half a packet of Opus. */
+const JOINT_SECONDS: Readonly<Record<OutputFormat, number>> = {
+  mp3: 0.0121,
+  wav: 0.5 / RATE_HZ,
+  pcm: 0.5 / RATE_HZ,
+  ogg_opus: 0.0101,
+};
+
+const WAV_HEADER_BYTES = 44;
+
+async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> {
+  if (format === "mp3" || format === "ogg_opus") return await heard(bytes, format);
+  const samples = format === "wav" ? bytes.subarray(WAV_HEADER_BYTES) : bytes;
+  return new Int16Array(Uint8Array.from(samples).buffer);
+}
+
+/** Where a part begins in the whole, in samples, at most a joint's tolerance from where it is expected. */
+function placeOf(part: Int16Array, whole: Int16Array, expected: number, tolerance: number): number {
+  const beginning = part.subarray(0, 20_000);
+  for (let off = 0; off <= tolerance; off += 1) {
+    for (const at of [expected + off, expected - off]) {
+      if (at >= 0 && largestDifference(beginning, whole, at) === 0) return at;
+    }
+  }
+  return -1;
+}
+
+describeWithFfprobe("Alice's first chapter", () => {
+  let sandbox: RunningSandbox;
+  let workplace: Workplace;
+  let driver: Driver;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
+    workplace = await createWorkplace();
+    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: "0.002", AUDIO_INPUT_DIR: ASSETS }));
+  });
+  afterAll(async () => {
+    await driver.close();
+    await sandbox.stop();
+    await workplace.remove();
+  });
+
+  /** The audio of each part, in the order of the plan, by the table of parts and the tasks that it names. */
+  async function partsOf(narrationId: string): Promise<Array<{ bytes: Buffer; seconds: number }>> {
+    const contents = await driver.readText(`audio://narrations/${narrationId}`);
+    const ids = [...contents.matchAll(/^\| \d+ \| saved \| 1 \| (\S+) \|/gm)].map(([, id = ""]) => id);
+    return await Promise.all(
+      ids.map(async (task_id) => {
+        const { audio, audio_seconds } = taskOf(await driver.call("get_task", { task_id }));
+        return { bytes: await readFile(audio?.path ?? ""), seconds: audio_seconds ?? 0 };
+      }),
+    );
+  }
+
+  it.for(OUTPUT_FORMATS)("%s", { timeout: 120_000 }, async (format) => {
+    const done = narrationOf(
+      await driver.call(
+        "narrate",
+        { file: CHAPTER, voice: "sophie_en_zh", output_format: format, max_credits: 5000, wait_seconds: 100 },
+        { timeoutMs: 110_000 },
+      ),
+    );
+    expect(done).toMatchObject({ status: "finished", problems: [] });
+    const [file] = done.files;
+    const bytes = await readFile(file?.path ?? "");
+    const parts = await partsOf(done.narration_id);
+    expect(parts.length).toBe(done.parts.total);
+    expect(parts.length).toBeGreaterThan(8);
+    const playedHz = PLAYED_HZ[format];
+    const whole = await played(bytes, format);
+    expect(whole.length / playedHz).toBeCloseTo(file?.duration_seconds ?? 0, 3);
+    const probed = await probeAudio(file?.path ?? "", { format, sampleRateHz: RATE_HZ });
+    expect(Math.abs(probed.durationSeconds - (file?.duration_seconds ?? 0))).toBeLessThan(0.02);
+
+    // Every pause of this chapter is known: 2 s before its heading's first words, 0.6 s between paragraphs, or none.
+    let end = 0;
+    for (const [index, part] of parts.entries()) {
+      const sound = await played(part.bytes, format);
+      const joint = JOINT_SECONDS[format] * playedHz * 2 + 1;
+      const places = (index === 0 ? [0] : [0, 0.6, 1.5, 2]).map((pause) =>
+        placeOf(sound, whole, end + Math.round(pause * playedHz), joint),
+      );
+      const place = Math.max(...places);
+      expect(place, `part ${index + 1} of ${basename(file?.path ?? "")}`).toBeGreaterThanOrEqual(0);
+      expect(largestDifference(sound, whole, place)).toBe(0);
+      end = place + sound.length;
+    }
+    expect(whole.length - end).toBeLessThanOrEqual(JOINT_SECONDS[format] * 2 * playedHz + 1);
+  });
+});
