@@ -136,7 +136,7 @@ function withoutFrontMatter(source: string, skipped: SkippedList): string {
   for (const pattern of FRONT_MATTER) {
     const [matter] = pattern.exec(source) ?? [];
     if (matter === undefined) continue;
-    skipped.add("front_matter", matter.replace(/^\S+/, ""));
+    skipped.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
     return source.slice(matter.length);
   }
   return source;

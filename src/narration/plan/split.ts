@@ -66,20 +66,28 @@ class Row {
   }
 }
 
+/** The first index of a range for which something holds that holds for all after it; `to` where there is none. */
+function firstWhere(from: number, to: number, holds: (index: number) => boolean): number {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** The largest gap inside a range with `leastMs` on both sides; of gaps alike the first in rank, then the most central. */
 function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: number): number | null {
-  const isOpen = (cut: number): boolean =>
-    row.speechMs(from, cut) >= leastMs && row.speechMs(cut, to) >= leastMs;
+  const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= leastMs);
+  const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < leastMs);
   let gap = 6;
-  for (let cut = from + 1; cut < to && gap > 1; cut += 1) {
-    const { gapBefore = 6 } = row.units[cut] ?? {};
-    if (gapBefore < gap && isOpen(cut)) gap = gapBefore;
-  }
-  if (gap === 6) return null;
+  for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.units[cut]?.gapBefore ?? 6);
   const lean = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
   let best: number | null = null;
-  for (let cut = from + 1; cut < to; cut += 1) {
-    if (row.units[cut]?.gapBefore !== gap || !isOpen(cut)) continue;
+  for (let cut = first; cut < end; cut += 1) {
+    if (row.units[cut]?.gapBefore !== gap) continue;
     const order = best === null ? -1 : ranks.compare(cut, best);
     if (best === null || order < 0 || (order === 0 && lean(cut) < lean(best))) best = cut;
   }
