@@ -1,4 +1,4 @@
-/** Reads the text that a person named on the command line: any path, for a person typed it; the rules of texts hold. */
+/** Reads the text that a person named on the command line, wherever it lies, for they typed it; the rules of texts hold. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
 import { formatOfName, type InputText } from "../files/input-folder.ts";

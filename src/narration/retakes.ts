@@ -21,16 +21,21 @@ export function applyRetakes(
   plan: StoredPlan,
   retakes: readonly Retake[],
 ): NarrationState {
-  return retakes.reduce((before, { quote, take }) => {
-    const part = findPartByQuote(plan.parts, quote);
-    const current = takeOf(before, part);
-    if (current === take) return before;
-    const others = before.takes.filter((retake) => retake.part !== part);
-    const isNoted = before.replaced.some((retake) => retake.part === part && retake.take === current);
-    return {
-      ...before,
-      takes: take === 1 ? others : [...others, { part, take }],
-      replaced: isNoted ? before.replaced : [...before.replaced, { part, take: current }],
-    };
-  }, state);
+  let after = state;
+  for (const { quote, take } of retakes) {
+    after = retaken(after, findPartByQuote(plan.parts, quote), take);
+  }
+  return after;
+}
+
+function retaken(before: NarrationState, part: number, take: number): NarrationState {
+  const current = takeOf(before, part);
+  if (current === take) return before;
+  const others = before.takes.filter((retake) => retake.part !== part);
+  const isNoted = before.replaced.some((retake) => retake.part === part && retake.take === current);
+  return {
+    ...before,
+    takes: take === 1 ? others : [...others, { part, take }],
+    replaced: isNoted ? before.replaced : [...before.replaced, { part, take: current }],
+  };
 }
