@@ -28,6 +28,8 @@ const READS_LIKE_ORDERS: readonly RegExp[] = [
   /\bwhat to do\s*:|\bnext(?: step)?\s*:|\bthe service says\b/i,
   // Names of this server's tools and settings, and the argument that pays again.
   /\b(?:generate_audio|get_task|download_audio|list_tasks|list_voices)\b/i,
+  // "narrate" is a word, too: only where it is something to be called.
+  /\b(?:call|use|run|invoke|try|tool)\W+narrate\b|\bnarrate\W+(?:with|again|tool)\b|\bmax_credits\b/i,
   /\bAUDIO_[A-Z_]+\b|\b[Tt]ake\s*[:=]?\s*\d|\b(?:another|new|next) take\b/,
   // Orders about orders, and errands to the person.
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|prompts?|rules?|previous|prior|above)\b/i,
