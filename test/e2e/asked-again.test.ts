@@ -54,3 +54,16 @@ it("of two calls made at once, both wait for the file", async () => {
   const both = await Promise.all([1, 2].map(() => driver.call("generate_audio", call)));
   expect(both.map((outcome) => taskOf(outcome).status)).toEqual(["succeeded", "succeeded"]);
 });
+
+it("a call of another process waits as always, however long the first has been open", async () => {
+  service.processingMs = 4000;
+  const call = { prompt: "Asked for in two windows", wait_seconds: 30 };
+  const first = driver.call("generate_audio", call);
+  await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 2100));
+  const other = await drive(workplace.env(service, FAST));
+  const second = taskOf(await other.call("generate_audio", call));
+  await other.close();
+  expect(second).toMatchObject({ status: "succeeded", task_id: taskOf(await first).task_id });
+  expect(service.count("create")).toBe(1);
+});

@@ -96,6 +96,38 @@ describe("the handle of a request that is put off", () => {
   });
 });
 
+describe("the second answer about a request that waits", () => {
+  const runTwo = async (driver: Driver): Promise<void> => {
+    for (const prompt of ["The first that runs", "The second that runs"]) {
+      await driver.call("generate_audio", { prompt, wait_seconds: 0 });
+    }
+  };
+  const runOneOnTheLastCredits = async (driver: Driver): Promise<void> => {
+    await driver.call("generate_audio", { prompt: "The one that runs", wait_seconds: 0 });
+    service.intercept = ({ kind }, response) => {
+      if (kind === "create") service.refuse(response, 402, "insufficient_credits");
+      return kind === "create";
+    };
+  };
+
+  it.each([
+    ["a pause", async () => putOff(1), /about (\d+) s to go/],
+    ["no free place", runTwo, /one of the account's two running tasks to end \((\d+) s so far\)/],
+    ["no free credits", runOneOnTheLastCredits, /are held by tasks that run \((\d+) s so far\)/],
+  ] as const)("tells what has changed: %s", async (_what, obstruct, words) => {
+    service.processingMs = 20_000;
+    const driver = await start({ AUDIO_TIME_SCALE: "0.1" });
+    await obstruct(driver);
+    const first = taskOf(await driver.call("generate_audio", { ...CALL, wait_seconds: 1 }));
+    const second = taskOf(await driver.call("get_task", { task_id: first.task_id, wait_seconds: 1.5 }));
+    expect([first.status, second.status]).toEqual(["waiting", "waiting"]);
+    const [before, after] = [first, second].map(({ message }) => Number(words.exec(message)?.[1]));
+    expect(before, first.message).toBeGreaterThan(0);
+    expect(after, second.message).toBeGreaterThan(0);
+    expect(after).not.toBe(before);
+  });
+});
+
 describe("the first success of a process", () => {
   it("is the one whose text says that the path is to be told; each is short", async () => {
     const driver = await start();

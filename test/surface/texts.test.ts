@@ -127,12 +127,20 @@ function narrations(): string[] {
 }
 
 function phases(): string[] {
-  const reasons: HoldReason[] = ["rate", "in_flight", "paused", "unavailable", "reads_rate", "reads_paused"];
+  const reasons: HoldReason[] = [
+    "rate",
+    "in_flight",
+    "paused",
+    "unavailable",
+    "credits",
+    "reads_rate",
+    "reads_paused",
+  ];
   const trouble = new AudioError("network_error", "The connection broke.");
   const all: Phase[] = [
     { kind: "starting" },
     { kind: "following" },
-    ...reasons.map((reason) => ({ kind: "held", reason, untilMs: 31_000 }) as const),
+    ...reasons.map((reason) => ({ kind: "held", reason, untilMs: 31_000, sinceMs: -12_000 }) as const),
     { kind: "sending", sinceMs: 0, before: { kind: "following" } },
     { kind: "retrying", error: trouble, untilMs: 2000 },
     { kind: "watching", sinceMs: -12_000 },

@@ -8,6 +8,7 @@ import { checkFileName } from "../../src/files/file-name.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
 import { goneError } from "../../src/generation/job/gone.ts";
 import { unsoundError } from "../../src/generation/saved-files.ts";
+import { inTheWay } from "../../src/generation/use-cases/file-names.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { taskFailed, unansweredInTime } from "../../src/generation/use-cases/generate.ts";
 import { aRecord } from "../ledger/a-record.ts";
@@ -52,6 +53,20 @@ function ofNetwork(code: string): AudioError {
 
 const record = aRecord({ taskId: TASK_ID });
 const file = { path: PATH, sizeBytes: 1, sha256: "", savedAtMs: 0, isSound: false };
+const audio = { ...file, isSound: true };
+const owner = {
+  record: aRecord({
+    taskId: TASK_ID,
+    input: JSON.stringify({ prompt: "Over the bridge, and a little further on" }),
+  }),
+  file: audio,
+};
+const IN_THE_WAY = [
+  { owner, replace: false, saved: null },
+  { owner: null, replace: false, saved: null },
+  { owner: null, replace: true, saved: null },
+  { owner, replace: false, saved: audio },
+];
 const taskError = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
 const longUrl = `https://example.com/${"é".repeat(6000)}`;
 
@@ -71,6 +86,7 @@ export const thrownErrors = (): AudioError[] => [
   unansweredInTime({ taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),
+  ...IN_THE_WAY.map((facts) => inTheWay(record, { name: "bridge.mp3", ...facts })),
   thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
   notWritable("/home/someone/audio-generation", "the path now leads somewhere else"),
   ofSystem("ENOSPC"),

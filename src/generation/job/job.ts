@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import { describe, type Phase } from "./phase.ts";
+import { continued, describe, type Phase } from "./phase.ts";
 
 /** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */
 export type JobPurpose = "create" | "finish";
@@ -82,8 +82,8 @@ export class Job {
 
   /** Every change of phase is told to all who wait. */
   enter(phase: Phase): void {
-    this.#phase = phase;
-    this.announce(describe(phase, this.record, this.#clock));
+    this.#phase = continued(phase, this.#phase, this.#clock.steadyMs());
+    this.announce(describe(this.#phase, this.record, this.#clock));
   }
 
   announce(message: string): void {

@@ -10,8 +10,13 @@ export type Phase =
   | { readonly kind: "starting" }
   /** Another process drives the record; we look at what it does. */
   | { readonly kind: "following" }
-  /** The service may not be asked yet. */
-  | { readonly kind: "held"; readonly reason: HoldReason; readonly untilMs: number }
+  /** The service may not be asked yet. `sinceMs`: known of a hold that a job is in. */
+  | {
+      readonly kind: "held";
+      readonly reason: HoldReason;
+      readonly untilMs: number;
+      readonly sinceMs?: number;
+    }
   /** `before`: what was known of the service when the send began. */
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** Something went wrong, and is tried again. */
@@ -23,13 +28,14 @@ export type Phase =
 /** `reads_…`: a query or a download has to wait, not the create. */
 export type HoldReason = WaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
-const SENTENCES: Readonly<Record<HoldReason, (left: string) => string>> = {
+/** Where nobody can say how long it lasts, how long it has lasted tells a second answer from the first. */
+const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
-  in_flight: () => "Waiting for one of the account's two running tasks to end.",
+  in_flight: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
   paused: (left) => `The service asked for a pause; about ${left} to go.`,
   unavailable: (left) => `The service is unavailable; trying again in about ${left}.`,
-  credits: () =>
-    "The credits that are left are held by tasks that run; it is tried again as soon as one of them ends.",
+  credits: (_left, soFar) =>
+    `The credits that are left are held by tasks that run${soFar}; it is tried again as soon as one of them ends.`,
   reads_rate: (left) =>
     `The service cannot be asked for about ${left}: the 60 questions a minute that it answers are used up.`,
   reads_paused: (left) => `The service cannot be asked for about ${left}: it asked for a pause.`,
@@ -46,9 +52,20 @@ const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
 
 const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 
-/** @param leftMs until it is tried again */
-export const describeHold = (reason: HoldReason, leftMs: number): string =>
-  SENTENCES[reason](seconds(leftMs));
+/**
+ * @param leftMs until it is tried again
+ * @param lastedMs since it began
+ */
+export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: number): string =>
+  SENTENCES[reason](seconds(leftMs), lastedMs === undefined ? "" : ` (${seconds(lastedMs)} so far)`);
+
+/** A hold goes on when its reason is the same as before the last send, too. */
+export function continued(phase: Phase, before: Phase, nowMs: number): Phase {
+  if (phase.kind !== "held") return phase;
+  const known = before.kind === "sending" ? before.before : before;
+  const isSame = known.kind === "held" && known.reason === phase.reason;
+  return { ...phase, sinceMs: (isSame ? known.sinceMs : undefined) ?? nowMs };
+}
 
 /** One sentence for a person or an assistant: what is going on with this record now. */
 export function describe(
@@ -63,7 +80,11 @@ export function describe(
     case "following":
       return `Another window is already working on this request: it ${STATUS_WORDS[record.status]}.`;
     case "held":
-      return describeHold(phase.reason, phase.untilMs - clock.steadyMs());
+      return describeHold(
+        phase.reason,
+        phase.untilMs - clock.steadyMs(),
+        phase.sinceMs === undefined ? undefined : clock.steadyMs() - phase.sinceMs,
+      );
     case "sending":
       return "Sending the request to the service.";
     case "retrying":

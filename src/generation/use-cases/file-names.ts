@@ -97,7 +97,8 @@ interface InTheWay {
   readonly saved: SavedFile | null;
 }
 
-function inTheWay(record: TaskRecord, { name, owner, replace, saved }: InTheWay): AudioError {
+/** `file_exists`: who wrote the file that has the name, where the audio is meanwhile, and what can be done. */
+export function inTheWay(record: TaskRecord, { name, owner, replace, saved }: InTheWay): AudioError {
   const what =
     owner === null
       ? "a file that the ledger does not know, or that was changed since it was saved."
