@@ -2,6 +2,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { z } from "zod";
 import { CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
@@ -29,6 +30,8 @@ afterEach(async () => {
   await service.stop();
   await workplace.remove();
 });
+
+const listed = z.object({ tasks: z.array(z.record(z.string(), z.unknown())) });
 
 const FIRST = { prompt: "The first bridge", file_name: "bridge" };
 const SECOND = { prompt: "The second bridge", file_name: "bridge" };
@@ -85,6 +88,24 @@ it.each([
   );
   expect(await inFolder(name)).toEqual(Buffer.from(content));
   expect(service.count("create")).toBe(1);
+});
+
+it("the lists say whose the file is now, whichever of the two was asked for first", async () => {
+  const second = taskOf(await generate({ ...SECOND, file_name: "tunnel" }));
+  const first = taskOf(await generate(FIRST));
+  await generate(AGAIN);
+  const rows = async (): Promise<Array<Record<string, unknown>>> =>
+    listed.parse((await driver.call("list_tasks", {})).structuredContent).tasks;
+  const path = join(workplace.outputDir, "bridge.mp3");
+  expect(await rows()).toMatchObject([
+    { task_id: first.task_id, missing_path: path },
+    { task_id: second.task_id, audio_path: path },
+  ]);
+  await generate({ ...FIRST, replace: true });
+  expect(await rows()).toMatchObject([
+    { task_id: first.task_id, audio_path: path },
+    { task_id: second.task_id, audio_path: join(workplace.outputDir, "tunnel.mp3") },
+  ]);
 });
 
 it("another take replaces the first one, if that is what was asked for", async () => {

@@ -11,7 +11,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
-type Deps = Pick<GenerationDeps, "folder" | "ledger">;
+type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 
 /** Whether a file lies among the parts of narrations, and not where a person looks. */
 const isAmongParts = ({ path }: SavedFile, { folder }: Deps): boolean =>
@@ -159,8 +159,10 @@ export async function underName(
     return { file, notes: [`Another file has the name ${name} by now; it was left alone.`] };
   }
   if (named.path === file.path) return { file, notes: [] };
-  await deps.ledger.apply(record, { kind: "saved", file: named });
-  return { file: named, notes: [] };
+  // Whose file it is, where a name was used again, is told by the time.
+  const dated = { ...named, savedAtMs: deps.clock.wallMs() };
+  await deps.ledger.apply(record, { kind: "saved", file: dated });
+  return { file: dated, notes: [] };
 }
 
 /** The file that gives its name to audio that is saved already; `null` where nothing has to. */

@@ -1,13 +1,12 @@
 /** The use case behind `list_tasks`: the ledger, newest first; asks the service nothing. */
-import { lstat } from "node:fs/promises";
 import { basename } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
-import { isInside } from "../../files/file-content.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { storedInput } from "../saved-files.ts";
+import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
@@ -52,20 +51,16 @@ function credits(record: TaskRecord): number | null {
   return record.billing.charged_credits ?? record.billing.reserved_credits;
 }
 
-/** A file of that size at that place; a name that was used again since, for another audio, is most often another size. */
-export async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
-  for (const { path, sizeBytes } of [...files].reverse()) {
-    const stats = await lstat(path).catch(() => null);
-    if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;
-  }
-  return null;
-}
-
-async function listed(record: TaskRecord, root: string, accountId: string): Promise<ListedTask> {
+async function listed(
+  record: TaskRecord,
+  own: readonly SavedFile[],
+  root: string,
+  accountId: string,
+): Promise<ListedTask> {
   const input = storedInput(record);
   const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
-  const sound = record.files.filter(({ isSound }) => isSound);
-  const audioPath = await newestThatIsThere(sound, root);
+  const isSoundFile = ({ isSound }: SavedFile): boolean => isSound;
+  const audioPath = await newestThatIsThere(own.filter(isSoundFile), root);
   return {
     taskId: record.taskId,
     handle: handleOf(record),
@@ -77,9 +72,9 @@ async function listed(record: TaskRecord, root: string, accountId: string): Prom
     createdAtMs: record.createdAtMs,
     credits: credits(record),
     audioPath,
-    missingPath: audioPath === null ? (sound.at(-1)?.path ?? null) : null,
+    missingPath: audioPath === null ? (record.files.findLast(isSoundFile)?.path ?? null) : null,
     unsoundPath: await newestThatIsThere(
-      record.files.filter(({ isSound }) => !isSound),
+      own.filter((file) => !isSoundFile(file)),
       root,
     ),
     isOtherKey: record.accountId !== accountId,
@@ -96,10 +91,10 @@ export async function listTasks(
   const most = query === null ? limit : MOST_SEARCHED;
   const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
   const records = (query === null ? all : all.filter((record) => holdsWords(record, query))).slice(0, limit);
-  const rows = await Promise.all(
-    records.map((record) => listed(record, folder.root, ledger.identity.accountId)),
+  const own = ownFilesAmong(all);
+  return await Promise.all(
+    records.map((record) => listed(record, own(record), folder.root, ledger.identity.accountId)),
   );
-  return withoutBorrowedFiles(rows);
 }
 
 function holdsWords(record: TaskRecord, query: string): boolean {
@@ -109,14 +104,4 @@ function holdsWords(record: TaskRecord, query: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => haystack.includes(word));
-}
-
-/** One file is one task's: where a name was used again, the newest request of the rows is whose file it is. */
-function withoutBorrowedFiles(rows: readonly ListedTask[]): ListedTask[] {
-  const seen = new Set<string>();
-  return rows.map((row) => {
-    const isBorrowed = row.audioPath !== null && seen.has(row.audioPath);
-    if (row.audioPath !== null) seen.add(row.audioPath);
-    return isBorrowed ? { ...row, audioPath: null, missingPath: row.audioPath } : row;
-  });
 }

@@ -4,7 +4,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { formatOf, storedInput } from "../saved-files.ts";
-import { newestThatIsThere } from "./list-tasks.ts";
+import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
 
 const TITLE_CODE_POINTS = 60;
 
@@ -23,9 +23,10 @@ type Deps = Pick<GenerationDeps, "ledger" | "folder">;
 /** The newest saved files that are there, each once. */
 export async function newestSaved({ ledger, folder }: Deps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ accounts: "all", status: "succeeded", limit });
+  const own = ownFilesAmong(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
-      const sound = record.files.filter(({ isSound }) => isSound);
+      const sound = own(record).filter(({ isSound }) => isSound);
       const path = await newestThatIsThere(sound, folder.root);
       const file = sound.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;
@@ -39,12 +40,7 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
       };
     }),
   );
-  const seen = new Set<string>();
-  return found.flatMap((file) => {
-    if (file === null || seen.has(file.path)) return [];
-    seen.add(file.path);
-    return [file];
-  });
+  return found.filter((file) => file !== null);
 }
 
 /** Ids of the newest tasks. */
