@@ -39,10 +39,14 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 
 const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1,31}));/g;
 
+const LOST_CHARACTER = 0xfffd;
+
 /** A number that names no character is nothing to be heard. */
 function ofNumber(codePoint: number): string {
-  const isCharacter = codePoint > 0 && codePoint <= 0x10ffff && !(codePoint >= 0xd800 && codePoint <= 0xdfff);
-  return isCharacter ? String.fromCodePoint(codePoint) : "";
+  const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
+  return codePoint > 0 && codePoint <= 0x10ffff && !isSurrogate && codePoint !== LOST_CHARACTER
+    ? String.fromCodePoint(codePoint)
+    : "";
 }
 
 /** Replaces the references in a text; a name that HTML 4 does not know stays as it was written. */

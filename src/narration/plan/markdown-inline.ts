@@ -4,7 +4,7 @@ import type { SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { decodeEntities } from "./entities.ts";
 import { isOfLibrary } from "./markdown-lexer.ts";
-import { HARD_BREAK } from "./normalise.ts";
+import { dropUnspoken, HARD_BREAK } from "./normalise.ts";
 import { hostOf, speakAddresses } from "./web-addresses.ts";
 
 /** `[^1]`: nothing to be heard. */
@@ -14,17 +14,15 @@ const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
 const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
 
 function spoken(text: string): string {
-  const words = decodeEntities(text)
-    .replace(/\u00ad/g, "")
-    .replace(FOOTNOTE_MARK, "")
-    .replace(STRAY_EMPHASIS, "");
+  const words = dropUnspoken(decodeEntities(text)).replace(FOOTNOTE_MARK, "").replace(STRAY_EMPHASIS, "");
   return speakAddresses(words);
 }
 
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
-      return token.tokens === undefined ? spoken(token.text) : inlineText(token.tokens, skipped);
+      // As it was written: `text` has some references decoded already, and twice would be once too often.
+      return token.tokens === undefined ? spoken(token.raw) : inlineText(token.tokens, skipped);
     case "escape":
     case "codespan":
       return token.text;

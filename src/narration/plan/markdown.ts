@@ -23,10 +23,13 @@ const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
-/** One that is not closed hides all the rest, as in a browser. */
+/** One that is not closed hides all the rest, which is to be told, and so it is none here. */
 function withoutComments(html: string): string {
   const [before = "", ...comments] = html.split("<!--");
-  return [before, ...comments.map((comment) => comment.split("-->").slice(1).join("-->"))].join(" ");
+  const behind = comments.map(
+    (comment) => /-->(?<words>[\s\S]*)/.exec(comment)?.groups?.["words"] ?? comment,
+  );
+  return [before, ...behind].join(" ");
 }
 
 class Reader {

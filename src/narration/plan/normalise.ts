@@ -7,13 +7,13 @@ export const HARD_BREAK = "\u2028";
 /** Invisible marks for editors and page layout (byte order mark, soft hyphen), and control characters that are no white space. */
 const UNSPOKEN = /[\ufeff\u00ad\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
 
+/** Nothing that no voice can speak; white space stays. */
+export const dropUnspoken = (text: string): string => text.replace(UNSPOKEN, "");
+
 /** Lines end with `\n`, NFC, nothing that no voice can speak. */
 export function normaliseLines(text: string): string {
-  return text
-    .replace(/\r\n?|[\v\f\x85]/g, "\n")
-    .replaceAll("\u2029", "\n\n")
-    .replace(UNSPOKEN, "")
-    .normalize("NFC");
+  const lines = text.replace(/\r\n?|[\v\f\x85]/g, "\n").replaceAll("\u2029", "\n\n");
+  return dropUnspoken(lines).normalize("NFC");
 }
 
 /** One line of text: ends trimmed, white space inside collapsed to single spaces. */

@@ -1,0 +1,131 @@
+/** A narration of a file, through the built bin: what the input folder lets in, and where `AUDIO_INPUT_DIR` is told of. */
+import { execFile } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  BIN,
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  NODE,
+  NODE_FLAGS,
+  type ToolOutcome,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const run = promisify(execFile);
+const BOOK = "# One\n\nIt is late.\n\n```sh\nls\n```\n\n# Two\n\nGood night.\n";
+
+const planned = z.object({
+  status: z.literal("planned"),
+  parts: z.object({ total: z.number() }),
+  credits: z.object({ estimate: z.number() }),
+});
+const planOf = (outcome: ToolOutcome) => planned.parse(outcome.structuredContent);
+
+describe("narrate with a file", () => {
+  let service: CountingService;
+  let workplace: Workplace;
+  let texts: string;
+  let driver: Driver;
+
+  beforeAll(async () => {
+    service = await CountingService.start();
+    workplace = await createWorkplace();
+    texts = join(workplace.root, "texts");
+    mkdirSync(texts);
+    writeFileSync(join(texts, "book.md"), BOOK);
+    writeFileSync(join(workplace.root, "diary.txt"), "Dear diary.");
+    symlinkSync(join(workplace.root, "diary.txt"), join(texts, "diary.txt"));
+    driver = await drive(workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: texts }));
+  });
+  afterAll(async () => {
+    await driver.close();
+    await service.stop();
+    await workplace.remove();
+  });
+
+  it("plans it for nothing, and says what will not be spoken", async () => {
+    const outcome = await driver.call("narrate", { file: "book.md" });
+    expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
+    expect(textOf(outcome)).toMatch(/Not spoken: a block of code \("ls"\)/);
+    expect(service.tasks.size).toBe(0);
+  });
+
+  it("is the same narration as its text", async () => {
+    const ids = await Promise.all(
+      [{ file: "book.md" }, { file: join(texts, "book.md") }, { text: BOOK }].map(
+        async (source) => (await driver.call("narrate", source)).structuredContent?.["narration_id"],
+      ),
+    );
+    expect(new Set(ids).size).toBe(1);
+  });
+
+  it.each(["../diary.txt", "diary.txt", "/etc/hostname.txt"])(
+    "reads none outside of the folder: %s",
+    async (file) => {
+      const outcome = await driver.call("narrate", { file, max_credits: 1000 });
+      expect(errorOf(outcome)).toMatchObject({ code: "invalid_request" });
+      expect(textOf(outcome)).toMatch(/outside of .*texts.*AUDIO_INPUT_DIR/);
+      expect(textOf(outcome)).not.toContain("Dear diary");
+      expect(service.tasks.size).toBe(0);
+    },
+  );
+
+  it("tells an assistant that guessed a name what there is", async () => {
+    const outcome = await driver.call("narrate", { file: "boook.md" });
+    expect(textOf(outcome)).toMatch(/"boook\.md" does not exist[\s\S]*"book\.md"/);
+  });
+
+  it("names the setting where there is no folder", async () => {
+    const bare = await drive(workplace.env(service, FAST));
+    const outcome = await bare.call("narrate", { file: "book.md" });
+    await bare.close();
+    expect(errorOf(outcome)).toMatchObject({ code: "configuration_error" });
+    expect(textOf(outcome)).toMatch(/AUDIO_INPUT_DIR is not set/);
+  });
+
+  it("is checked by doctor", async () => {
+    const doctor = async (folder: string): Promise<string> => {
+      const env = workplace.env(service, { ...FAST, AUDIO_INPUT_DIR: folder });
+      const answer = await run(NODE, [...NODE_FLAGS, BIN, "doctor"], { env }).catch(
+        (error: unknown) => error,
+      );
+      return z.object({ stdout: z.string() }).parse(answer).stdout;
+    };
+    expect(await doctor(texts)).toMatch(/✓ input folder: .*"book\.md"/);
+    expect(await doctor(join(texts, "gone"))).toMatch(/✗ input folder: .*no folder that can be read/);
+    expect(await doctor("texts")).toMatch(/✗ setting AUDIO_INPUT_DIR: .*not an absolute path/);
+  });
+
+  it("may be any file on the command line, and a pipe", async () => {
+    const env = workplace.env(service, FAST);
+    const ask = async (file: string, input = ""): Promise<unknown> => {
+      const command = run(NODE, [...NODE_FLAGS, BIN, "narrate", file, "--json"], { env });
+      command.child.stdin?.end(input);
+      return planned.parse(JSON.parse((await command).stdout)).parts.total;
+    };
+    expect(await ask(join(workplace.root, "diary.txt"))).toBe(1);
+    expect(await ask("-", BOOK)).toBe(2);
+  });
+
+  it("is decoded as strictly on the command line", async () => {
+    const env = workplace.env(service, FAST);
+    writeFileSync(join(workplace.root, "latin.txt"), Buffer.from("caf\u00e9", "latin1"));
+    writeFileSync(join(workplace.root, "wide.txt"), Buffer.from("\ufeffGood night.", "utf16le"));
+    const ask = (file: string) =>
+      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(workplace.root, file), "--json"], { env });
+    await expect(ask("latin.txt")).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("is not text in UTF-8"),
+    });
+    expect(planned.parse(JSON.parse((await ask("wide.txt")).stdout)).parts.total).toBe(1);
+  });
+});
