@@ -1,4 +1,5 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
+import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
@@ -19,11 +20,14 @@ export interface PlanSettings {
 
 const TITLE_CODE_POINTS = 80;
 
+/** One or two are no surprise on a bill. */
+const SHORT_PARTS_TO_TELL = 3;
+
 const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
   html: ["a piece of HTML", "pieces of HTML"],
   code: ["a block of code", "blocks of code"],
-  footnote: ["a mark of a footnote", "marks of footnotes"],
+  footnote: ["a footnote", "footnotes"],
   image: ["an image without words", "images without words"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
@@ -31,6 +35,14 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
 function skippedRemark({ kind, count, excerpt }: Skipped): string {
   const [one, many] = SKIPPED[kind];
   return `Not spoken: ${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
+}
+
+/** Turns of a dialogue and headings without text: two seconds of them cost what eight do. */
+function shortPartsRemarks({ parts }: NarrationPlan): string[] {
+  const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
+  if (count < SHORT_PARTS_TO_TELL) return [];
+  const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
+  return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
 function titleOf({ sections, parts }: NarrationPlan): string {
@@ -59,6 +71,6 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedSeconds: part.estimatedSeconds,
       estimatedCredits: part.estimatedCredits,
     })),
-    remarks: [...plan.skipped.map(skippedRemark), ...silent],
+    remarks: [...plan.skipped.map(skippedRemark), ...silent, ...shortPartsRemarks(plan)],
   };
 }

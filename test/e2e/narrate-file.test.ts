@@ -59,6 +59,13 @@ describe("narrate with a file", () => {
     expect(service.tasks.size).toBe(0);
   });
 
+  it("says that many short turns are dear", async () => {
+    const text = "ANNA: Hello.\n\nBEN: Hi.\n\nANNA: Late again.\n\nBEN: Yes.";
+    const outcome = await driver.call("narrate", { text, voices: { Anna: "opal_en_zh", Ben: "felix_zh" } });
+    expect(textOf(outcome)).toContain("4 parts are shorter than 8 s and cost 10 credits");
+    expect(planOf(outcome).credits.estimate).toBe(40);
+  });
+
   it("is the same narration as its text", async () => {
     const ids = await Promise.all(
       [{ file: "book.md" }, { file: join(texts, "book.md") }, { text: BOOK }].map(

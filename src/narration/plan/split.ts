@@ -1,4 +1,5 @@
 /** Cuts units into parts where their own text says, so that an edit changes the parts around it and no others (docs/design.md, Plan of a narration). */
+import { MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
 import { Ranks } from "./rank.ts";
 import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
@@ -9,8 +10,6 @@ const MOST_SECONDS = 90;
 const UNIT_MOST_SECONDS = 70;
 /** What each side of a cut should have: below it there would be edges to be heard all the time. */
 const LEAST_SECONDS = 20;
-/** What it has where that cannot be: a shorter part costs as much as one of this length. */
-const CHEAP_SECONDS = 8;
 
 /** A rank hears only how a unit begins, so that an edit further on moves no cut. */
 const RANKED_UNITS = 32;
@@ -94,8 +93,9 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: nu
   return best;
 }
 
+/** Where twenty seconds on both sides cannot be, at least what is charged anyhow. */
 function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: number): number | null {
-  for (const seconds of [LEAST_SECONDS, CHEAP_SECONDS, 0]) {
+  for (const seconds of [LEAST_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
     const cut = chooseCut(row, ranks, from, to, seconds * 1000 * speed);
     if (cut !== null) return cut;
   }
