@@ -5,12 +5,15 @@ import { serviceReason } from "../../src/api/service-text.ts";
 import { AudioError } from "../../src/errors.ts";
 import { fileFailure, notWritable } from "../../src/files/file-failure.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
+import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
 import { goneError } from "../../src/generation/job/gone.ts";
 import { unsoundError } from "../../src/generation/saved-files.ts";
 import { inTheWay } from "../../src/generation/use-cases/file-names.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { taskFailed, unansweredInTime } from "../../src/generation/use-cases/generate.ts";
+import { planNarration } from "../../src/narration/plan/plan-narration.ts";
+import { findPartByQuote } from "../../src/narration/plan/quotes.ts";
 import { aRecord } from "../ledger/a-record.ts";
 import { PATH, TASK_ID } from "./views.ts";
 
@@ -88,6 +91,11 @@ export const thrownErrors = (): AudioError[] => [
   thrownBy(() => checkFileName("../elsewhere")),
   ...IN_THE_WAY.map((facts) => inTheWay(record, { name: "bridge.mp3", ...facts })),
   thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
+  thrownBy(() => planNarration({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
+  thrownBy(() => planNarration({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
+  thrownBy(() => findPartByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),
+  thrownBy(() => findPartByQuote([{ text: "A rose." }], "a lily")),
+  thrownBy(() => decodeText(Buffer.from([0xe9]), 'file "notes.txt"')),
   notWritable("/home/someone/audio-generation", "the path now leads somewhere else"),
   ofSystem("ENOSPC"),
   ofSystem("EACCES"),

@@ -7,6 +7,7 @@ import { flowParagraph, normaliseLines } from "./normalise.ts";
 /** Enough to tell them apart, and no more than an answer needs. */
 const SHOWN_MATCHES = 3;
 const CONTEXT_UNITS = 30;
+const SHOWN_QUOTE_UNITS = 60;
 
 /** Line breaks of a quote or a part are where they were by chance; white space and forms of accents alike. */
 const flat = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
@@ -34,7 +35,7 @@ function refuse(quote: string, rule: string): never {
 function inContext(text: string, quote: string): string {
   const at = text.indexOf(quote);
   const from = Math.max(0, at - CONTEXT_UNITS);
-  const excerpt = text.slice(from, at + quote.length + CONTEXT_UNITS);
+  const excerpt = text.slice(from, at + Math.min(quote.length, SHOWN_QUOTE_UNITS) + CONTEXT_UNITS);
   return JSON.stringify(excerpt.toWellFormed().replaceAll("\ufffd", ""));
 }
 
