@@ -53,9 +53,9 @@ describeWithFfprobe("Alice's first chapter", () => {
   let workplace: Workplace;
   let driver: Driver;
   beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
+    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: "0.002", AUDIO_INPUT_DIR: ASSETS }));
+    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }));
   });
   afterAll(async () => {
     await driver.close();
