@@ -44,8 +44,12 @@ function nextStepOf(view: NarrationView): string | null {
       return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
     case "running":
       return "Another process makes it.";
-    case "stopped":
-      return "The same command goes on where it stopped, and pays for nothing twice.";
+    case "stopped": {
+      const isLimit = view.problems.some(({ code }) => code === "max_credits_reached");
+      return isLimit
+        ? `With --max-credits ${view.credits.suggestedMax} it goes on where it stopped, and pays for nothing twice.`
+        : "The same command goes on where it stopped, and pays for nothing twice.";
+    }
     case "finished":
       return null;
   }
@@ -60,7 +64,7 @@ function report(view: NarrationView, asJson: boolean): void {
   const captions = view.files.flatMap(({ captionsPath }) => (captionsPath === null ? [] : [captionsPath]));
   const head =
     view.status === "finished"
-      ? `${duration(view.seconds.saved)} of speech, ${view.credits.charged} credits.`
+      ? `${duration(view.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0))} of audio, ${view.credits.charged} credits.`
       : messageOf(view);
   const next = nextStepOf(view);
   const lines = [...paths, ...(paths.length === 0 ? [] : captions), head, ...(next === null ? [] : [next])];

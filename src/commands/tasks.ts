@@ -61,7 +61,8 @@ async function readEntries(): Promise<Entry[]> {
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
     const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit: MOST_TASKS });
-    const narrations = (await new NarrationBook(ledger.store.narrations).newest(MOST_TASKS)).map(rowOf);
+    const entries = await new NarrationBook(ledger.store.narrations).newest(MOST_TASKS);
+    const narrations = await Promise.all(entries.map((entry) => rowOf(entry, folder.root)));
     return [
       ...listed.map((task) => ({
         atMs: task.createdAtMs,

@@ -23,7 +23,7 @@ const oneOf = (values: readonly (string | number)[]): string => `must be one of 
 function promptFault(prompt: string): string | null {
   const length = codePointLength(prompt);
   if (length > PROMPT_MAX_CODE_POINTS) {
-    return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); split the text into several calls`;
+    return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
   // All of Unicode's white space; `trim` leaves out U+0085.
   if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";

@@ -1,13 +1,14 @@
 /** Makes a narration's files out of its parts: joined, verified, published under free names. */
 import { createHash } from "node:crypto";
+import { basename, extname } from "node:path";
 import type { JoinedAudio } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
-import type { OutputFormat } from "../contract/audio-format.ts";
+import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
-import { givenName } from "../files/file-name.ts";
+import { givenName, numberedName } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { isIntact, saveAudio } from "../files/save-audio.ts";
+import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import type { SavedPart } from "../generation/use-cases/generate-part.ts";
 import type { NarrationFile, NarrationState, StoredPlan } from "./narration-state.ts";
@@ -44,6 +45,7 @@ interface Binding {
 }
 
 const FORMAT: OutputFormat = "mp3";
+const LAST_NUMBER = 999;
 /** Leaves room for the number and the title of a chapter. */
 const STEM_CODE_POINTS = 70;
 
@@ -65,7 +67,10 @@ export function createJoinedFiles(deps: {
         return { files: state.files, joinedFrom };
       }
       const files: NarrationFile[] = [];
-      for (const binding of bindingsOf(order)) files.push(await bind(deps, order, binding));
+      for (const binding of bindingsOf(order)) {
+        const name = await nameOfItsOwn(folder, binding.name);
+        files.push(await bind(deps, order, { ...binding, name }));
+      }
       return { files, joinedFrom };
     },
   };
@@ -78,6 +83,19 @@ function fingerprintOf({ plan, state, parts }: JoinOrder): string {
     hash.update(JSON.stringify([index, file.sha256, plan.parts[index]?.pauseAfterSeconds]));
   }
   return hash.digest("hex");
+}
+
+/** Players look for captions by the name without its extension: it must not be that of an audio of another format. */
+async function nameOfItsOwn(folder: OutputFolder, name: string): Promise<string> {
+  const extension = extname(name);
+  const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
+  for (let number = 1; number <= LAST_NUMBER; number += 1) {
+    const numbered = numberedName(name, number);
+    const stem = basename(numbered, extension);
+    const taken = await Promise.all(others.map((other) => precheckFileName(folder, `${stem}${other}`)));
+    if (taken.every((verdict) => verdict === "free")) return numbered;
+  }
+  return name;
 }
 
 function bindingsOf({ narrationId, plan, state, parts }: JoinOrder): Binding[] {

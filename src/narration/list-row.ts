@@ -1,5 +1,7 @@
 /** A narration as a row of the list of tasks. */
+import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
 import type { NarrationEntry } from "./narration-book.ts";
+import type { StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
 export interface NarrationRow {
@@ -11,12 +13,20 @@ export interface NarrationRow {
   readonly savedParts: number;
   readonly totalParts: number;
   readonly paths: readonly string[];
+  /** Of files that were saved and are not there any more. */
+  readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
 }
 
-export function rowOf(entry: NarrationEntry): NarrationRow {
+/** @param root of the output folder */
+export async function rowOf(entry: NarrationEntry, root: string): Promise<NarrationRow> {
   const { narrationId, state } = entry;
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
+  const isThere = await Promise.all(
+    state.files.map(async (file) => (await newestThatIsThere([file], root)) !== null),
+  );
+  const pathsThat = (there: boolean): string[] =>
+    state.files.flatMap(({ path }, index) => (isThere[index] === there ? [path] : []));
   return {
     narrationId,
     status: statusOf(entry),
@@ -25,14 +35,15 @@ export function rowOf(entry: NarrationEntry): NarrationRow {
     credits: Math.round(state.chargedCredits),
     savedParts: state.savedParts,
     totalParts: state.totalParts,
-    paths: state.files.map(({ path }) => path),
+    paths: pathsThat(true),
+    missingPaths: pathsThat(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
 }
 
-/** Whether a row holds every word of a query, in its title or in the names of its files. */
-export function holdsWords({ title, paths }: NarrationRow, query: string): boolean {
-  const haystack = [title, ...paths].join("\n").toLowerCase();
+/** Whether a narration holds every word of a query, in its text or in the names of its files. */
+export function holdsWords({ title, paths }: NarrationRow, { parts }: StoredPlan, query: string): boolean {
+  const haystack = [title, ...paths, ...parts.map(({ text }) => text)].join("\n").toLowerCase();
   return query
     .toLowerCase()
     .split(/\s+/)
@@ -40,7 +51,7 @@ export function holdsWords({ title, paths }: NarrationRow, query: string): boole
 }
 
 /** What to call next, complete in itself. */
-export function nextStepOf({ narrationId, status }: NarrationRow): string {
+export function nextStepOf({ narrationId, status, missingPaths }: NarrationRow): string {
   switch (status) {
     case "planned":
       return `Nothing was sent. narrate with narration_id ${narrationId} tells its price.`;
@@ -49,6 +60,8 @@ export function nextStepOf({ narrationId, status }: NarrationRow): string {
     case "stopped":
       return `narrate with narration_id ${narrationId} tells why, and how to go on.`;
     case "finished":
-      return "None; it is saved.";
+      return missingPaths.length === 0
+        ? "None; it is saved."
+        : `narrate with narration_id ${narrationId} and max_credits 1 joins it again, free.`;
   }
 }

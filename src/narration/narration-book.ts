@@ -39,13 +39,22 @@ export class NarrationBook {
   }
 
   /** Keeps a plan under its name; one that is known stays as it is. */
-  async begin(narrationId: string, plan: StoredPlan, createdAtMs: number): Promise<void> {
+  async begin(
+    narrationId: string,
+    plan: StoredPlan,
+    takes: NarrationState["takes"],
+    createdAtMs: number,
+  ): Promise<void> {
     await this.#store.begin({
       narrationId,
       plan: JSON.stringify(plan),
-      state: JSON.stringify(newState(plan, createdAtMs)),
+      state: JSON.stringify({ ...newState(plan, createdAtMs), takes }),
       createdAtMs,
     });
+  }
+
+  async knows(narrationId: string): Promise<boolean> {
+    return (await this.#store.read(narrationId)) !== undefined;
   }
 
   /** @throws AudioError `not_found`, `store_unavailable` */

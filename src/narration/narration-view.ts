@@ -1,5 +1,6 @@
 /** What a caller is told of a narration: its figures, its files, what went wrong. */
 import { MIME_TYPES } from "../contract/audio-format.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
 import type { NarrationFile, NarrationProblem, NarrationState } from "./narration-state.ts";
@@ -37,14 +38,22 @@ export interface NarrationView {
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** What will not be spoken, in whole sentences. */
   readonly remarks: readonly string[];
-  /** A process drives it at this moment. */
-  readonly isDriven: boolean;
+  /** It was finished before this call, which has cost nothing. */
+  readonly isRepeat: boolean;
+  /** Parts with another take than the first. */
+  readonly otherTakes: number;
 }
 
 const EXCERPT_CODE_POINTS = 60;
 
-/** Room for a text that comes out longer than its estimate, and for what is set aside while the last parts run. */
-const suggestedMax = (estimate: number): number => Math.ceil(1.2 * estimate) + 300;
+/**
+ * In all: what was charged, room for parts that come out longer than their estimate, and what is set aside while the
+ * last ones run; but no more than the missing parts can cost.
+ */
+function suggestedMax(charged: number, toCome: number, missingParts: number): number {
+  if (missingParts === 0) return charged;
+  return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingParts);
+}
 
 /** Six creates a minute are the most that the service takes; the first pace that is told. */
 const SECONDS_A_PART_AT_BEST = 10;
@@ -70,6 +79,7 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
   const status = statusOf(known);
   const mimeType = MIME_TYPES[plan.settings.output_format ?? "mp3"];
   const saved = count("saved");
+  const charged = Math.round(tally.chargedCredits);
   return {
     narrationId,
     status,
@@ -83,10 +93,10 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
     },
     credits: {
       estimate: tally.estimatedCredits,
-      charged: Math.round(tally.chargedCredits),
+      charged,
       reserved: tally.reservedCredits,
       max: state.maxCredits,
-      suggestedMax: tally.estimatedCredits === 0 ? 0 : suggestedMax(tally.estimatedCredits),
+      suggestedMax: suggestedMax(charged, tally.estimatedCredits - charged, state.totalParts - saved),
     },
     seconds: {
       estimate: Math.round(tally.estimatedSeconds),
@@ -102,6 +112,7 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
           : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
     })),
     remarks: plan.remarks,
-    isDriven: known.holder !== null,
+    isRepeat: false,
+    otherTakes: state.takes.length,
   };
 }

@@ -37,14 +37,20 @@ function fileWords({ files }: NarrationView): string {
 
 function planWords(view: NarrationView): string {
   const { parts, credits, seconds } = view;
-  if (parts.alreadyPaid === parts.total) {
+  const takes =
+    view.otherTakes === 0 ? "" : ` ${plural(view.otherTakes, "part")} in another take than the first.`;
+  if (credits.charged > 0) {
+    const toCome = credits.estimate - credits.charged;
+    return `A plan: ${plural(parts.total - parts.saved, "part")} to be made for about ${toCome} credits, beside the ${credits.charged} charged for it so far; max_credits counts both.${takes} Nothing was sent or charged.`;
+  }
+  if (parts.saved === parts.total) {
     return `A plan of ${plural(parts.total, "part")}, about ${duration(seconds.estimate)} of audio, all of it paid for already. Nothing was sent or charged.`;
   }
   const paid =
     parts.alreadyPaid === 0
       ? ""
       : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
-  return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid} Nothing was sent or charged.`;
+  return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes} Nothing was sent or charged.`;
 }
 
 function soFar({ parts, credits }: NarrationView): string {
@@ -68,7 +74,9 @@ function headOf(view: NarrationView): string {
     case "stopped":
       return `Stopped: ${soFar(view)}${view.problems.length === 0 ? " The process that ran it has ended." : ""}`;
     case "finished":
-      return `${fileWords(view)} Cost ${view.credits.charged} credits.`;
+      return view.isRepeat
+        ? `${fileWords(view)} Nothing new was charged; it had cost ${view.credits.charged} credits.`
+        : `${fileWords(view)} Cost ${view.credits.charged} credits${view.parts.alreadyPaid > 0 ? `; ${plural(view.parts.alreadyPaid, "part")} had been paid for before` : ""}.`;
   }
 }
 
@@ -82,9 +90,10 @@ export function nextStep(view: NarrationView): string {
 function stepOf(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
-      return view.credits.estimate === 0
-        ? `${call} and max_credits 1: everything is paid for, so it costs nothing.`
-        : `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}.`;
+      if (view.parts.saved === view.parts.total) {
+        return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
+      }
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.credits.charged > 0 ? ", with the same retakes" : ""}: the price, and what is set aside (150 a part) while parts are made; what is not used is not charged.`;
     case "running":
       return `${call}: it waits, and tells how it stands.`;
     case "stopped":
@@ -103,7 +112,8 @@ function stoppedStep(view: NarrationView, call: string): string {
     return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
   }
   if (first.code === "parts_differ") return "Tell the user; the parts are kept.";
-  if (first.code === "max_credits_reached" || first.code === "stopped" || first.code === "cancelled") {
+  if (first.code === "stopped") return `Tell the user that it is stopped. If they want to go on: ${goOn}`;
+  if (first.code === "max_credits_reached" || first.code === "cancelled") {
     return `Ask the user whether to go on. If so: ${goOn}`;
   }
   return `Tell the user what is in the way. When it is mended: ${goOn}`;

@@ -8,6 +8,8 @@ import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { Log } from "../log.ts";
+import { changed, type NarrateChanges, previewed } from "./changes.ts";
+import { inheritedTakes } from "./inherited-takes.ts";
 import { createJoinedFiles } from "./joined-files.ts";
 import { holdsWords, type NarrationRow, rowOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
@@ -17,19 +19,10 @@ import type { NarrationFile, NarrationState } from "./narration-state.ts";
 import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import type { PartWork } from "./part-work.ts";
-import { applyRetakes, type Retake } from "./retakes.ts";
 import { Run, type RunDeps } from "./run.ts";
 import { type PartStanding, takeTally } from "./tally.ts";
 
-/** What may change from call to call; none of it makes another narration. */
-export interface NarrateChanges {
-  /** The most that it may cost in all; 0 stops it; `null`: nothing may be created by this call. */
-  readonly maxCredits: number | null;
-  readonly retakes: readonly Retake[];
-  /** `null`: as before. */
-  readonly skipsFailed: boolean | null;
-  readonly fileName: string | null;
-}
+export type { NarrateChanges } from "./changes.ts";
 
 export type NarrateSource =
   | { readonly kind: "text"; readonly source: NarrationText; readonly options: PlanSettings }
@@ -97,13 +90,15 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const { makePlan } = await import("./make-plan.ts");
     const plan = makePlan(source.source, source.options);
     const narrationId = narrationIdOf(origin, plan);
-    await book.begin(narrationId, plan, clock.wallMs());
+    if (await book.knows(narrationId)) return await book.get(narrationId);
+    await book.begin(narrationId, plan, await inheritedTakes(book, plan), clock.wallMs());
     return await book.get(narrationId);
   };
 
-  const look = async (narrationId: string): Promise<NarrationView> => {
+  const look = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
     const known = await book.get(narrationId);
-    return viewOf(known, await takeTally(parts, known.plan, known.state), clock.wallMs());
+    const state = previewed(known.state, changes, known.plan);
+    return viewOf({ ...known, state }, await takeTally(parts, known.plan, state), clock.wallMs());
   };
 
   const start = async (narrationId: string): Promise<void> => {
@@ -141,22 +136,32 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   return {
     async narrate(source, changes, call) {
       if (changes.fileName !== null) checkFileName(changes.fileName);
-      const known = await find(source);
-      const { narrationId, plan } = known;
-      const state = await book.change(narrationId, (before) => changed(before, changes, plan));
-      runs.get(narrationId)?.refresh(state);
-      if (state.status === "running" && changes.maxCredits !== null) await start(narrationId);
+      const { narrationId, plan, state: before } = await find(source);
+      if (changes.maxCredits !== null) {
+        const state = await book.change(narrationId, (current) => changed(current, changes, plan));
+        runs.get(narrationId)?.refresh(state);
+        if (state.status === "running") await start(narrationId);
+      }
       try {
         if (call.windowMs > 0) await wait(narrationId, call);
       } catch (error) {
         if (call.signal.aborted && changes.maxCredits !== null) await cancel(narrationId);
         throw error;
       }
-      return await look(narrationId);
+      const view = await look(narrationId, changes);
+      const isRepeat =
+        before.status === "finished" && view.credits.charged === Math.round(before.chargedCredits);
+      return { ...view, isRepeat };
     },
     async list(query, limit) {
-      const rows = (await book.newest(query === null ? limit : MOST_SEARCHED)).map(rowOf);
-      return (query === null ? rows : rows.filter((row) => holdsWords(row, query))).slice(0, limit);
+      const found: NarrationRow[] = [];
+      for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
+        if (found.length === limit) break;
+        const row = await rowOf(entry, folder.root);
+        if (query === null || holdsWords(row, (await book.get(entry.narrationId)).plan, query))
+          found.push(row);
+      }
+      return found;
     },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });
@@ -188,7 +193,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const problem = {
       part: null,
       code: "cancelled",
-      message: "The call that drove it was cancelled: nothing more is created. What was accepted is saved.",
+      message: "It was cancelled: nothing more is created. What was accepted is saved.",
     };
     const stop = (before: NarrationState): NarrationState =>
       before.status === "running" ? { ...before, status: "stopped", problems: [problem] } : before;
@@ -203,29 +208,3 @@ function nextNews(run: Run, settled: AbortSignal): Promise<void> {
     settled.addEventListener("abort", () => stopListening(), { once: true });
   });
 }
-
-/** The state after what a caller asks for; a narration that may spend begins to run. */
-function changed(
-  before: NarrationState,
-  changes: NarrateChanges,
-  plan: KnownNarration["plan"],
-): NarrationState {
-  const retaken = applyRetakes(before, plan, changes.retakes);
-  const after: NarrationState = {
-    ...retaken,
-    skipsFailed: changes.skipsFailed ?? retaken.skipsFailed,
-    fileName: changes.fileName ?? retaken.fileName,
-  };
-  const isSame =
-    retaken === before && after.skipsFailed === before.skipsFailed && after.fileName === before.fileName;
-  const { maxCredits } = changes;
-  if (maxCredits === null) return isSame ? before : after;
-  if (maxCredits === 0) {
-    const status = before.status === "running" ? "stopped" : before.status;
-    const problems = before.status === "running" ? [STOPPED] : before.problems;
-    return { ...after, maxCredits, status, problems };
-  }
-  return { ...after, maxCredits, status: "running" };
-}
-
-const STOPPED = { part: null, code: "stopped", message: "It was stopped by max_credits 0." } as const;

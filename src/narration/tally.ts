@@ -1,5 +1,5 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
-import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
@@ -48,6 +48,9 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
   });
   return estimated === 0 ? 1 : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
+
+const likelyCharge = (credits: number): number =>
+  Math.max(MINIMUM_CHARGE_CREDITS, Math.min(MAXIMUM_CHARGE_CREDITS, credits));
 
 export function standingOf(record: TaskRecord | null): PartStanding {
   if (record === null) return "open";
@@ -120,8 +123,7 @@ export async function takeTally(parts: PartWork, plan: StoredPlan, state: Narrat
     tally.chargedCredits += charged;
     if (record !== null && flightOf(record) !== null) tally.reservedCredits += RESERVED_CREDITS;
     const isToCome = standings[index] !== "saved";
-    tally.estimatedCredits +=
-      charged + (isToCome ? Math.min(RESERVED_CREDITS, part.estimatedCredits * pace) : 0);
+    tally.estimatedCredits += charged + (isToCome ? likelyCharge(part.estimatedCredits * pace) : 0);
   });
   return { ...tally, estimatedCredits: Math.round(tally.estimatedCredits), standings, records };
 }

@@ -37,7 +37,7 @@ const PROMPTS: readonly Definition[] = [
     text: (argument) => {
       const id = argument("task_id");
       const which = id === undefined ? "the audio made last in this conversation" : `the audio of task ${id}`;
-      return `I want another take of ${which}; I know that it is a new task and costs credits. Find its text and settings; list_tasks shows only the beginning of a text, so ask me for what is not in this conversation. Then call generate_audio with exactly the same arguments and the next take number, and tell me the path.`;
+      return `I want another take of ${which}; I know that it is a new task and costs credits. Find its text and settings; list_tasks shows only the beginning of a text, so ask me for what is not in this conversation. Then call generate_audio with exactly the same arguments and the next take number, and tell me the path. If it was made by narrate, call narrate with the same text or its narration_id and retakes instead, first without max_credits.`;
     },
   },
   {

@@ -24,6 +24,7 @@ export function narrationRow(row: NarrationRow): ShownNarration {
       credits: status === "planned" ? null : credits,
       audio_seconds: row.audioSeconds,
       audio_paths: paths.length === 0 ? null : [...paths],
+      missing_paths: row.missingPaths.length === 0 ? null : [...row.missingPaths],
     }),
     next_step: nextStepOf(row),
   };
@@ -40,7 +41,9 @@ export function narrationLine(row: NarrationRow): string {
     ...(status === "planned" ? [] : [`${credits} credits`]),
     ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
   ];
-  const files = paths.length === 0 ? "" : ` ${paths.join(" ")}`;
-  const next = status === "finished" ? "" : ` Next: ${nextStepOf(row)}`;
+  const there = paths.length === 0 ? "" : ` ${paths.join(" ")}`;
+  const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${row.missingPaths.join(" ")})`;
+  const files = `${there}${gone}`;
+  const next = status === "finished" && gone === "" ? "" : ` Next: ${nextStepOf(row)}`;
   return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;
 }

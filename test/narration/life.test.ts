@@ -22,7 +22,8 @@ describe("a plan", () => {
       problems: [],
     });
     expect(plan.credits.estimate).toBeGreaterThan(100);
-    expect(plan.credits.suggested_max).toBe(Math.ceil(1.2 * plan.credits.estimate) + 300);
+    // Three parts cannot cost more than 150 each.
+    expect(plan.credits.suggested_max).toBe(Math.min(Math.ceil(1.2 * plan.credits.estimate) + 300, 450));
     expect(plan.next_step).toContain(`max_credits ${plan.credits.suggested_max}`);
     expect(narrator.service.exchanges).toEqual([]);
   });
@@ -95,6 +96,43 @@ describe("a narration", () => {
     });
     expect(back.files[0]?.sha256).toBe(done.files[0]?.sha256);
     expect(narrator.service.count("create")).toBe(4);
+  });
+
+  it("asked about another take tells its price, and changes nothing", async () => {
+    const text = textOf("One", "Two", "Three");
+    const done = await narrator.narrate({ text, max_credits: 1000 });
+    const retakes = [{ quote: "So ends Two", take: 2 }];
+    const asked = await narrator.narrate({ text, retakes });
+    expect(asked).toMatchObject({
+      status: "planned",
+      parts: { total: 3, saved: 2 },
+      credits: { charged: 30 },
+    });
+    expect(asked.message).toMatch(
+      /1 part to be made for about \d+ credits, beside the 30 charged for it so far/,
+    );
+    const again = await narrator.narrate({ text, max_credits: 1000 });
+    expect(again).toMatchObject({ status: "finished", credits: { charged: 30 }, files: done.files });
+    expect(again.message).toContain("Nothing new was charged; it had cost 30 credits.");
+    expect(narrator.service.count("create")).toBe(3);
+  });
+
+  it("keeps a chosen take when another part is edited", async () => {
+    const retakes = [{ quote: "So ends Two", take: 2 }];
+    await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 1000, retakes });
+    const plan = await narrator.narrate({ text: textOf("One", "Two", "Four") });
+    expect(plan).toMatchObject({ status: "planned", parts: { already_paid: 2 } });
+    expect(plan.message).toContain("1 part in another take than the first");
+    const before = narrator.service.count("create");
+    await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
+    expect(narrator.service.count("create")).toBe(before + 1);
+  });
+
+  it("gives captions a name that no audio of another format has", async () => {
+    const text = textOf("One");
+    await narrator.narrate({ text, max_credits: 1000, file_name: "same" });
+    const wav = await narrator.narrate({ text: textOf("Two"), max_credits: 1000, file_name: "same" });
+    expect(wav.files[0]?.captions_path?.endsWith("same-2.vtt")).toBe(true);
   });
 
   it("goes on without a part that fails for ever only when that is asked for", async () => {

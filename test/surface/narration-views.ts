@@ -15,7 +15,8 @@ const planned: NarrationView = {
   files: [],
   problems: [],
   remarks: [],
-  isDriven: false,
+  isRepeat: false,
+  otherTakes: 0,
 };
 
 const file = (name: string, chapter: string | null): NarrationView["files"][number] => ({
@@ -36,7 +37,6 @@ const running: NarrationView = {
   parts: { total: 12, saved: 4, running: 2, failed: 0, alreadyPaid: 1 },
   credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548 },
   seconds: { estimate: 838, saved: 281, left: 95 },
-  isDriven: true,
 };
 
 const stopped = (problems: readonly NarrationProblem[], excerpt: string | null = null): NarrationView => ({
@@ -46,7 +46,6 @@ const stopped = (problems: readonly NarrationProblem[], excerpt: string | null =
   credits: { ...running.credits, reserved: 0 },
   seconds: { ...running.seconds, left: null },
   problems: problems.map((problem) => ({ ...problem, excerpt })),
-  isDriven: false,
 });
 
 export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
@@ -99,7 +98,25 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     credits: { ...running.credits, estimate: 1038, charged: 1038, reserved: 0 },
     seconds: { estimate: 844, saved: 836, left: null },
     files: [file("The-Harbour-1a2b3c4d", null)],
-    isDriven: false,
+    isRepeat: false,
+    otherTakes: 0,
+  },
+  "finished, and asked for again": {
+    ...running,
+    status: "finished",
+    parts: { ...running.parts, saved: 12, running: 0 },
+    credits: { ...running.credits, estimate: 1038, charged: 1038, reserved: 0, suggestedMax: 1038 },
+    seconds: { estimate: 844, saved: 836, left: null },
+    files: [file("The-Harbour-1a2b3c4d", null)],
+    isRepeat: true,
+  },
+  "a plan for another take of one part": {
+    ...running,
+    status: "planned",
+    parts: { ...running.parts, saved: 11, running: 0 },
+    credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188 },
+    seconds: { estimate: 844, saved: 766, left: null },
+    otherTakes: 1,
   },
   "finished, a file a chapter": {
     ...running,

@@ -142,6 +142,11 @@ export async function asOurs(
 
 /** @throws AudioError `invalid_request` */
 export function checkTaskId(taskId: string): void {
+  if (/^nar_/.test(taskId)) {
+    throw new AudioError("invalid_request", "That is the id of a narration, not of a task.", {
+      remedy: `Call narrate with narration_id ${taskId}: it tells how it stands, and where its file is.`,
+    });
+  }
   if (isTaskId(taskId)) return;
   throw new AudioError(
     "invalid_request",

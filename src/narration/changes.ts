@@ -1,0 +1,36 @@
+/** What a call changes about a narration, and what it would change: a question writes nothing. */
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { applyRetakes, type Retake } from "./retakes.ts";
+
+/** What may change from call to call; none of it makes another narration. */
+export interface NarrateChanges {
+  /** The most that it may cost in all; 0 stops it; `null`: nothing may be created or changed by this call. */
+  readonly maxCredits: number | null;
+  readonly retakes: readonly Retake[];
+  /** `null`: as before. */
+  readonly skipsFailed: boolean | null;
+  readonly fileName: string | null;
+}
+
+const STOPPED = { part: null, code: "stopped", message: "It was stopped, as asked for." } as const;
+
+/** The state after a call with a limit; a narration that may spend begins to run. */
+export function changed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
+  const after: NarrationState = {
+    ...applyRetakes(before, plan, changes.retakes),
+    skipsFailed: changes.skipsFailed ?? before.skipsFailed,
+    fileName: changes.fileName ?? before.fileName,
+    maxCredits: changes.maxCredits,
+  };
+  if (changes.maxCredits !== 0) return { ...after, status: "running", problems: [] };
+  return before.status === "running" ? { ...after, status: "stopped", problems: [STOPPED] } : after;
+}
+
+/**
+ * The state as a question about it shows it: with the takes that are asked about, as a plan. The very same object
+ * where they are the ones that are chosen.
+ */
+export function previewed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
+  const after = applyRetakes(before, plan, changes.retakes);
+  return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
+}

@@ -1,0 +1,31 @@
+/** Carries chosen takes over an edit: a part that stays as it was keeps the take that somebody chose for it. */
+import { canonicalInput } from "../generation/canonical-input.ts";
+import type { NarrationBook } from "./narration-book.ts";
+import { inputOf } from "./narration-id.ts";
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+
+/** Narrations that are looked at, the newest; an edit follows soon. */
+const MOST_LOOKED_AT = 20;
+
+/** The takes of a new narration, by what the newest narrations with the same parts have chosen. */
+export async function inheritedTakes(
+  book: NarrationBook,
+  plan: StoredPlan,
+): Promise<NarrationState["takes"]> {
+  const chosen = new Map<string, number>();
+  for (const { narrationId, state } of await book.newest(MOST_LOOKED_AT)) {
+    if (state.takes.length === 0) continue;
+    const { plan: other } = await book.get(narrationId);
+    for (const { part: index, take } of state.takes) {
+      const part = other.parts[index];
+      const input = part === undefined ? null : canonicalInput(inputOf(other, part));
+      // The newest choice counts.
+      if (input !== null && !chosen.has(input)) chosen.set(input, take);
+    }
+  }
+  if (chosen.size === 0) return [];
+  return plan.parts.flatMap((part, index) => {
+    const take = chosen.get(canonicalInput(inputOf(plan, part)));
+    return take === undefined ? [] : [{ part: index, take }];
+  });
+}
