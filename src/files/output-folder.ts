@@ -46,8 +46,9 @@ async function makeFolder(path: string): Promise<void> {
     const code = systemCode(error);
     if (code === "EEXIST") return;
     const parent = dirname(path);
-    if (code !== "ENOENT" || parent === path || (await exists(parent))) throw error;
-    await makeFolder(parent);
+    if (code !== "ENOENT" || parent === path) throw error;
+    // Somebody else may have made it since.
+    if (!(await exists(parent))) await makeFolder(parent);
     await mkdir(path, { mode: 0o700 }).catch((again) => {
       if (systemCode(again) !== "EEXIST") throw again;
     });

@@ -21,6 +21,7 @@ export function changed(before: NarrationState, changes: NarrateChanges, plan: S
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits,
+    asks: before.asks + 1,
   };
   if (changes.maxCredits !== 0) return { ...after, status: "running", problems: [] };
   return before.status === "running" ? { ...after, status: "stopped", problems: [STOPPED] } : after;
@@ -32,5 +33,12 @@ export function changed(before: NarrationState, changes: NarrateChanges, plan: S
  */
 export function previewed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
-  return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
+  return after === before ? before : { ...after, status: "planned", files: [], problems: [], doubts: [] };
+}
+
+/** Whether somebody has asked for it since a run has looked: for other parts, another name, or to go on. */
+export function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
+  const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
+    JSON.stringify([takes, skipsFailed, fileName, asks]);
+  return choice(seen) !== choice(now);
 }

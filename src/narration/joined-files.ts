@@ -11,7 +11,8 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import type { SavedPart } from "../generation/use-cases/generate-part.ts";
-import type { NarrationFile, NarrationState, StoredPlan } from "./narration-state.ts";
+import { doubtsOf } from "./doubts.ts";
+import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 
 export interface PartFile extends SavedPart {
   /** In the plan. */
@@ -26,13 +27,15 @@ export interface JoinOrder {
   readonly signal: AbortSignal;
 }
 
+export type MadeFiles = Pick<NarrationState, "files" | "joinedFrom" | "doubts">;
+
 export interface JoinedFiles {
   /**
    * The files of a narration; those that are there already, of the very same parts and under the same name, stay.
    *
    * @throws AudioError what saving throws; PartsDifferError, DamagedPartError
    */
-  make(order: JoinOrder): Promise<Pick<NarrationState, "files" | "joinedFrom">>;
+  make(order: JoinOrder): Promise<MadeFiles>;
   /** Whether every file is as it was saved. */
   areThere(files: readonly NarrationFile[]): Promise<boolean>;
 }
@@ -64,14 +67,17 @@ export function createJoinedFiles(deps: {
       const { state } = order;
       const joinedFrom = fingerprintOf(order);
       if (state.joinedFrom === joinedFrom && state.files.length > 0 && (await areThere(state.files))) {
-        return { files: state.files, joinedFrom };
+        return { files: state.files, joinedFrom, doubts: state.doubts };
       }
       const files: NarrationFile[] = [];
+      const doubts: NarrationProblem[] = [];
       for (const binding of bindingsOf(order)) {
         const name = await nameOfItsOwn(folder, binding.name);
-        files.push(await bind(deps, order, { ...binding, name }));
+        const bound = await bind(deps, order, { ...binding, name });
+        files.push(bound.file);
+        doubts.push(...bound.doubts);
       }
-      return { files, joinedFrom };
+      return { files, joinedFrom, doubts };
     },
   };
 }
@@ -123,7 +129,7 @@ async function bind(
   { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
   { plan, signal }: JoinOrder,
   { name, chapter, parts }: Binding,
-): Promise<NarrationFile> {
+): Promise<{ readonly file: NarrationFile; readonly doubts: readonly NarrationProblem[] }> {
   const format = plan.settings.output_format ?? FORMAT;
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
@@ -153,7 +159,8 @@ async function bind(
   const { makeCompanions } = await import("./companions.ts");
   const texts = parts.map(({ index }) => plan.parts[index]?.text ?? "");
   const captionsPath = await makeCompanions({ folder, saved, format, title, sources, texts, joined, signal });
-  return { ...saved, durationSeconds: joined.durationSeconds, chapter, captionsPath };
+  const file = { ...saved, durationSeconds: joined.durationSeconds, chapter, captionsPath };
+  return { file, doubts: doubtsOf(plan, parts, joined) };
 }
 
 /** Where each section begins; a text without headings has no chapters. */

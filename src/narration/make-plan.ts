@@ -2,6 +2,7 @@
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import type { VoiceId } from "../contract/voices.ts";
+import { AudioError } from "../errors.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
 import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
@@ -19,6 +20,23 @@ export interface PlanSettings {
 }
 
 const TITLE_CODE_POINTS = 80;
+
+/** What could hide or turn the line that a title stands in. */
+const UNSEEN = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
+
+/** Three books of 8 MiB each: whoever has more parts has headings for text. */
+const MOST_PARTS = 20_000;
+
+/** Counted before anything is planned, which would take minutes. */
+function checkHeadings({ text, format }: NarrationText): void {
+  if (format !== "markdown") return;
+  const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
+  if (headings <= MOST_PARTS) return;
+  throw new AudioError(
+    "invalid_request",
+    `The text has ${headings} headings, each of which would be a part of its own; a narration has at most ${MOST_PARTS} parts. Nothing was sent.`,
+  );
+}
 
 /** One or two are no surprise on a bill. */
 const SHORT_PARTS_TO_TELL = 3;
@@ -47,12 +65,16 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
 
 function titleOf({ sections, parts }: NarrationPlan): string {
   const heading = sections.find(({ title }) => title !== null)?.title;
-  return firstCodePoints((heading ?? parts[0]?.text ?? "").replaceAll(/\s+/g, " "), TITLE_CODE_POINTS);
+  return firstCodePoints(
+    (heading ?? parts[0]?.text ?? "").replaceAll(UNSEEN, " ").replaceAll(/\s+/g, " ").trim(),
+    TITLE_CODE_POINTS,
+  );
 }
 
 /** @throws AudioError `invalid_request` where there is nothing to speak */
 export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
+  checkHeadings({ text, format });
   const plan = planNarration({ text, format, speed: settings.speed ?? 1, pauseSeconds, voices });
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,

@@ -78,10 +78,14 @@ export const narrationStateSchema = z.object({
   takes: z.array(retakeSchema),
   /** Takes that others replaced: what they cost stays on the bill. */
   replaced: z.array(retakeSchema),
+  /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
+  asks: z.int().nonnegative(),
   skipsFailed: z.boolean(),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
+  /** What somebody should listen to in the files. */
+  doubts: z.array(problemSchema),
   /** What the files were joined from; other takes or parts make new files. */
   joinedFrom: z.string().nullable(),
   /** For lists, which read no plan: what it is called, and how it stood when this was last written. */
@@ -103,10 +107,12 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   paidBefore: null,
   takes: [],
   replaced: [],
+  asks: 0,
   skipsFailed: false,
   fileName: null,
   problems: [],
   files: [],
+  doubts: [],
   joinedFrom: null,
   title,
   totalParts: parts.length,

@@ -104,7 +104,7 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
       left: status === "running" ? secondsLeft(state, saved, nowMs) : null,
     },
     files: state.files.map((file) => ({ ...file, mimeType })),
-    problems: state.problems.map((problem) => ({
+    problems: [...state.problems, ...(status === "finished" ? state.doubts : [])].map((problem) => ({
       ...problem,
       excerpt:
         problem.part === null

@@ -76,6 +76,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const joined = createJoinedFiles({ folder, clock });
   const runDeps: RunDeps = { book, parts, joined, clock, log, holder, leaseTtlMs: ledger.leaseTtlMs };
   const runs = new Map<string, Run>();
+  let isClosed = false;
 
   const find = async (source: NarrateSource): Promise<KnownNarration> => {
     if (source.kind === "narration") {
@@ -96,19 +97,26 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   const look = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
-    const known = await book.get(narrationId);
+    const stored = await book.get(narrationId);
+    // A run that has just begun may not have its lease yet.
+    const known = { ...stored, holder: stored.holder ?? (runs.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
     return viewOf({ ...known, state }, await takeTally(parts, known.plan, state), clock.wallMs());
   };
 
-  const start = async (narrationId: string): Promise<void> => {
+  /** One run at a time: a new one begins when the one that is just ending has. */
+  const start = (narrationId: string): void => {
     const running = runs.get(narrationId);
-    if (running?.isStopping === false) return;
-    await running?.end;
-    if (runs.has(narrationId)) return;
+    if (running?.isStopping === false || isClosed) return;
+    if (running !== undefined) {
+      void running.end.then(() => start(narrationId));
+      return;
+    }
     const run = new Run(runDeps, narrationId);
     runs.set(narrationId, run);
-    void run.end.then(() => runs.delete(narrationId));
+    void run.end.then(() => {
+      if (runs.get(narrationId) === run) runs.delete(narrationId);
+    });
   };
 
   /** Waits while it runs, here or elsewhere; a call that is cancelled stops what it would have paid for. */
@@ -137,10 +145,11 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     async narrate(source, changes, call) {
       if (changes.fileName !== null) checkFileName(changes.fileName);
       const { narrationId, plan, state: before } = await find(source);
+      call.signal.throwIfAborted();
       if (changes.maxCredits !== null) {
         const state = await book.change(narrationId, (current) => changed(current, changes, plan));
         runs.get(narrationId)?.refresh(state);
-        if (state.status === "running") await start(narrationId);
+        if (state.status === "running") start(narrationId);
       }
       try {
         if (call.windowMs > 0) await wait(narrationId, call);
@@ -184,6 +193,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
     },
     async close() {
+      isClosed = true;
       for (const run of runs.values()) run.leave();
       await Promise.all([...runs.values()].map(({ end }) => end));
     },

@@ -3,14 +3,15 @@ import type { Clock } from "../clock.ts";
 import { AudioError, ownMistake } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
-import type { JoinedFiles, PartFile } from "./joined-files.ts";
+import { isOtherChoice } from "./changes.ts";
+import type { JoinedFiles, MadeFiles, PartFile } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import type { PartWork } from "./part-work.ts";
 import { Speakers } from "./speakers.ts";
 import { joinProblems, problemOf } from "./stop-reasons.ts";
-import { takeOf, takeTally } from "./tally.ts";
+import { standingOf, takeOf, takeTally } from "./tally.ts";
 
 export interface RunDeps {
   readonly book: NarrationBook;
@@ -40,6 +41,8 @@ export class Run {
   readonly #listeners = new Set<() => void>();
   #speakers: Speakers | undefined;
   #maxCredits = 0;
+  /** What the pass under way is about. */
+  #seen: NarrationState | null = null;
   /** What ended it before its parts were all there. */
   #stopProblem: NarrationProblem | null = null;
 
@@ -103,7 +106,11 @@ export class Run {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     const known = error instanceof AudioError ? error : ownMistake(error);
     const problems = [problemOf(known, null)];
-    await this.#deps.book.change(this.narrationId, (before) => this.#ended(before, "stopped", problems));
+    await this.#deps.book.change(this.narrationId, (before) =>
+      this.#seen !== null && isOtherChoice(this.#seen, before)
+        ? before
+        : this.#ended(before, "stopped", problems),
+    );
   }
 
   async #keepLease(signal: AbortSignal): Promise<void> {
@@ -125,7 +132,7 @@ export class Run {
     const { book, parts, clock } = this.#deps;
     const { plan, state: asked } = await book.get(this.narrationId);
     const tally = await takeTally(parts, plan, asked);
-    const isThere = (index: number): boolean => ["saved", "running"].includes(tally.standings[index] ?? "");
+    const isThere = (index: number): boolean => tally.standings[index] === "saved";
     const paid = plan.parts.flatMap((_, part) =>
       isThere(part) ? [{ part, take: takeOf(asked, part) }] : [],
     );
@@ -152,6 +159,7 @@ export class Run {
       onSaved: () => this.#noteSaved(),
     });
     this.#speakers = speakers;
+    this.#seen = state;
     this.refresh(state);
     await speakers.run();
     if (!this.#left.signal.aborted && this.isStopping) await speakers.settle(this.#left.signal);
@@ -183,6 +191,8 @@ export class Run {
     if (!isWhole) return await this.#endWith(state, "stopped", problems);
     try {
       const parts = await this.#partFiles(plan, state, spoken);
+      // Something was taken away meanwhile: it is made again, within the limit.
+      if (parts === null) return "changed";
       const { narrationId } = this;
       const { signal } = this.#abort;
       const files = await joined.make({ narrationId, plan, state, parts, signal });
@@ -195,12 +205,17 @@ export class Run {
   }
 
   /** Each verified; one that somebody has removed since is fetched again, free of charge. */
-  async #partFiles(plan: StoredPlan, state: NarrationState, spoken: readonly number[]): Promise<PartFile[]> {
+  async #partFiles(
+    plan: StoredPlan,
+    state: NarrationState,
+    spoken: readonly number[],
+  ): Promise<PartFile[] | null> {
     const files: PartFile[] = [];
     for (const index of spoken) {
       const part = plan.parts[index];
       if (part === undefined) continue;
       const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+      if (standingOf(await this.#deps.parts.find(request)) !== "saved") return null;
       files.push({ index, ...(await this.#deps.parts.generate(request, { signal: this.#abort.signal })) });
     }
     return files;
@@ -210,7 +225,7 @@ export class Run {
     asked: NarrationState,
     status: "stopped" | "finished",
     problems: readonly NarrationProblem[],
-    files: Partial<Pick<NarrationState, "files" | "joinedFrom">> = {},
+    files: Partial<MadeFiles> = {},
   ): Promise<Pass> {
     const after = await this.#deps.book.change(this.narrationId, (before) =>
       isOtherChoice(asked, before) ? before : { ...this.#ended(before, status, problems), ...files },
@@ -231,11 +246,4 @@ export class Run {
   #tell(): void {
     for (const listener of [...this.#listeners]) listener();
   }
-}
-
-/** Whether other parts, or another name, are wanted than those that a run has seen. */
-function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ takes, skipsFailed, fileName }: NarrationState): string =>
-    JSON.stringify([takes, skipsFailed, fileName]);
-  return choice(seen) !== choice(now);
 }

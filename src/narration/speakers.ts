@@ -37,7 +37,7 @@ export class Speakers {
   readonly #queue: number[];
   /** Parts that were begun and are not saved. */
   readonly #begun = new Set<number>();
-  readonly #wasRunning: ReadonlySet<number>;
+  readonly #wasRunning: Set<number>;
   readonly #waiters = new Set<() => void>();
   /** Every part that is to be in the files, in order. */
   readonly wanted: readonly number[];
@@ -58,7 +58,7 @@ export class Speakers {
     this.#queue = [...running, ...open];
     this.#wasRunning = new Set(running);
     this.#savedParts = tally.standings.filter((standing) => standing === "saved").length;
-    this.#charges.set(REPLACED, tally.replacedCredits);
+    this.#charges.set(REPLACED, tally.replacedCredits + tally.replacedReservations);
     tally.records.forEach((record, index) => {
       if (record !== null && !wasPaidBefore(state, index)) this.#charges.set(index, chargeOf(record));
     });
@@ -96,8 +96,13 @@ export class Speakers {
     }
   }
 
-  /** What may be spent has changed: whoever waits for room looks again. */
+  /** What may be spent has changed: whoever waits for room looks again, and what has too much room now stops. */
   wake(): void {
+    const { maxCredits, onProblem, signal } = this.#options;
+    const isOver = this.chargedCredits + RESERVED_CREDITS * this.#activeParts > maxCredits();
+    if (isOver && this.#activeParts > 0 && !signal.aborted) {
+      onProblem(outOfCredits(maxCredits(), this.chargedCredits));
+    }
     for (const waiter of [...this.#waiters]) waiter();
   }
 
@@ -106,7 +111,8 @@ export class Speakers {
     while (!signal.aborted) {
       const index = this.#queue.shift();
       if (index === undefined) return;
-      if (this.#wasRunning.has(index)) this.#activeParts += 1;
+      // Once: what is made of it after that is new.
+      if (this.#wasRunning.delete(index)) this.#activeParts += 1;
       else if (!(await this.#takeRoom())) return;
       this.#begun.add(index);
       try {
@@ -134,7 +140,8 @@ export class Speakers {
   #mayTryAgain(index: number, { code }: AudioError): boolean {
     const jobs = (this.#jobs.get(index) ?? 0) + 1;
     this.#jobs.set(index, jobs);
-    return code === "task_failed" && jobs < MOST_JOBS_A_PART;
+    const wasCharged = (this.#charges.get(index) ?? 0) > 0;
+    return code === "task_failed" && !wasCharged && jobs < MOST_JOBS_A_PART;
   }
 
   async #speak(index: number): Promise<void> {

@@ -14,6 +14,8 @@ export interface Tally {
   readonly alreadyPaid: number;
   /** For takes that others replaced; part of the charge. */
   readonly replacedCredits: number;
+  /** Set aside for such takes that still run. */
+  readonly replacedReservations: number;
   /** What this narration has been charged, or others for it after it began. */
   readonly chargedCredits: number;
   readonly reservedCredits: number;
@@ -79,17 +81,24 @@ async function readRecords(
   return records;
 }
 
-async function chargedForReplaced(parts: PartWork, plan: StoredPlan, state: NarrationState): Promise<number> {
+async function costOfReplaced(
+  parts: PartWork,
+  plan: StoredPlan,
+  state: NarrationState,
+): Promise<{ readonly credits: number; readonly reservations: number }> {
   let credits = 0;
+  let reservations = 0;
   for (const { part: index, take } of state.replaced) {
     const part = plan.parts[index];
     const isChosen = takeOf(state, index) === take;
     const isPaid = state.paidBefore?.some((paid) => paid.part === index && paid.take === take) ?? false;
     if (part === undefined || isChosen || isPaid) continue;
     const record = await parts.find({ input: inputOf(plan, part), take });
-    if (record !== null) credits += chargeOf(record);
+    if (record === null) continue;
+    credits += chargeOf(record);
+    if (flightOf(record) !== null) reservations += RESERVED_CREDITS;
   }
-  return credits;
+  return { credits, reservations };
 }
 
 /** One look at every part. */
@@ -103,12 +112,13 @@ export async function takeTally(parts: PartWork, plan: StoredPlan, state: Narrat
     }),
   );
   const pace = paceOf(plan, records);
-  const replacedCredits = await chargedForReplaced(parts, plan, state);
+  const replaced = await costOfReplaced(parts, plan, state);
   const tally = {
     alreadyPaid: isPaid.size,
-    replacedCredits,
-    chargedCredits: replacedCredits,
-    reservedCredits: 0,
+    replacedCredits: replaced.credits,
+    replacedReservations: replaced.reservations,
+    chargedCredits: replaced.credits,
+    reservedCredits: replaced.reservations,
     estimatedCredits: 0,
     estimatedSeconds: 0,
     savedSeconds: 0,

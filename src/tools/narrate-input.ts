@@ -1,7 +1,7 @@
 /** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
 import { z } from "zod";
 import { audioInputFields } from "../contract/audio-input.ts";
-import { codePointLength } from "../contract/unicode.ts";
+import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
@@ -13,6 +13,7 @@ const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
 export const MOST_CREDITS = 10_000_000;
 const MOST_RETAKES = 100;
+const MOST_NAME_CODE_POINTS = 40;
 
 const creditsRule = `must be a whole number from 0 to ${MOST_CREDITS}`;
 const pauseRule = `must be a number from 0 to ${PAUSE_SECONDS_MAX}`;
@@ -123,7 +124,10 @@ function checkSettings(args: NarrateArgs, complain: Complain): void {
   }
   for (const [name, voice] of Object.entries(args.voices ?? {})) {
     const parsed = audioInputFields.voice.safeParse(voice);
-    for (const { message } of parsed.error?.issues ?? []) complain(["voices", name], message);
+    for (const { message } of parsed.error?.issues ?? []) {
+      // A name may be anybody's text: it is quoted, and never stands as words of ours.
+      complain(["voices"], `of ${JSON.stringify(firstCodePoints(name, MOST_NAME_CODE_POINTS))}: ${message}`);
+    }
   }
 }
 

@@ -178,3 +178,92 @@ describe("a call that cannot be right", () => {
     expect(wordsOf(outcome)).toMatch(/part 1: .*part 2: /s);
   });
 });
+
+describe("what may be spent", () => {
+  /** Both tasks that run fail, refunded, once nobody wants more. */
+  const failAll = (): void => {
+    for (const task of narrator.service.tasks.values()) task.status = "failed";
+  };
+
+  it("is nothing after max_credits 0, also where tasks fail that were accepted before", async () => {
+    narrator.service.processingMs = 60_000;
+    const running = await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
+    await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
+    await narrator.narrate({ narration_id: running.narration_id, max_credits: 0 });
+    failAll();
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    expect(narrator.service.tasks.size).toBe(2);
+  });
+
+  it("is obeyed when it is lowered while parts run", async () => {
+    narrator.service.processingMs = 60_000;
+    const running = await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
+    await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
+    const { narration_id } = running;
+    await narrator.narrate({ narration_id, max_credits: 1, wait_seconds: 0 });
+    failAll();
+    const stopped = await narrator.narrate({ narration_id });
+    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+    expect(narrator.service.tasks.size).toBe(2);
+  });
+
+  it("holds for parts that a dead process had begun, and that failed", async () => {
+    narrator.service.processingMs = 60_000;
+    const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
+    void doomed
+      .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
+      .catch(() => undefined);
+    await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
+    await killHard(doomed.pid);
+    failAll();
+    const stopped = await narrator.narrate({ text: EIGHT, max_credits: 1 });
+    expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 0 } });
+    expect(narrator.service.tasks.size).toBe(2);
+  });
+
+  it("is not spent on a part whose failure was charged, before somebody has asked", async () => {
+    narrator.service.intercept = (exchange, response, self) => {
+      const task = self.tasks.get(exchange.taskId ?? "");
+      if (exchange.kind !== "query" || task === undefined) return false;
+      task.status = "failed";
+      const billing = { reserved_credits: 150, charged_credits: 100, refunded_credits: 50 };
+      self.json(response, 200, { ...self.view(task), billing });
+      return true;
+    };
+    const stopped = await narrator.narrate({ text: textOf("One"), max_credits: 5000 });
+    expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 100 } });
+    expect(narrator.service.tasks.size).toBe(1);
+  });
+
+  it("is nothing for a call that was cancelled before it began", async () => {
+    const signal = AbortSignal.abort(new Error("gone"));
+    const args = { text: EIGHT, output_format: "pcm", max_credits: 5000, wait_seconds: 0 };
+    await narrator.driver.call("narrate", args, { signal }).catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(narrator.service.tasks.size).toBe(0);
+  });
+});
+
+it("audio that is not as long as the service says is told with the file", async () => {
+  narrator.service.audioSeconds = 4.6;
+  const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+  expect(done).toMatchObject({ status: "finished", problems: [{ part: 1, code: "listen" }, { part: 2 }] });
+  expect(done.message).toMatch(/plays 4\.0 s, where the service said 4\.6 s/);
+});
+
+it("a limit that is raised while a run settles is obeyed, and its call does not wait for that", async () => {
+  narrator.service.processingMs = 1500;
+  narrator.service.intercept = ({ kind, ordinal }, response, self) => {
+    if (kind !== "create" || ordinal !== 3) return false;
+    self.refuse(response, 403, "purchase_required");
+    return true;
+  };
+  const text = textOf("One", "Two", "Three", "Four");
+  const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
+  await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
+  await narrator.narrate({ narration_id: running.narration_id, max_credits: 6000, wait_seconds: 0 });
+  await expect
+    .poll(async () => (await narrator.narrate({ narration_id: running.narration_id })).status, LONG)
+    .toBe("finished");
+  expect(narrator.service.tasks.size).toBe(4);
+});

@@ -108,6 +108,8 @@ export class Job {
     this.#wasCancelled ||= isCancelled;
     if (!isCancelled || this.#callers > 0) return;
     this.#isAbandoned = true;
+    // Nobody wants another create of it: a task that was accepted is still watched and saved.
+    this.purpose = "finish";
     if (!this.isCommitted && this.record.taskId === null) this.stop();
   }
 

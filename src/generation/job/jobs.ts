@@ -105,7 +105,9 @@ export class Jobs {
         limits.freed();
         // Only a failure that was refunded is tried again unasked.
         const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
-        const mayRepeat = isFree && job.newTasks > 0 && job.newTasks < MOST_NEW_TASKS && !hadFailed;
+        const isWanted = job.purpose === "create";
+        const mayRepeat =
+          isFree && isWanted && job.newTasks > 0 && job.newTasks < MOST_NEW_TASKS && !hadFailed;
         if (!mayRepeat) return { kind: "failed", record: job.record };
         job.announce("The task failed and was refunded; trying once more.");
         continue;

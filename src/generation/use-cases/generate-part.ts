@@ -12,6 +12,7 @@ import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { findOrDraft } from "./find-record.ts";
 import { taskFailed } from "./generate.ts";
+import { newestThatIsThere } from "./own-files.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
@@ -74,8 +75,13 @@ export function partNames(
 export async function findPart(deps: GenerationDeps, request: PartRequest): Promise<TaskRecord | null> {
   const records = await deps.ledger.ofWork(partNames(deps, request).workId);
   const own = records.find(({ accountId }) => accountId === deps.ledger.identity.accountId);
-  const saved = records.find(({ status, files }) => status === "succeeded" && files.length > 0);
-  return own?.status === "succeeded" ? own : (saved ?? own ?? null);
+  if (own?.status === "succeeded") return own;
+  // Another key's audio counts only where it is here: it cannot be fetched with this one.
+  for (const record of records) {
+    const sound = record.files.filter(({ isSound }) => isSound);
+    if (record !== own && (await newestThatIsThere(sound, deps.folder.root)) !== null) return record;
+  }
+  return own ?? null;
 }
 
 /**

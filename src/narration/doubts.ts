@@ -1,0 +1,52 @@
+/** What is odd about the sound of single parts: told with the file, for a person to listen to. */
+import type { JoinedAudio } from "../audio/join.ts";
+import type { PartFile } from "./joined-files.ts";
+import type { NarrationProblem, StoredPlan } from "./narration-state.ts";
+
+/** Encoders add some silence, and services round. */
+const LENGTH_TOLERANCE_SECONDS = 0.15;
+const LENGTH_TOLERANCE_SHARE = 0.02;
+
+/** A task may end here, whatever its text. */
+const LONGEST_TASK_SECONDS = 120;
+const NEAR_SECONDS = 0.5;
+
+/** Less than this share of the usual pace: words may be missing. */
+const SHORT_SHARE = 0.55;
+/** Of fewer parts nobody can say what is usual. */
+const LEAST_PARTS = 4;
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 1;
+}
+
+/** A part whose file does not play as long as the service has said. */
+function lengthDoubt(said: number, played: number): string | null {
+  const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
+  if (Math.abs(said - played) <= tolerance) return null;
+  return `Its audio plays ${played.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
+}
+
+/** A part that is much shorter than its text, or ends where tasks may end. */
+function cutDoubt(seconds: number, pace: number, usualPace: number): string | null {
+  const isCut = Math.abs(seconds - LONGEST_TASK_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
+  return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
+}
+
+/** @param joined of these parts, in their order */
+export function doubtsOf(
+  plan: StoredPlan,
+  parts: readonly PartFile[],
+  joined: Pick<JoinedAudio, "parts">,
+): NarrationProblem[] {
+  const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
+  const paces = parts.map(({ index }, at) => (played[at] ?? 0) / (plan.parts[index]?.estimatedSeconds ?? 1));
+  const usualPace = parts.length < LEAST_PARTS ? 0 : median(paces);
+  return parts.flatMap(({ index, record }, at) => {
+    const seconds = played[at] ?? 0;
+    const said = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
+    const message = lengthDoubt(said, seconds) ?? cutDoubt(seconds, paces[at] ?? 0, usualPace);
+    return message === null ? [] : [{ part: index, code: "listen", message }];
+  });
+}
