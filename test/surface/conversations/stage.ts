@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { createSpeechEngine } from "../../../src/sandbox/speech/speech.ts";
+import { createSpeechEngine, type SpeechEngine } from "../../../src/sandbox/speech/speech.ts";
 import { RawServer } from "../../faults/raw-server.ts";
 import { type CountingOptions, CountingService } from "../../support/counting-service.ts";
 import { createWorkplace, FAST, type Workplace } from "../../support/workplace.ts";
@@ -176,10 +176,14 @@ export async function stageWithFaults(
 
 /** One for all sandboxes of a file: its threads take longer to start than to speak. */
 const voices = createSpeechEngine();
-const speech = { speak: voices.speak.bind(voices), close: () => Promise.resolve() };
+const spoken: SpeechEngine = { speak: voices.speak.bind(voices), close: () => Promise.resolve() };
 
-/** A stage with the sandbox, real speech and all. */
-export async function stageWithSandbox(manner: Manner): Promise<Stage> {
+/**
+ * A stage with the sandbox, real speech and all.
+ *
+ * @param speech in its place where there is too much to be spoken
+ */
+export async function stageWithSandbox(manner: Manner, speech: SpeechEngine = spoken): Promise<Stage> {
   const sandbox = await startSandbox({ speech, processingSeconds: 0, timeScale: 0.01 });
   return new Stage(await createWorkplace(), manner, sandbox, { close: () => sandbox.stop() });
 }

@@ -51,21 +51,24 @@ hold(
     {
       when: "the window is closed before the service has accepted: the handle is known, and says what starts it again",
       fewestCalls: 3,
-      stage: patient,
+      stage: stageWithFaults,
       play: async (stage) => {
-        putOff(stage.service, 1000);
+        stage.service.processingMs = 60_000;
         const earlier = await stage.enter();
-        await warm(earlier);
+        for (const prompt of ["The first that runs", "The second that runs"]) {
+          await earlier.generate({ prompt, wait_seconds: 0 });
+        }
         stage.forget();
         const waiting = await earlier.generate({ ...TEXT, ...SHORT });
+        waiting.says(/Waiting for one of the account's two running tasks to end/, /Nothing is reserved yet/);
         await earlier.leave();
-        stage.service.intercept = undefined;
+        stage.service.processingMs = 0;
         const assistant = await stage.enter();
         const looked = await assistant.call("get_task", { task_id: waiting.nextCall.args["task_id"] });
         looked.says(/Never sent; nothing is working on it now/, /Nothing is reserved yet/);
         expect(looked.nextCall.name).toBe("generate_audio");
         expect((await assistant.generate(TEXT)).path).toMatch(/Put-off/);
-        expect(stage.service.tasks.size).toBe(1);
+        expect(stage.service.tasks.size).toBe(3);
       },
     },
   ],
