@@ -7,6 +7,9 @@ const NAME_MAX_UNITS = 100;
 const COLON = /[:：]/;
 const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${NAME_MAX_UNITS}})[:：]\\s*`);
 
+/** Each with its break. */
+const LINES = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
+
 /** A name that the map does not have: its line is plain text, and not the speaker's before it. */
 const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}[:：]/u;
 
@@ -49,7 +52,7 @@ export class Speakers {
   turns(paragraph: string): Turn[] {
     if (this.#voices.size === 0) return [{ voice: null, text: paragraph }];
     const turns: Array<{ voice: VoiceId | null; text: string }> = [];
-    for (const line of paragraph.split(new RegExp(`(?<=[\\n${HARD_BREAK}])`))) {
+    for (const line of paragraph.split(LINES)) {
       const [label = "", name = ""] = LABEL.exec(line) ?? [];
       const key = keyOf(name);
       const speaker = this.#voices.get(key);
