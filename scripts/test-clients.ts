@@ -81,6 +81,8 @@ async function driveAll(): Promise<number> {
 }
 
 if (chosen.length === 0) {
-  console.error(`There is no such client; there are ${CLIENTS.map(({ name }) => name).join(", ")}.`);
+  console.error(
+    `There is no such client; there are ${[...new Set(CLIENTS.map(({ name }) => name))].join(", ")}.`,
+  );
   process.exitCode = 2;
 } else process.exitCode = values.confined ? await driveAll() : confine();

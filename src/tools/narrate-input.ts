@@ -13,11 +13,26 @@ const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
 export const MOST_CREDITS = 10_000_000;
 const MOST_RETAKES = 100;
-const MOST_NAME_CODE_POINTS = 40;
+const MOST_SHOWN_CODE_POINTS = 80;
 
 const creditsRule = `must be a whole number from 0 to ${MOST_CREDITS}`;
 const pauseRule = `must be a number from 0 to ${PAUSE_SECONDS_MAX}`;
 const takeRule = "must be a whole number from 1 to 999";
+
+/**
+ * Speakers as lines also where an assistant writes `{ NAME: voice }`. Lines are published, because Gemini refuses every
+ * tool of a request over an object whose fields have no names (MarkusPfundstein/mcp-obsidian#21).
+ */
+function linesOf(voices: unknown): unknown {
+  if (typeof voices !== "object" || voices === null || Array.isArray(voices)) return voices;
+  return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
+}
+
+/** A name and its voice; no voice has a colon in its id. */
+function speakerIn(line: string): { readonly name: string; readonly voice: string } {
+  const colon = line.lastIndexOf(":");
+  return { name: line.slice(0, Math.max(colon, 0)).trim(), voice: line.slice(colon + 1).trim() };
+}
 
 export const narrateInput = z.strictObject({
   text: z
@@ -54,8 +69,8 @@ export const narrateInput = z.strictObject({
   pitch: z.number("must be a number").optional(),
   multilingual: z.boolean("must be true or false").optional(),
   voices: z
-    .record(z.string(), z.string("must be a string"))
-    .meta({ description: "Names to voice ids: who speaks the lines that begin with NAME:" })
+    .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
+    .meta({ description: "NAME: voice id, for lines that begin with NAME:" })
     .optional(),
   pause_seconds: z
     .number(pauseRule)
@@ -122,14 +137,22 @@ function checkSettings(args: NarrateArgs, complain: Complain): void {
     const parsed = audioInputFields[name].safeParse(args[name]);
     for (const { message } of parsed.error?.issues ?? []) complain([name], message);
   }
-  for (const [name, voice] of Object.entries(args.voices ?? {})) {
-    const parsed = audioInputFields.voice.safeParse(voice);
-    for (const { message } of parsed.error?.issues ?? []) {
-      // A name may be anybody's text: it is quoted, and never stands as words of ours.
-      complain(["voices"], `of ${JSON.stringify(firstCodePoints(name, MOST_NAME_CODE_POINTS))}: ${message}`);
-    }
+  const lines = args.voices ?? [];
+  const speakers = lines.map(speakerIn);
+  for (const [index, { name, voice }] of speakers.entries()) {
+    // A line may be anybody's text: it is quoted, and never stands as words of ours.
+    const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MOST_SHOWN_CODE_POINTS));
+    const complainOf = (fault: string): void => complain(["voices"], `has ${shown}: ${fault}`);
+    const fault = audioInputFields.voice.safeParse(voice).error?.issues[0]?.message;
+    if (name === "") complainOf("each is NAME: voice id");
+    else if (fault !== undefined) complainOf(fault);
+    else if (speakers.findIndex((each) => isSameName(each.name, name)) < index)
+      complainOf("a name is there twice");
   }
 }
+
+/** As labels in a text are matched. */
+const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function checkText({ text, retakes = [] }: NarrateArgs, complain: Complain): void {
   if (retakes.length > MOST_RETAKES) complain(["retakes"], `must be at most ${MOST_RETAKES}`);
@@ -163,7 +186,9 @@ export async function planRequestOf(
     ...Object.fromEntries(SETTINGS.map((name) => [name, args[name]])),
     voice: args.voice ?? deps.defaultVoice ?? undefined,
   });
-  const voices = voicesSchema.parse(args.voices ?? {});
+  const voices = voicesSchema.parse(
+    Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, voice }) => [name, voice])),
+  );
   const pauseSeconds = args.pause_seconds ?? PAUSE_SECONDS;
   return { source, options: { settings, voices, pauseSeconds, files: args.files ?? "one" } };
 }

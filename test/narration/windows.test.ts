@@ -140,6 +140,21 @@ describe("a narration", () => {
   });
 });
 
+describe("speakers", () => {
+  const text = "ANNA: Good morning.\n\nBEN: Good night.";
+
+  it.each([
+    ["as lines", ["ANNA: kian_en_zh", "BEN: cedric_en_zh"]],
+    ["as a map", { ANNA: "kian_en_zh", BEN: "cedric_en_zh" }],
+  ])("given %s speak with their own voices, and their names are not spoken", async (_how, voices) => {
+    await narrator.narrate({ text, voices, max_credits: 1000 });
+    const bodies = [...narrator.service.tasks.values()].map(({ body }): unknown => JSON.parse(body));
+    expect(bodies).toHaveLength(2);
+    expect(bodies).toContainEqual(expect.objectContaining({ prompt: "Good morning.", voice: "kian_en_zh" }));
+    expect(bodies).toContainEqual(expect.objectContaining({ prompt: "Good night.", voice: "cedric_en_zh" }));
+  });
+});
+
 describe("a call that cannot be right", () => {
   it.each([
     ["nothing to speak", {}, /exactly one of text, file and narration_id/],
@@ -154,7 +169,17 @@ describe("a call that cannot be right", () => {
       /speed.*belongs to a plan/,
     ],
     ["an unknown voice", { text: "Hello.", voice: "sofia" }, /voice.*sophie_en_zh/],
-    ["an unknown speaker's voice", { text: "A: Hello.", voices: { A: "sofia" } }, /voices/],
+    ["an unknown speaker's voice", { text: "A: Hello.", voices: { A: "sofia" } }, /voices has "A: sofia": /],
+    [
+      "a speaker without a voice",
+      { text: "A: Hello.", voices: ["A"] },
+      /voices has "A": each is NAME: voice id/,
+    ],
+    [
+      "a speaker named twice",
+      { text: "A: Hello.", voices: ["A: kian_en_zh", "A: cedric_en_zh"] },
+      /voices has "A: cedric_en_zh": a name is there twice/,
+    ],
     [
       "a quote of nothing",
       { text: "Hello.", retakes: [{ quote: "Farewell", take: 2 }] },

@@ -10,6 +10,30 @@ import { toolList } from "../../src/server/tool-list.ts";
 const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks", "narrate"];
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
 
+/**
+ * What Gemini's `parameters` take in no tool of a request, and clients pass on: a constant (zed#44875), an enum of
+ * numbers (gemini-cli#4415), an object without named fields (MarkusPfundstein/mcp-obsidian#21), a choice of types.
+ */
+function refusedIn(schema: unknown, path = ""): string[] {
+  if (typeof schema !== "object" || schema === null) return [];
+  const keys = new Map(Object.entries(schema));
+  const isObject = keys.get("type") === "object";
+  const refused = [
+    ...["const", "oneOf", "anyOf", "allOf", "propertyNames", "exclusiveMinimum", "exclusiveMaximum"].filter(
+      (key) => keys.has(key),
+    ),
+    ...(keys.has("enum") && keys.get("type") !== "string" ? ["enum"] : []),
+    ...(Array.isArray(keys.get("type")) ? ["type"] : []),
+    ...(isObject && Object.keys(keys.get("properties") ?? {}).length === 0 ? ["object without fields"] : []),
+  ];
+  const fields = Object.entries(keys.get("properties") ?? {});
+  return [
+    ...refused.map((what) => `${path}: ${what}`),
+    ...fields.flatMap(([name, field]) => refusedIn(field, `${path}.${name}`)),
+    ...refusedIn(keys.get("items"), `${path}[]`),
+  ];
+}
+
 describe("the tool list", () => {
   it("holds the six tools", () => {
     expect(toolList().map(({ name }) => name)).toEqual(NAMES);
@@ -37,6 +61,13 @@ describe("the tool list", () => {
     expect(tool.outputSchema).toMatchObject({ type: "object", additionalProperties: false });
     expect(JSON.stringify(tool)).not.toContain("$schema");
   });
+
+  it.each(toolList().map((tool) => [tool.name, tool] as const))(
+    "asks %s for nothing over which a provider refuses the whole request",
+    (_name, { inputSchema }) => {
+      expect(refusedIn(inputSchema)).toEqual([]);
+    },
+  );
 
   it.each(NAMES)("exercises %s end to end and tells users about it", (name) => {
     const folder = join(import.meta.dirname, "..", "e2e");
