@@ -246,6 +246,26 @@ describe("what may be spent", () => {
     expect(narrator.service.tasks.size).toBe(2);
   });
 
+  it("holds for parts whose acceptance a dead process never heard of, and that failed", async () => {
+    narrator.service.intercept = (exchange, _response, self) => {
+      if (exchange.kind !== "create") return false;
+      self.accept(exchange);
+      return true;
+    };
+    const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
+    void doomed
+      .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
+      .catch(() => undefined);
+    await expect.poll(() => narrator.service.tasks.size, LONG).toBe(1);
+    await killHard(doomed.pid);
+    narrator.service.intercept = undefined;
+    const begun = narrator.service.tasks.size;
+    failAll();
+    const stopped = await narrator.narrate({ text: EIGHT, max_credits: 1 });
+    expect(stopped).toMatchObject({ status: "stopped", credits: { charged: 0 } });
+    expect(narrator.service.tasks.size).toBe(begun);
+  });
+
   it("is not spent on a part whose failure was charged, before somebody has asked", async () => {
     narrator.service.intercept = (exchange, response, self) => {
       const task = self.tasks.get(exchange.taskId ?? "");

@@ -38,7 +38,9 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     const { status } = job.record;
     if (status === "waiting" || status === "unresolved") continue;
     const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
-    if (status !== "failed" || job.newTasks > 0 || walked === MOST_WALKED || !isFree) return;
+    // A narration asks by itself whether another task is within what it may spend.
+    const mayWalk = isFree && !job.isBackground && job.newTasks === 0 && walked < MOST_WALKED;
+    if (status !== "failed" || !mayWalk) return;
     walked += 1;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
     await persist(job, deps, { kind: "again", failed: job.record.attempt });
