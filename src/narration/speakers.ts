@@ -53,8 +53,10 @@ export class Speakers {
       state.skipsFailed && stands(index, "failed") ? [] : [index],
     );
     // What has its credits set aside already comes first, so that the guard counts it.
-    const running = this.wanted.filter((index) => stands(index, "running"));
-    const open = this.wanted.filter((index) => !stands(index, "saved") && !stands(index, "running"));
+    // One whose answer was never seen may have to be sent again, and to set its credits aside only then.
+    const isAccepted = (index: number): boolean => (tally.records[index]?.taskId ?? null) !== null;
+    const running = this.wanted.filter((index) => stands(index, "running") && isAccepted(index));
+    const open = this.wanted.filter((index) => !stands(index, "saved") && !running.includes(index));
     this.#queue = [...running, ...open];
     this.#wasRunning = new Set(running);
     this.#savedParts = tally.standings.filter((standing) => standing === "saved").length;

@@ -256,8 +256,10 @@ describe("what may be spent", () => {
     void doomed
       .call("narrate", { text: EIGHT, output_format: "pcm", max_credits: 5000 })
       .catch(() => undefined);
-    await expect.poll(() => narrator.service.tasks.size, LONG).toBe(1);
+    await expect.poll(() => narrator.service.tasks.size, LONG).toBeGreaterThan(0);
     await killHard(doomed.pid);
+    // What it sent with its last breath arrives, too.
+    await new Promise((resolve) => setTimeout(resolve, 300));
     narrator.service.intercept = undefined;
     const begun = narrator.service.tasks.size;
     failAll();
