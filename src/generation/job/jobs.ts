@@ -7,6 +7,7 @@ import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose } from "./job.ts";
 import { persist } from "./persist.ts";
+import { PollAim } from "./poll-aim.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
@@ -24,10 +25,12 @@ interface Running {
 export class Jobs {
   readonly #deps: GenerationDeps;
   readonly #running = new Map<string, Running>();
+  readonly #aim: PollAim;
   #onPlacesTaken: () => void = () => undefined;
 
   constructor(deps: GenerationDeps) {
     this.#deps = deps;
+    this.#aim = new PollAim(deps.timing.pollIntervalMs, deps.timing.scale);
   }
 
   /** Told whenever tasks in flight hold a create back: their own processes may be dead, so somebody must look. */
@@ -100,7 +103,7 @@ export class Jobs {
         if (job.purpose === "finish") return { kind: "left" };
         await createTask(job, this.#deps, this.#onPlacesTaken);
       }
-      await watchTask(job, this.#deps);
+      await watchTask(job, this.#deps, this.#aim);
       if (job.record.status === "failed") {
         limits.freed();
         // Only a failure that was refunded is tried again unasked.
