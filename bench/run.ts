@@ -11,6 +11,7 @@ import { benchDownload } from "./download.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchJoining } from "./joining.ts";
 import { atMost, type Sample, type Verdict } from "./measure.ts";
+import { benchPlanning } from "./planning.ts";
 import { benchStart } from "./start.ts";
 
 const { values } = parseArgs({
@@ -33,27 +34,42 @@ const throughputResults = z.object({
   ),
 });
 
+const narrationResults = z.object({
+  results: z.array(
+    z.object({
+      work: z.string(),
+      processes: z.number(),
+      narrations: z.number(),
+      isSecond: z.boolean(),
+      ratio: z.number(),
+      goal: z.number(),
+      refusedWith429: z.number(),
+    }),
+  ),
+});
+
 /** In a process of its own, as it drives many; it exits 1 when a goal is missed, which the table says too. */
-function benchThroughput(): Verdict[] {
-  const script = join(import.meta.dirname, "throughput.ts");
-  let output: string;
+function outputOf(script: string): unknown {
   try {
-    output = execFileSync(process.execPath, [script, "--json"], {
+    const output = execFileSync(process.execPath, [join(import.meta.dirname, script), "--json"], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "inherit"],
     });
+    return JSON.parse(output);
   } catch (error) {
-    const failed = z.object({ stdout: z.string() }).parse(error);
-    output = failed.stdout;
+    return JSON.parse(z.object({ stdout: z.string() }).parse(error).stdout);
   }
-  const { results, naive } = throughputResults.parse(JSON.parse(output));
+}
+
+function benchThroughput(): Verdict[] {
+  const { results, naive } = throughputResults.parse(outputOf("throughput.ts"));
   for (const { processingSeconds, tookSeconds, refusedWith429 } of naive) {
     console.log(
       `  naive (send, on 429 wait), tasks of ${processingSeconds} s: ${tookSeconds.toFixed(1)} s, ${refusedWith429} refused`,
     );
   }
   return results.flatMap((result) => {
-    const figure = `20 narrations of ${result.processingSeconds} s, ${result.processes} process(es), over the optimum`;
+    const figure = `20 single texts of ${result.processingSeconds} s, ${result.processes} process(es), over the optimum`;
     return [
       atMost("throughput", figure, result.ratio, result.goal),
       atMost("throughput", `${figure}: refused with 429`, result.refusedWith429, 0),
@@ -61,18 +77,38 @@ function benchThroughput(): Verdict[] {
   });
 }
 
+function benchNarration(): Verdict[] {
+  const { results } = narrationResults.parse(outputOf("narration.ts"));
+  const perSetting = results.map(({ work, processes, narrations, isSecond, ratio, goal }) => {
+    const which = isSecond ? "the second" : narrations === 1 ? "the same" : "one each";
+    const who = processes === 1 && !isSecond ? "1 process" : `${processes} process(es), ${which}`;
+    return atMost("narration", `24 parts of ${work}, ${who}, over the optimum`, ratio, goal);
+  });
+  const refused = results.reduce((sum, { refusedWith429 }) => sum + refusedWith429, 0);
+  return [...perSetting, atMost("narration", "all of them: refused with 429", refused, 0)];
+}
+
 const machine = `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}, ${process.platform}`;
 console.log(`Machine: ${machine}; medians of ${rounds} rounds, side by side.`);
 
 const samples: Sample[] = [];
 const verdicts: Verdict[] = [];
-for (const bench of [benchStart, benchCalls, benchDownload, benchGrowth, benchAdmission, benchJoining]) {
+const benches = [
+  benchStart,
+  benchCalls,
+  benchDownload,
+  benchGrowth,
+  benchAdmission,
+  benchPlanning,
+  benchJoining,
+];
+for (const bench of benches) {
   const result = await bench(rounds);
   samples.push(...result.samples);
   verdicts.push(...result.verdicts);
 }
-console.log("\nThroughput: takes a few minutes …");
-verdicts.push(...benchThroughput());
+console.log("\nThroughput and narrations: take some ten minutes …");
+verdicts.push(...benchThroughput(), ...benchNarration());
 
 console.log("\nGoals");
 for (const { section, figure, value, goal, met } of verdicts) {

@@ -9,6 +9,7 @@ import {
 import { CountingService } from "../test/support/counting-service.ts";
 import { createWorkplace, drive, taskOf } from "../test/support/workplace.ts";
 import { runNaive } from "./naive.ts";
+import { optimumSeconds } from "./optimum.ts";
 
 const { values } = parseArgs({
   options: {
@@ -37,21 +38,7 @@ const SETTINGS: readonly Setting[] = [
   { processes: 4, processingSeconds: 24, goal: 1.1 },
 ];
 
-/**
- * When the last task could end if everything but the limits took no time: each create as soon as fewer than two
- * tasks are in flight and fewer than six creates lie within the last minute.
- *
- * @param taskSeconds how long a task holds its slot
- */
-function optimumSeconds(taskSeconds: number): number {
-  const createdAt: number[] = [];
-  for (let index = 0; index < inputs; index += 1) {
-    const bySlot = (createdAt[index - IN_FLIGHT_TASKS] ?? -taskSeconds) + taskSeconds;
-    const byRate = (createdAt[index - CREATES_PER_WINDOW] ?? -LIMIT_WINDOW_SECONDS) + LIMIT_WINDOW_SECONDS;
-    createdAt.push(Math.max(createdAt[index - 1] ?? 0, bySlot, byRate));
-  }
-  return (createdAt.at(-1) ?? 0) + taskSeconds;
-}
+const everyTask = (seconds: number): number[] => Array.from({ length: inputs }, () => seconds);
 
 /** A task's end is seen by the poll after it: five seconds after the 202, ten, fifteen. */
 const seenSeconds = (processingSeconds: number): number =>
@@ -78,14 +65,14 @@ async function measure({ processes, processingSeconds, goal }: Setting) {
     );
     for (const call of calls) if (call !== undefined) taskOf(await call);
     const tookSeconds = (performance.now() - beganAtMs) / 1000 / scale;
-    const optimum = optimumSeconds(seenSeconds(processingSeconds));
+    const optimum = optimumSeconds(everyTask(seenSeconds(processingSeconds)));
     const ratio = tookSeconds / optimum;
     return {
       processes,
       inputs,
       processingSeconds,
       optimumSeconds: optimum,
-      optimumWithoutPollGridSeconds: optimumSeconds(processingSeconds),
+      optimumWithoutPollGridSeconds: optimumSeconds(everyTask(processingSeconds)),
       tookSeconds: Math.round(tookSeconds * 10) / 10,
       ratio: Math.round(ratio * 1000) / 1000,
       goal,

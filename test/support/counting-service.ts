@@ -27,6 +27,8 @@ export interface CountedTask {
   readonly key: string;
   readonly body: string;
   readonly acceptedAtMs: number;
+  /** Its own, from acceptance to success; `undefined`: the service's. */
+  readonly processingMs: number | undefined;
   readonly audio: Buffer;
   status: "queued" | "processing" | "succeeded" | "failed";
 }
@@ -41,6 +43,8 @@ export type Interceptor = (
 export interface CountingOptions {
   /** From acceptance to success. */
   readonly processingMs?: number;
+  /** The same for each text, where they differ; in place of `processingMs`. */
+  readonly processingMsOf?: (prompt: string) => number;
   readonly audioSeconds?: number;
   readonly audioBytes?: number;
   /** Each task sounds different, also where the text is the same. */
@@ -166,12 +170,14 @@ export class CountingService {
     const existing = this.byKey.get(account + key);
     if (existing !== undefined) return existing.body === exchange.body ? existing : "conflict";
     const id = `task-${randomBytes(6).toString("hex")}`;
+    const { prompt = "" }: { prompt?: string } = JSON.parse(exchange.body);
     const task: CountedTask = {
       id,
       account,
       key,
       body: exchange.body,
       acceptedAtMs: performance.now(),
+      processingMs: this.#options.processingMsOf?.(prompt),
       audio: this.#audio(exchange.body, this.#options.soundOfTheirOwn === true ? key : ""),
       status: "queued",
     };
@@ -204,8 +210,9 @@ export class CountingService {
   #progress(task: CountedTask): void {
     if (task.status === "failed" || task.status === "succeeded") return;
     const elapsedMs = performance.now() - task.acceptedAtMs;
-    if (elapsedMs >= this.processingMs) task.status = "succeeded";
-    else if (elapsedMs >= this.processingMs / 3) task.status = "processing";
+    const processingMs = task.processingMs ?? this.processingMs;
+    if (elapsedMs >= processingMs) task.status = "succeeded";
+    else if (elapsedMs >= processingMs / 3) task.status = "processing";
   }
 
   #isOverLimit(times: number[], most: number): boolean {
