@@ -35,7 +35,7 @@ const MOST_WORK = 1.5;
 const WORK_STEP = 0.025;
 
 /** Parts of the poll interval: what is known so well is not worth a probe, and how late to be rather than early. */
-const KNOWN = 0.05;
+const KNOWN = 0.1;
 const LATE = 0.02;
 
 /**
