@@ -136,7 +136,7 @@ export const listTasks = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests and narrations, newest first, at once: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
+    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: z.enum(RECORD_STATUSES, `must be one of ${RECORD_STATUSES.join(", ")}`).optional(),
