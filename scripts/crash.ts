@@ -1,74 +1,13 @@
 /** Kills the built bin at random moments, round after round, and counts what was paid and what is on disk: `--rounds N --seed S --store sqlite|redis --at-once K`. */
-import { parseArgs } from "node:util";
-import { createClient } from "@keyv/redis";
 import { drawPlan, randomFrom, runRound } from "../test/crash/random-round.ts";
-import { RedisServer } from "../test/support/redis-server.ts";
+import { runRounds } from "./rounds.ts";
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: "string", default: "200" },
-    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 32)) },
-    store: { type: "string", default: "sqlite" },
-    "at-once": { type: "string", default: "3" },
+await runRounds({
+  defaults: { rounds: 200, atOnce: 3 },
+  draw: (rounds, seed) => {
+    const random = randomFrom(seed);
+    return Array.from({ length: rounds }, (_, round) => drawPlan(round + 1, random));
   },
+  run: runRound,
+  killsOf: ({ deathsAtMs }) => deathsAtMs.length,
 });
-
-const rounds = Number(values.rounds);
-const seed = Number(values.seed);
-const atOnce = Number(values["at-once"]);
-if (![rounds, seed, atOnce].every((value) => Number.isSafeInteger(value) && value >= 0) || atOnce === 0) {
-  process.stderr.write("--rounds, --seed and --at-once take whole numbers.\n");
-  process.exit(2);
-}
-
-if (values.store !== "sqlite" && values.store !== "redis") {
-  process.stderr.write("--store is sqlite or redis.\n");
-  process.exit(2);
-}
-/** Databases of a Redis server, as it is set up unless told otherwise: one for each worker. */
-const MOST_AT_ONCE = 16;
-if (values.store === "redis" && atOnce > MOST_AT_ONCE) {
-  process.stderr.write(`--at-once is at most ${MOST_AT_ONCE} on Redis.\n`);
-  process.exit(2);
-}
-
-process.stdout.write(`${rounds} rounds on ${values.store}, seed ${seed}\n`);
-const redis = values.store === "redis" ? await RedisServer.start() : undefined;
-const random = randomFrom(seed);
-// All drawn before the first round: what a seed means must not depend on which round ends first.
-const plans = Array.from({ length: rounds }, (_, round) => drawPlan(round + 1, random));
-const waiting = plans.values();
-const beganAtMs = performance.now();
-let kills = 0;
-let faults = 0;
-
-/** The store of a worker's next round, which holds nothing yet; `null`: a file in the round's own folder. */
-async function emptyStore(worker: number): Promise<string | null> {
-  if (redis === undefined) return null;
-  const url = `${redis.url}/${worker}`;
-  const client = await createClient({ url }).connect();
-  await client.sendCommand(["FLUSHDB"]);
-  client.destroy();
-  return url;
-}
-
-async function work(worker: number): Promise<void> {
-  for (const plan of waiting) {
-    try {
-      await runRound(plan, await emptyStore(worker));
-    } catch (error) {
-      faults += 1;
-      const why = error instanceof Error ? error.message : String(error);
-      process.stdout.write(`round ${plan.round} is not clean: ${why}\n  ${JSON.stringify(plan)}\n`);
-    }
-    kills += plan.deathsAtMs.length;
-  }
-}
-
-await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
-await redis?.remove();
-const seconds = ((performance.now() - beganAtMs) / 1000).toFixed(1);
-process.stdout.write(
-  `${rounds - faults} of ${rounds} rounds clean, ${kills} processes killed, ${seconds} s, seed ${seed}\n`,
-);
-process.exitCode = faults === 0 ? 0 : 1;

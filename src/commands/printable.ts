@@ -1,7 +1,5 @@
 /** Text of anybody as a terminal may show it: what could move the cursor or turn the line is spelled out. */
-
-/** Controls, also those above ASCII, and whatever turns or hides text; the joiners that scripts and emoji need stay. */
-const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
+import { UNSEEN } from "../contract/unicode.ts";
 
 export function printable(text: string): string {
   return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);

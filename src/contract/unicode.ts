@@ -1,4 +1,7 @@
-/** Measures text as the contract does: in Unicode code points. */
+/** Measures text as the contract does, in Unicode code points, and tells what of it nobody sees. */
+
+/** Controls, also those above ASCII, and whatever turns or hides text; the joiners that scripts and emoji need stay. */
+export const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
 
 /** Length in Unicode code points: an emoji outside the basic plane counts once, as the contract counts it. */
 export function codePointLength(text: string): number {

@@ -8,7 +8,8 @@ import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import type { Digest } from "./file-content.ts";
 import { fileExists, fileFailure, notWritable, systemCode } from "./file-failure.ts";
-import { numberedName, unsoundName } from "./file-name.ts";
+import { unsoundName } from "./file-name.ts";
+import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { type Link, syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
@@ -16,8 +17,6 @@ import type { Replaced, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 export { isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
-
-const LAST_NUMBER = 999;
 
 /** What other people of this machine may do with a file is for the umask and the folder to say. */
 const FILE_MODE = 0o644;
@@ -109,12 +108,12 @@ async function nameFor(
   isSound: boolean,
 ): Promise<string> {
   const base = isSound ? request.fileName : unsoundName(request.fileName);
-  for (let number = 1; number <= LAST_NUMBER; number += 1) {
-    const name = numberedName(base, number);
-    const { folder, replaces = null, makeLink } = request;
+  const { folder, replaces = null, makeLink } = request;
+  const published = await nextName(base, async (name) => {
     const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, replaces, makeLink);
-    if (outcome !== "taken") return name;
-    if (request.nameIsGiven && isSound) throw fileExists(name);
-  }
-  throw fileExists(base);
+    if (outcome === "taken" && request.nameIsGiven && isSound) throw fileExists(name);
+    return outcome !== "taken";
+  });
+  if (published === null) throw fileExists(base);
+  return published;
 }

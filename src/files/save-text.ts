@@ -2,12 +2,11 @@
 import { join } from "node:path";
 import { AudioSink } from "./audio-sink.ts";
 import { fileExists, fileFailure } from "./file-failure.ts";
-import { numberedName } from "./file-name.ts";
+import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
-const LAST_NUMBER = 999;
 const FILE_MODE = 0o644;
 
 /**
@@ -27,13 +26,13 @@ export async function saveText(folder: OutputFolder, fileName: string, text: str
       await sink.write(Buffer.from(text));
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => undefined);
       const digest = await sink.finish();
-      for (let number = 1; number <= LAST_NUMBER; number += 1) {
-        const name = numberedName(fileName, number);
-        if ((await publish(temporary.path, root, name, digest)) === "taken") continue;
-        await syncFolder(root);
-        return join(root, name);
-      }
-      throw fileExists(fileName);
+      const name = await nextName(
+        fileName,
+        async (tried) => (await publish(temporary.path, root, tried, digest)) !== "taken",
+      );
+      if (name === null) throw fileExists(fileName);
+      await syncFolder(root);
+      return join(root, name);
     } finally {
       await temporary.handle.close();
       await removeQuietly(temporary.path);

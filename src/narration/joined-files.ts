@@ -3,16 +3,23 @@ import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
 import type { JoinedAudio } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
-import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
+import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
-import { givenName, numberedName } from "../files/file-name.ts";
+import { givenName } from "../files/file-name.ts";
+import { nextName } from "../files/next-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import type { SavedPart } from "../generation/use-cases/generate-part.ts";
 import { doubtsOf } from "./doubts.ts";
-import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import {
+  formatOfPlan,
+  type NarrationFile,
+  type NarrationProblem,
+  type NarrationState,
+  type StoredPlan,
+} from "./narration-state.ts";
 
 export interface PartFile extends SavedPart {
   /** In the plan. */
@@ -47,8 +54,6 @@ interface Binding {
   readonly parts: readonly PartFile[];
 }
 
-const FORMAT: OutputFormat = "mp3";
-const LAST_NUMBER = 999;
 /** Leaves room for the number and the title of a chapter. */
 const STEM_CODE_POINTS = 70;
 
@@ -95,17 +100,16 @@ function fingerprintOf({ plan, state, parts }: JoinOrder): string {
 async function nameOfItsOwn(folder: OutputFolder, name: string): Promise<string> {
   const extension = extname(name);
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
-  for (let number = 1; number <= LAST_NUMBER; number += 1) {
-    const numbered = numberedName(name, number);
-    const stem = basename(numbered, extension);
+  const own = await nextName(name, async (tried) => {
+    const stem = basename(tried, extension);
     const taken = await Promise.all(others.map((other) => precheckFileName(folder, `${stem}${other}`)));
-    if (taken.every((verdict) => verdict === "free")) return numbered;
-  }
-  return name;
+    return taken.every((verdict) => verdict === "free");
+  });
+  return own ?? name;
 }
 
 function bindingsOf({ narrationId, plan, state, parts }: JoinOrder): Binding[] {
-  const format = plan.settings.output_format ?? FORMAT;
+  const format = formatOfPlan(plan);
   const name =
     state.fileName === null
       ? automaticName(format, plan.title, narrationId)
@@ -130,7 +134,7 @@ async function bind(
   { plan, signal }: JoinOrder,
   { name, chapter, parts }: Binding,
 ): Promise<{ readonly file: NarrationFile; readonly doubts: readonly NarrationProblem[] }> {
-  const format = plan.settings.output_format ?? FORMAT;
+  const format = formatOfPlan(plan);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
   const sources = parts.map(({ file, record, index }, at) => ({

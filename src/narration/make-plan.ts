@@ -1,6 +1,6 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { firstCodePoints, UNSEEN } from "../contract/unicode.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
@@ -20,9 +20,6 @@ export interface PlanSettings {
 }
 
 const TITLE_CODE_POINTS = 80;
-
-/** What could hide or turn the line that a title stands in. */
-const UNSEEN = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;
 
 /** Three books of 8 MiB each: whoever has more parts has headings for text. */
 const MOST_PARTS = 20_000;

@@ -1,5 +1,6 @@
 /** What is stored of a narration: the plan, frozen when it was made, and the small state that changes. */
 import { z } from "zod";
+import type { OutputFormat } from "../contract/audio-format.ts";
 import { audioInputFields } from "../contract/audio-input.ts";
 import { AudioError } from "../errors.ts";
 
@@ -41,6 +42,10 @@ export const storedPlanSchema = z.object({
 });
 export type StoredPlan = z.infer<typeof storedPlanSchema>;
 export type StoredPart = StoredPlan["parts"][number];
+
+/** What the service makes where nothing else is asked for (docs/contract.md, AudioInput). */
+export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
+  settings.output_format ?? "mp3";
 
 const problemSchema = z.object({
   /** Index of the part; `null`: of the narration as a whole. */

@@ -3,7 +3,12 @@ import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
-import type { NarrationFile, NarrationProblem, NarrationState } from "./narration-state.ts";
+import {
+  formatOfPlan,
+  type NarrationFile,
+  type NarrationProblem,
+  type NarrationState,
+} from "./narration-state.ts";
 import type { Tally } from "./tally.ts";
 
 export type NarrationStatus = NarrationState["status"];
@@ -58,8 +63,8 @@ function suggestedMax(charged: number, toCome: number, missingParts: number): nu
 /** Six creates a minute are the most that the service takes; the first pace that is told. */
 const SECONDS_A_PART_AT_BEST = 10;
 
-/** What is left by the clock, at the pace of this run. */
-function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
+/** What is left by the clock, at the pace of this run; before its first part, at the best pace that there is. */
+export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const left = state.totalParts - saved;
   const done = saved - state.savedAtBegin;
   const elapsedSeconds = state.begunAtMs === null ? 0 : Math.max(0, nowMs - state.begunAtMs) / 1000;
@@ -77,7 +82,7 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
   const count = (standing: Tally["standings"][number]): number =>
     tally.standings.filter((other) => other === standing).length;
   const status = statusOf(known);
-  const mimeType = MIME_TYPES[plan.settings.output_format ?? "mp3"];
+  const mimeType = MIME_TYPES[formatOfPlan(plan)];
   const saved = count("saved");
   const charged = Math.round(tally.chargedCredits);
   return {

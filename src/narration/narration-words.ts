@@ -1,6 +1,6 @@
 /** Every sentence about a narration: how it stands, what it cost, what to call next. */
 import type { NarrationState } from "./narration-state.ts";
-import type { NarrationView } from "./narration-view.ts";
+import { type NarrationView, secondsLeft } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -14,10 +14,8 @@ export function duration(seconds: number): string {
 
 /** One line while it runs. */
 export function progressOf(state: NarrationState, nowMs: number): string {
-  const left = state.totalParts - state.savedParts;
-  const done = state.savedParts - state.savedAtBegin;
-  const elapsedSeconds = state.begunAtMs === null ? 0 : Math.max(0, nowMs - state.begunAtMs) / 1000;
-  const time = done > 0 && left > 0 ? `; about ${duration((left * elapsedSeconds) / done)} left` : "";
+  const left = secondsLeft(state, state.savedParts, nowMs);
+  const time = state.savedParts < state.totalParts ? `; about ${duration(left)} left` : "";
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(state.chargedCredits)} credits${time}`;
 }
 

@@ -18,6 +18,7 @@ import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import type { NarrationFile, NarrationState } from "./narration-state.ts";
 import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
+import { takeOf } from "./part-request.ts";
 import type { PartWork } from "./part-work.ts";
 import { Run, type RunDeps } from "./run.ts";
 import { type PartStanding, takeTally } from "./tally.ts";
@@ -182,7 +183,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
           number: index + 1,
           text,
           chapter: plan.sections[section]?.title ?? null,
-          take: state.takes.find(({ part }) => part === index)?.take ?? 1,
+          take: takeOf(state, index),
           standing: tally.standings[index] ?? "open",
           record: tally.records[index] ?? null,
         })),

@@ -1,7 +1,7 @@
 /** Chooses another take of a part, which is named by a quote of its text. */
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { takeOf } from "./part-request.ts";
 import { findPartByQuote } from "./plan/quotes.ts";
-import { takeOf } from "./tally.ts";
 
 export interface Retake {
   /** Some words of exactly one part. */

@@ -6,12 +6,12 @@ import type { Log } from "../log.ts";
 import { isOtherChoice } from "./changes.ts";
 import type { JoinedFiles, MadeFiles, PartFile } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
-import { inputOf } from "./narration-id.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import { partRequest, takeOf } from "./part-request.ts";
 import type { PartWork } from "./part-work.ts";
 import { Speakers } from "./speakers.ts";
 import { joinProblems, problemOf } from "./stop-reasons.ts";
-import { standingOf, takeOf, takeTally } from "./tally.ts";
+import { standingOf, takeTally } from "./tally.ts";
 
 export interface RunDeps {
   readonly book: NarrationBook;
@@ -127,7 +127,7 @@ export class Run {
     }
   }
 
-  /** Speaks what is missing and joins what is there, as it is asked for now. */
+  /** Speaks what is missing and joins what is there, by the choices that stand when it begins. */
   async #pass(): Promise<Pass> {
     const { book, parts, clock } = this.#deps;
     const { plan, state: asked } = await book.get(this.narrationId);
@@ -212,9 +212,7 @@ export class Run {
   ): Promise<PartFile[] | null> {
     const files: PartFile[] = [];
     for (const index of spoken) {
-      const part = plan.parts[index];
-      if (part === undefined) continue;
-      const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+      const request = partRequest(plan, state, index);
       if (standingOf(await this.#deps.parts.find(request)) !== "saved") return null;
       files.push({ index, ...(await this.#deps.parts.generate(request, { signal: this.#abort.signal })) });
     }

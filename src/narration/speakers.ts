@@ -1,11 +1,11 @@
 /** Speaks the parts of one run: three at a time, within the credits that are allowed, each until it is saved or given up. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError, ownMistake } from "../errors.ts";
-import { inputOf } from "./narration-id.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import { partRequest } from "./part-request.ts";
 import type { PartWork } from "./part-work.ts";
 import { isOfOnePart, MOST_JOBS_A_PART, outOfCredits, problemOf } from "./stop-reasons.ts";
-import { chargeOf, standingOf, type Tally, takeOf, wasPaidBefore } from "./tally.ts";
+import { chargeOf, standingOf, type Tally, wasPaidBefore } from "./tally.ts";
 
 /** Two places in flight, and one that waits for the next of them: the places are never empty. */
 const JOBS_AT_ONCE = 3;
@@ -88,9 +88,7 @@ export class Speakers {
   async settle(signal: AbortSignal): Promise<void> {
     const { parts, plan, state } = this.#options;
     for (const index of this.#begun) {
-      const part = plan.parts[index];
-      if (part === undefined) continue;
-      const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+      const request = partRequest(plan, state, index);
       await parts.finish(request, { signal });
       const record = await parts.find(request);
       if (standingOf(record) === "saved") this.#savedParts += 1;
@@ -148,9 +146,7 @@ export class Speakers {
 
   async #speak(index: number): Promise<void> {
     const { parts, plan, state, signal, onSaved } = this.#options;
-    const part = plan.parts[index];
-    if (part === undefined) return;
-    const request = { input: inputOf(plan, part), take: takeOf(state, index) };
+    const request = partRequest(plan, state, index);
     try {
       await parts.generate(request, { signal });
     } finally {

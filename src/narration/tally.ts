@@ -1,8 +1,8 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
 import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
-import { inputOf } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import { partRequest, takeOf } from "./part-request.ts";
 import type { PartWork } from "./part-work.ts";
 
 export type PartStanding = "open" | "running" | "saved" | "failed";
@@ -27,10 +27,6 @@ export interface Tally {
 
 /** Records are read so many at a time. */
 const READ_AT_ONCE = 64;
-
-export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): number {
-  return takes.find((retake) => retake.part === part)?.take ?? 1;
-}
 
 /** Whether the chosen take of a part was paid for before the narration began, so that it is not on its bill. */
 export function wasPaidBefore(state: NarrationState, index: number): boolean {
@@ -73,9 +69,7 @@ async function readRecords(
   const records: (TaskRecord | null)[] = [];
   for (let from = 0; from < plan.parts.length; from += READ_AT_ONCE) {
     const some = plan.parts.slice(from, from + READ_AT_ONCE);
-    const found = some.map((part, offset) =>
-      parts.find({ input: inputOf(plan, part), take: takeOf(takes, from + offset) }),
-    );
+    const found = some.map((_, offset) => parts.find(partRequest(plan, takes, from + offset)));
     records.push(...(await Promise.all(found)));
   }
   return records;
@@ -89,11 +83,10 @@ async function costOfReplaced(
   let credits = 0;
   let reservations = 0;
   for (const { part: index, take } of state.replaced) {
-    const part = plan.parts[index];
     const isChosen = takeOf(state, index) === take;
     const isPaid = state.paidBefore?.some((paid) => paid.part === index && paid.take === take) ?? false;
-    if (part === undefined || isChosen || isPaid) continue;
-    const record = await parts.find({ input: inputOf(plan, part), take });
+    if (isChosen || isPaid) continue;
+    const record = await parts.find(partRequest(plan, { takes: [{ part: index, take }] }, index));
     if (record === null) continue;
     credits += chargeOf(record);
     if (flightOf(record) !== null) reservations += RESERVED_CREDITS;

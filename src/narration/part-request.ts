@@ -1,0 +1,19 @@
+/** What one part of a narration is asked for as: its text and settings, in the take that is chosen for it. */
+import type { PartRequest } from "../generation/use-cases/generate-part.ts";
+import { inputOf } from "./narration-id.ts";
+import type { NarrationState, StoredPlan } from "./narration-state.ts";
+
+export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): number {
+  return takes.find((retake) => retake.part === part)?.take ?? 1;
+}
+
+/** @param part index in the plan, which has it */
+export function partRequest(
+  plan: StoredPlan,
+  state: Pick<NarrationState, "takes">,
+  part: number,
+): PartRequest {
+  const planned = plan.parts[part];
+  if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
+  return { input: inputOf(plan, planned), take: takeOf(state, part) };
+}
