@@ -1,22 +1,20 @@
 /** The repeat of a call that its client gave up is answered soon, with a handle, while the work goes on. */
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
-import { createWorkplace, type Driver, drive, FAST, taskOf, type Workplace } from "../support/workplace.ts";
+import { expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
+import { type Driver, drive, FAST, taskOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-beforeEach(async () => {
-  service = await CountingService.start({ processingMs: 6000 });
-  workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
-});
-afterEach(async () => {
-  await driver.close();
-  await service.stop();
-  await workplace.remove();
-});
+stageEach(
+  (stage) => {
+    ({ service, workplace, driver } = stage);
+    return () => driver;
+  },
+  { processingMs: 6000 },
+);
 
 const timed = async <T>(work: Promise<T>): Promise<{ value: T; seconds: number }> => {
   const beganAtMs = performance.now();

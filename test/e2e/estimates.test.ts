@@ -1,32 +1,18 @@
 /** What a text would about cost, as a person is told it after a 402: by the table, and by what earlier tasks came to. */
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  type Driver,
-  drive,
-  errorOf,
-  FAST,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
+import { type Driver, errorOf, textOf } from "../support/workplace.ts";
 
 const TEXT = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(8);
 
 let service: CountingService;
-let workplace: Workplace;
 let driver: Driver;
 
-beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
-});
-afterEach(async () => {
-  await driver.close();
-  await service.stop();
-  await workplace.remove();
+stageEach((stage) => {
+  ({ service, driver } = stage);
+  return () => driver;
 });
 
 /** Has some texts spoken, each half as long again as the table says. */

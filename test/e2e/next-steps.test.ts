@@ -1,19 +1,11 @@
 /** What people are told to do next has to be true: after a cancel, a changed key, a lost file, a forgotten task. */
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { CountingService } from "../support/counting-service.ts";
-import {
-  createWorkplace,
-  type Driver,
-  drive,
-  errorOf,
-  FAST,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
+import { type Driver, drive, errorOf, FAST, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 
 const OTHER_KEY = "sk-other-0123456789abcdef";
 
@@ -21,15 +13,9 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
-});
-afterEach(async () => {
-  await driver.close();
-  await service.stop();
-  await workplace.remove();
+stageEach((stage) => {
+  ({ service, workplace, driver } = stage);
+  return () => driver;
 });
 
 const rows = z.object({

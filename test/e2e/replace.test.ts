@@ -1,15 +1,13 @@
 /** `replace: true`: a person wants the new audio under the name of an old one (docs/design.md, Names of files). */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
-import { CountingService } from "../support/counting-service.ts";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
 import {
-  createWorkplace,
   type Driver,
-  drive,
   errorOf,
-  FAST,
   type ToolOutcome,
   taskOf,
   textOf,
@@ -20,15 +18,9 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
-});
-afterEach(async () => {
-  await driver.close();
-  await service.stop();
-  await workplace.remove();
+stageEach((stage) => {
+  ({ service, workplace, driver } = stage);
+  return () => driver;
 });
 
 const listed = z.object({ tasks: z.array(z.record(z.string(), z.unknown())) });

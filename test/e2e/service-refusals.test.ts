@@ -1,7 +1,8 @@
 /** What each refusal of the service comes to: code, remedy, and how often it was asked (contract 7). */
 import { setTimeout } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
+import { describe, expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
 import {
   createWorkplace,
   type Driver,
@@ -17,15 +18,9 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
-});
-afterEach(async () => {
-  await driver.close();
-  await service.stop();
-  await workplace.remove();
+stageEach((stage) => {
+  ({ service, workplace, driver } = stage);
+  return () => driver;
 });
 
 const PERMANENT = [

@@ -1,11 +1,11 @@
 /** What another take is called, and what is said of a file that is in the way. */
 import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { CountingService } from "../support/counting-service.ts";
+import { expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
 import { LedgerPeek } from "../support/ledger-peek.ts";
+import { stageEach } from "../support/stage.ts";
 import {
-  createWorkplace,
   type Driver,
   drive,
   errorOf,
@@ -20,15 +20,9 @@ let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
 
-beforeEach(async () => {
-  service = await CountingService.start();
-  workplace = await createWorkplace();
-  driver = await drive(workplace.env(service, FAST));
-});
-afterEach(async () => {
-  await driver.close();
-  await service.stop();
-  await workplace.remove();
+stageEach((stage) => {
+  ({ service, workplace, driver } = stage);
+  return () => driver;
 });
 
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");

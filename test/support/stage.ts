@@ -1,0 +1,32 @@
+/** What most end-to-end tests work with: a service that counts, folders of their own, and the built bin under a client. */
+import { afterEach, beforeEach } from "vitest";
+import { type CountingOptions, CountingService } from "./counting-service.ts";
+import { createWorkplace, type Driver, drive, FAST, type Workplace } from "./workplace.ts";
+
+export interface Stage {
+  readonly service: CountingService;
+  readonly workplace: Workplace;
+  readonly driver: Driver;
+}
+
+/**
+ * Sets a new stage before each test of a file, and strikes it afterwards.
+ *
+ * @param hand takes the stage over; answers how to find the driver that is open at the end, which a test may have
+ *   replaced
+ */
+export function stageEach(hand: (stage: Stage) => () => Driver, options: CountingOptions = {}): void {
+  let strike: () => Promise<void> = async () => undefined;
+  beforeEach(async () => {
+    const service = await CountingService.start(options);
+    const workplace = await createWorkplace();
+    const driver = await drive(workplace.env(service, FAST));
+    const openDriver = hand({ service, workplace, driver });
+    strike = async () => {
+      await openDriver().close();
+      await service.stop();
+      await workplace.remove();
+    };
+  });
+  afterEach(() => strike());
+}
