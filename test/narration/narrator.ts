@@ -1,6 +1,6 @@
 /** Drives `narrate` through the built bin against a service that counts, with texts whose parts are known. */
 import { z } from "zod";
-import { CountingService } from "../support/counting-service.ts";
+import { type CountingOptions, CountingService } from "../support/counting-service.ts";
 import {
   createWorkplace,
   type Driver,
@@ -81,8 +81,9 @@ export class Narrator {
     this.driver = driver;
   }
 
-  static async start(more: Record<string, string> = {}): Promise<Narrator> {
+  static async start(more: Record<string, string> = {}, options: CountingOptions = {}): Promise<Narrator> {
     const service = await CountingService.start({
+      ...options,
       audioBytes: PART_BYTES,
       audioSeconds: 4,
       soundOfTheirOwn: true,

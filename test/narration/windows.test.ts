@@ -1,5 +1,5 @@
 /** A narration in several windows: followed, cancelled, taken over, edited in mid-run, on a disk that refuses. */
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { killHard } from "../support/processes.ts";
@@ -107,7 +107,6 @@ describe("a narration", () => {
   it("fetches a part that somebody deleted again, and joins anew, for nothing", async () => {
     const text = textOf("One", "Two");
     const done = await narrator.narrate({ text, max_credits: 1000 });
-    const { rm } = await import("node:fs/promises");
     await rm(narrator.workplace.outputDir, { recursive: true });
     const again = await narrator.narrate({ text, max_credits: 1000 });
     expect(again).toMatchObject({ status: "finished", credits: { charged: 20 } });
@@ -289,6 +288,38 @@ describe("what may be spent", () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(narrator.service.tasks.size).toBe(0);
   });
+});
+
+it("another account's audio that is not here is bought only within the limit", async () => {
+  await narrator.stop();
+  narrator = await Narrator.start({}, { apiKeys: ["sk-first", "sk-second"], separateAccounts: true });
+  const text = textOf("One", "Two", "Three");
+  await narrator.narrate({ text, max_credits: 1000 });
+  await rm(narrator.workplace.outputDir, { recursive: true });
+  await narrator.restart({ AUDIO_API_KEY: "sk-second" });
+  const stopped = await narrator.narrate({ text, max_credits: 1 });
+  expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+  expect(narrator.service.tasks.size).toBe(3);
+});
+
+it("a call that starts a narration never says that its process has ended", async () => {
+  narrator.service.processingMs = 60_000;
+  for (const name of ["A", "B", "C", "D", "E"]) {
+    const begun = await narrator.narrate({ text: textOf(name), max_credits: 1000, wait_seconds: 0 });
+    expect(begun.status).toBe("running");
+  }
+});
+
+it("a title turns no line, and a book of headings is refused at once", async () => {
+  const turned = await narrator.narrate({
+    text: "# Down \u202e the hole\n\nOnce upon a time there was a rabbit.",
+  });
+  const list = wordsOf(await narrator.driver.call("list_tasks", {}));
+  expect(list).toContain(turned.narration_id);
+  expect(list).not.toContain("\u202e");
+  const outcome = await narrator.driver.call("narrate", { text: "# a\n".repeat(24_000) });
+  expect(errorOf(outcome).code).toBe("invalid_request");
+  expect(wordsOf(outcome)).toContain("24000 headings");
 });
 
 it("audio that is not as long as the service says is told with the file", async () => {
