@@ -27,15 +27,6 @@ describe("an output folder", () => {
     expect(await listing(path)).toEqual([]);
   });
 
-  it("is made by several who come at once", async () => {
-    for (let round = 0; round < 100; round += 1) {
-      const path = join(newFolder(), "a", "b", "c");
-      const folder = await openOutputFolder(path);
-      const all = Array.from({ length: 3 }, () => folder.ensureWritable());
-      await expect(Promise.all(all)).resolves.toBeDefined();
-    }
-  });
-
   it("keeps the mode that it has, and what is in it", async () => {
     const path = newFolder();
     chmodSync(path, 0o755);

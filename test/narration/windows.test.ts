@@ -302,14 +302,6 @@ it("another account's audio that is not here is bought only within the limit", a
   expect(narrator.service.tasks.size).toBe(3);
 });
 
-it("a call that starts a narration never says that its process has ended", async () => {
-  narrator.service.processingMs = 60_000;
-  for (const name of ["A", "B", "C", "D", "E"]) {
-    const begun = await narrator.narrate({ text: textOf(name), max_credits: 1000, wait_seconds: 0 });
-    expect(begun.status).toBe("running");
-  }
-});
-
 it("a title turns no line, and a book of headings is refused at once", async () => {
   const turned = await narrator.narrate({
     text: "# Down \u202e the hole\n\nOnce upon a time there was a rabbit.",

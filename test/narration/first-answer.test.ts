@@ -1,0 +1,27 @@
+/** The answer of the call that starts a narration, while its run is still about to take the lease. */
+import { expect, it, vi } from "vitest";
+import { createNarrations } from "../../src/narration/narrations.ts";
+import { makeDeps, silentService } from "../generation/bundle.ts";
+
+it("never says that the process has ended, however slow the ledger is", async () => {
+  const { deps, clock } = await makeDeps(silentService);
+  const { ledger, folder, log } = deps;
+  const isHeldUp = Promise.withResolvers<string>();
+  vi.spyOn(ledger.store.narrations, "lead").mockReturnValue(isHeldUp.promise);
+  const parts = {
+    find: async () => null,
+    generate: () => new Promise<never>(() => undefined),
+    finish: async () => undefined,
+  };
+  const narrations = createNarrations({ ledger, parts, folder, clock, log });
+  const source = {
+    kind: "text",
+    source: { text: "Once upon a time.", format: "plain" },
+    options: { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" },
+  } as const;
+  const changes = { maxCredits: 1000, retakes: [], skipsFailed: null, fileName: null };
+  const call = { signal: new AbortController().signal, windowMs: 0, onProgress: () => undefined };
+  expect((await narrations.narrate(source, changes, call)).status).toBe("running");
+  isHeldUp.resolve("another process");
+  await narrations.close();
+});
