@@ -67,6 +67,10 @@ export function continued(phase: Phase, before: Phase, nowMs: number): Phase {
   return { ...phase, sinceMs: (isSame ? known.sinceMs : undefined) ?? nowMs };
 }
 
+/** The same words while it is tried and between two tries: whoever asks meets either by chance. */
+const notFetched = ({ message }: AudioError): string =>
+  `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
+
 /** One sentence for a person or an assistant: what is going on with this record now. */
 export function describe(
   phase: Phase,
@@ -88,12 +92,14 @@ export function describe(
     case "sending":
       return "Sending the request to the service.";
     case "retrying":
-      return `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
+      return record.status === "succeeded"
+        ? notFetched(phase.error)
+        : `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
     case "watching":
       return `${task} ${STATUS_WORDS[record.status]} (${seconds(clock.steadyMs() - phase.sinceMs)} so far).`;
     case "saving":
       return phase.trouble === null
         ? `${task} has succeeded; downloading the audio.`
-        : `Fetching the audio has not worked yet (${phase.trouble.message}) It is tried again by itself.`;
+        : notFetched(phase.trouble);
   }
 }
