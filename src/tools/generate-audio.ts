@@ -15,7 +15,7 @@ const input = z.strictObject({
     .max(999, takeRule)
     .meta({
       description:
-        "1 to 999, default 1. Another is another rendition and pays again: only when the user asks for one",
+        "1 to 999, default 1. Another is another rendition and pays again: only when the user asks",
     })
     .optional(),
   file_name: fileName.optional(),

@@ -15,4 +15,4 @@ export const taskId = z
 
 export const fileName = z
   .string("must be a string")
-  .meta({ description: "Plain name, at most 120 characters, no folder; the extension is added" });
+  .meta({ description: "Plain name, up to 120 characters, no folder; the extension is added" });

@@ -39,9 +39,9 @@ describe("the tool list", () => {
     expect(toolList().map(({ name }) => name)).toEqual(NAMES);
   });
 
-  it("costs at most 8,192 bytes for single tasks, and 10,240 with narrate", () => {
+  it("costs at most 7,700 bytes for single tasks, and 10,240 with narrate", () => {
     const sizeOf = (tools: ReturnType<typeof toolList>): number => Buffer.byteLength(JSON.stringify(tools));
-    expect(sizeOf(toolList().filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(8192);
+    expect(sizeOf(toolList().filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(7700);
     expect(sizeOf(toolList())).toBeLessThanOrEqual(10_240);
   });
 
