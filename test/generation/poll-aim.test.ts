@@ -6,7 +6,7 @@ const INTERVAL_MS = 5000;
 
 /** How late the end of a task is seen that takes so long; the aim learns from it as a watcher would tell it. */
 function watch(aim: PollAim, speechSeconds: number, tookMs: number): number {
-  const aimed = aim.begin(speechSeconds);
+  const aimed = aim.begin("task", speechSeconds);
   let pollMs = aimed.firstPollMs;
   for (; pollMs < tookMs; pollMs += INTERVAL_MS) aimed.ran(pollMs);
   aimed.ended(pollMs + 30);
@@ -37,15 +37,15 @@ function random(seed: number): () => number {
 describe("the aim of polls", () => {
   it("is the interval as long as nothing is known", () => {
     const aim = new PollAim(INTERVAL_MS, 1);
-    expect(aim.begin(60).firstPollMs).toBe(INTERVAL_MS);
-    expect(aim.begin(10).firstPollMs).toBe(INTERVAL_MS);
+    expect(aim.begin("task", 60).firstPollMs).toBe(INTERVAL_MS);
+    expect(aim.begin("task", 10).firstPollMs).toBe(INTERVAL_MS);
   });
 
   it("is never less than the interval, and less than two, whatever was seen", () => {
     const next = random(7);
     const aim = new PollAim(INTERVAL_MS, 1);
     for (let task = 0; task < 300; task += 1) {
-      const aimed = aim.begin(next() * 120);
+      const aimed = aim.begin("task", next() * 120);
       expect(aimed.firstPollMs).toBeGreaterThanOrEqual(INTERVAL_MS);
       expect(aimed.firstPollMs).toBeLessThan(2 * INTERVAL_MS);
       if (next() < 0.8) aimed.ran(next() * 200_000);
@@ -94,20 +94,20 @@ describe("the aim of polls", () => {
     const aim = new PollAim(INTERVAL_MS, 1);
     watch(aim, 60, 18_000);
     // It ended after 15 s and by 20.03 s: one task is asked midway, its companions when it should be over.
-    const probe = aim.begin(60);
+    const probe = aim.begin("task", 60);
     expect(probe.firstPollMs).toBeCloseTo(7515, 0);
-    expect(aim.begin(60).firstPollMs).toBeCloseTo(5130, 0);
+    expect(aim.begin("task", 60).firstPollMs).toBeCloseTo(5130, 0);
     probe.leave();
-    const second = aim.begin(60);
+    const second = aim.begin("task", 60);
     expect(second.firstPollMs).toBeCloseTo(7515, 0);
     second.ran(17_515);
-    expect(aim.begin(60).firstPollMs).toBeGreaterThan(9000);
+    expect(aim.begin("task", 60).firstPollMs).toBeGreaterThan(9000);
   });
 
   it("is the same in time that runs a hundred times faster", () => {
     const [slow, fast] = [new PollAim(INTERVAL_MS, 1), new PollAim(INTERVAL_MS / 100, 0.01)];
     for (const speech of [20, 40, 60, 80]) {
-      const [one, other] = [slow.begin(speech), fast.begin(speech)];
+      const [one, other] = [slow.begin("task", speech), fast.begin("task", speech)];
       expect(other.firstPollMs * 100).toBeCloseTo(one.firstPollMs, 5);
       one.ran(4000 + 290 * speech);
       other.ran((4000 + 290 * speech) / 100);

@@ -35,6 +35,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     acceptedAtMs: null,
     finishedAtMs: null,
     polledAtMs: null,
+    seenRunningAtMs: null,
     ...changes,
   };
 }

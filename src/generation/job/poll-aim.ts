@@ -1,7 +1,19 @@
 /** When to begin asking for a task: what tasks before it took tells when it is likely to end. */
 
+/** How long a task took that somebody else may have watched. */
+export interface Took {
+  readonly taskId: string;
+  /** Estimated from its text. */
+  readonly speechSeconds: number;
+  /** Since its acceptance: it was still seen at work then. */
+  readonly afterMs: number;
+  /** Since its acceptance: it was seen ended. */
+  readonly byMs: number;
+}
+
 /** What is known of one task: it ended later than `afterMs` and not later than `byMs`, both since its acceptance. */
 interface Bracket {
+  readonly taskId: string;
   /** Estimated from the text: what is known before it is spoken. */
   readonly speechSeconds: number;
   afterMs: number;
@@ -62,10 +74,22 @@ export class PollAim {
     this.#msASecond = 1000 * timeScale;
   }
 
+  /** Takes in what other processes saw, in the order in which it happened; what it knows already stays as it is. */
+  learn(took: readonly Took[]): void {
+    const known = new Set(this.#brackets.map(({ taskId }) => taskId));
+    const news = took.filter(
+      ({ taskId, afterMs, byMs }) => !known.has(taskId) && afterMs >= 0 && byMs > afterMs,
+    );
+    this.#brackets = [...this.#brackets, ...news.map((one) => ({ ...one, probeMs: null }))].slice(
+      -REMEMBERED,
+    );
+  }
+
   /** @param speechSeconds how long the audio is estimated to be */
-  begin(speechSeconds: number): Aimed {
+  begin(taskId: string, speechSeconds: number): Aimed {
     const { aimMs, isProbe } = this.#aim(speechSeconds);
     const bracket: Bracket = {
+      taskId,
       speechSeconds,
       afterMs: 0,
       byMs: Number.POSITIVE_INFINITY,
@@ -93,11 +117,17 @@ export class PollAim {
     if (this.#brackets.every(isRunning)) return { aimMs: this.#intervalMs, isProbe: false };
     const { fromMs, toMs } = this.#expect(speechSeconds);
     const wide = (toMs - fromMs) / this.#intervalMs;
-    if (wide < KNOWN || this.#brackets.some(isProbing)) {
+    if (wide < KNOWN || this.#brackets.some((bracket) => this.#isProbing(bracket))) {
       return { aimMs: toMs + LATE * this.#intervalMs, isProbe: false };
     }
     const share = Math.max(0.5, 1 - Math.sqrt(wide) / 2);
     return { aimMs: fromMs + share * (toMs - fromMs), isProbe: true };
+  }
+
+  /** Clocks differ by parts of a millisecond, so the answer to a probe may seem to have come a little before it. */
+  #isProbing({ byMs, probeMs, afterMs }: Bracket): boolean {
+    const hasEnded = byMs !== Number.POSITIVE_INFINITY;
+    return !hasEnded && probeMs !== null && afterMs < probeMs - LATE * this.#intervalMs;
   }
 
   /** Between which a task of that length should end. */
@@ -149,6 +179,3 @@ export class PollAim {
 }
 
 const isRunning = ({ byMs }: Bracket): boolean => byMs === Number.POSITIVE_INFINITY;
-
-const isProbing = (bracket: Bracket): boolean =>
-  isRunning(bracket) && bracket.probeMs !== null && bracket.afterMs < bracket.probeMs;

@@ -1,27 +1,26 @@
 /** Polls an accepted task on its grid until it has succeeded or failed. */
 import { decideRead } from "../../api/retry.ts";
 import type { Clock } from "../../clock.ts";
-import { estimateSeconds } from "../../contract/estimate.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { storedInput } from "../saved-files.ts";
 import { askService } from "./ask-service.ts";
 import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
 import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
-import type { Aimed, PollAim } from "./poll-aim.ts";
+import type { Aimed } from "./poll-aim.ts";
+import { type ServicePace, speechSecondsOf } from "./service-pace.ts";
 
 /**
  * Nothing but a 401, a confirmed 404, the end of the recovery window and a ledger that is away for as long stops it:
  * whatever else the service or something in between answers, the task is asked for again.
  *
- * @param aim learns from this task when it was accepted just now, and says where its grid of polls begins
+ * @param pace learns from this task when it was accepted just now, and says where its grid of polls begins
  * @throws AudioError `not_found` (recorded), `invalid_api_key`, `store_unavailable`, or `wait_expired`
  */
-export async function watchTask(job: Job, deps: GenerationDeps, aim: PollAim): Promise<void> {
+export async function watchTask(job: Job, deps: GenerationDeps, pace: ServicePace): Promise<void> {
   const { clock } = deps;
-  const watched = isJustAccepted(job) ? beginAimed(job, clock, aim) : null;
+  const watched = isJustAccepted(job) ? await beginAimed(job, clock, pace) : null;
   try {
     await watch(job, deps, watched);
   } finally {
@@ -80,11 +79,13 @@ interface Watched {
 const isJustAccepted = ({ record: { status, acceptedAtMs, polledAtMs } }: Job): boolean =>
   status === "queued" && acceptedAtMs !== null && acceptedAtMs === polledAtMs;
 
-function beginAimed({ record }: Job, clock: Clock, aim: PollAim): Watched {
-  const { prompt, speed } = storedInput(record) ?? { prompt: "", speed: 1 };
-  const speechSeconds = estimateSeconds(prompt) / speed;
+async function beginAimed({ record }: Job, clock: Clock, pace: ServicePace): Promise<Watched> {
+  const aim = await pace.aim();
   const sinceMs = Math.max(0, clock.wallMs() - (record.polledAtMs ?? 0));
-  return { aimed: aim.begin(speechSeconds), acceptedAtMs: clock.steadyMs() - sinceMs };
+  return {
+    aimed: aim.begin(record.taskId ?? "", speechSecondsOf(record)),
+    acceptedAtMs: clock.steadyMs() - sinceMs,
+  };
 }
 
 async function poll(job: Job, deps: GenerationDeps, watched: Watched | null): Promise<void> {
