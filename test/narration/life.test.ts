@@ -1,6 +1,8 @@
 /** The life of a narration through the built bin: planned, paid once, edited, retaken, stopped, resumed, joined. */
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import { drive, errorOf, FAST } from "../support/workplace.ts";
 import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -223,5 +225,23 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(1);
     expect(audio.path).not.toContain(".parts");
     expect((await readFile(audio.path)).length).toBe(PART_BYTES);
+  });
+
+  it("of another origin is unknown here, whatever its id, and nothing is sent", async () => {
+    const text = textOf("One");
+    const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
+    const elsewhere = await CountingService.start();
+    const driver = await drive(narrator.workplace.env(elsewhere, FAST));
+    try {
+      const refused = await driver.call("narrate", { narration_id, max_credits: 1000 });
+      expect(errorOf(refused)).toMatchObject({ code: "not_found" });
+      await expect(driver.readText(`audio://narrations/${narration_id}`)).rejects.toThrow(/not|no /i);
+      expect(elsewhere.exchanges).toEqual([]);
+    } finally {
+      await driver.close();
+      await elsewhere.stop();
+    }
+    // There it is another narration, with parts of its own.
+    expect((await narrator.narrate({ text })).narration_id).toBe(narration_id);
   });
 });

@@ -64,3 +64,22 @@ export async function mountRclone(root: string): Promise<Mount | null> {
   }
   return { folder, unmount };
 }
+
+export interface SmallDisk extends Mount {
+  resize(sizeKiB: number): void;
+}
+
+/** A disk in memory that is soon full; `null` where the right to mount is missing. */
+export function mountSmallDisk(folder: string, sizeKiB: number): SmallDisk | null {
+  mkdirSync(folder, { recursive: true });
+  try {
+    run("mount", "-t", "tmpfs", "-o", `size=${sizeKiB}k`, "tmpfs", folder);
+  } catch {
+    return null;
+  }
+  return {
+    folder,
+    resize: (sizeKiB) => run("mount", "-o", `remount,size=${sizeKiB}k`, folder),
+    unmount: () => spawnSync("umount", ["-l", folder]),
+  };
+}
