@@ -1,22 +1,15 @@
 /** The workflow's front door: one object with every use case. */
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
+import { paceOfLedger } from "./pace.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, download } from "./use-cases/download.ts";
 import { type GenerateRequest, generate } from "./use-cases/generate.ts";
-import {
-  findPart,
-  finishPart,
-  generatePart,
-  type PartCall,
-  type PartRequest,
-  type SavedPart,
-} from "./use-cases/generate-part.ts";
+import { findPart, finishPart, generatePart, type PartWork } from "./use-cases/generate-part.ts";
 import { getTask } from "./use-cases/get-task.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
@@ -28,12 +21,7 @@ export interface Generation {
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
-  /** For narrations: one part at a time, in the background. */
-  readonly parts: {
-    find(request: PartRequest): Promise<TaskRecord | null>;
-    generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
-    finish(request: PartRequest, call: PartCall): Promise<void>;
-  };
+  readonly parts: PartWork;
   /** For lists that a client asks for by itself: takes nothing up, and asks the service nothing. */
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
@@ -70,6 +58,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       find: (request) => findPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
       finish: (request, call) => finishPart(deps, jobs, request, call),
+      pace: (voice) => paceOfLedger(deps, voice),
     },
     newestSaved: (limit) => newestSaved(deps, limit),
     newestTaskIds: (limit) => newestTaskIds(deps, limit),

@@ -5,6 +5,7 @@ import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
+import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { Log } from "../log.ts";
@@ -19,7 +20,6 @@ import type { NarrationFile, NarrationState } from "./narration-state.ts";
 import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
-import type { PartWork } from "./part-work.ts";
 import { Run, type RunDeps } from "./run.ts";
 import { type PartStanding, takeTally } from "./tally.ts";
 

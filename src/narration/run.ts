@@ -1,6 +1,7 @@
 /** One process's run of a narration: from its lease through its parts to the joined files. */
 import type { Clock } from "../clock.ts";
 import { AudioError, ownMistake } from "../errors.ts";
+import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { isOtherChoice } from "./changes.ts";
@@ -8,7 +9,6 @@ import type { JoinedFiles, MadeFiles, PartFile } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { partRequest, takeOf } from "./part-request.ts";
-import type { PartWork } from "./part-work.ts";
 import { Speakers } from "./speakers.ts";
 import { joinProblems, problemOf } from "./stop-reasons.ts";
 import { standingOf, takeTally } from "./tally.ts";

@@ -1,9 +1,9 @@
 /** Speaks the parts of one run: three at a time, within the credits that are allowed, each until it is saved or given up. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError, ownMistake } from "../errors.ts";
+import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { partRequest } from "./part-request.ts";
-import type { PartWork } from "./part-work.ts";
 import { isOfOnePart, MOST_JOBS_A_PART, outOfCredits, problemOf } from "./stop-reasons.ts";
 import { chargeOf, standingOf, type Tally, wasPaidBefore } from "./tally.ts";
 

@@ -1,9 +1,9 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
 import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
+import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { partRequest, takeOf } from "./part-request.ts";
-import type { PartWork } from "./part-work.ts";
 
 export type PartStanding = "open" | "running" | "saved" | "failed";
 
@@ -34,8 +34,8 @@ export function wasPaidBefore(state: NarrationState, index: number): boolean {
   return (state.paidBefore ?? []).some((paid) => paid.part === index && paid.take === take);
 }
 
-/** How much more or less earlier audio came to than its estimate; only what is shown follows it. */
-function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number {
+/** How much more or less earlier audio came to than its estimate, `null` before the first; only what is shown follows it. */
+function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
   let estimated = 0;
   let actual = 0;
   plan.parts.forEach((part, index) => {
@@ -44,7 +44,7 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
     estimated += part.estimatedSeconds;
     actual += seconds;
   });
-  return estimated === 0 ? 1 : Math.min(3, Math.max(1 / 3, actual / estimated));
+  return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
 const likelyCharge = (credits: number): number =>
@@ -104,7 +104,7 @@ export async function takeTally(parts: PartWork, plan: StoredPlan, state: Narrat
       return isBefore ? [index] : [];
     }),
   );
-  const pace = paceOf(plan, records);
+  const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
   const replaced = await costOfReplaced(parts, plan, state);
   const tally = {
     alreadyPaid: isPaid.size,

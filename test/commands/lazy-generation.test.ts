@@ -22,7 +22,7 @@ function workflow(onClose: () => void): Workflow {
     readAudio: unasked,
     readFile: unasked,
     bytesOf: unasked,
-    parts: { find: unasked, generate: unasked, finish: unasked },
+    parts: { find: unasked, generate: unasked, finish: unasked, pace: unasked },
     close: async () => undefined,
   };
   return { generation, narrations: unasked, close: async () => onClose() };

@@ -11,6 +11,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
   const parts = {
     find: async () => null,
     generate: () => new Promise<never>(() => undefined),
+    pace: async () => 1,
     finish: async () => undefined,
   };
   const narrations = createNarrations({ ledger, parts, folder, clock, log });

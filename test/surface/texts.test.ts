@@ -71,7 +71,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       readAudio: unasked,
       readFile: unasked,
       bytesOf: unasked,
-      parts: { find: unasked, generate: unasked, finish: unasked },
+      parts: { find: unasked, generate: unasked, finish: unasked, pace: unasked },
       close: async () => undefined,
     }),
     narrations: async () => ({

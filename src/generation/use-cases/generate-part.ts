@@ -25,6 +25,16 @@ export interface SavedPart {
   readonly file: SavedFile;
 }
 
+/** What a narration asks of the workflow for its parts: one at a time, in the background. */
+export interface PartWork {
+  /** What the ledger knows of it; `null`: nobody has asked for it. */
+  find(request: PartRequest): Promise<TaskRecord | null>;
+  generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
+  finish(request: PartRequest, call: PartCall): Promise<void>;
+  /** How much longer or shorter than its estimate earlier audio of this voice came out; 1 where too little is known. */
+  pace(voice: string | null): Promise<number>;
+}
+
 export interface PartCall {
   /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
   readonly signal: AbortSignal;
