@@ -1,24 +1,33 @@
 /** The one error type of this program, and its codes (docs/design.md, Errors). */
-import type { ServiceErrorCode } from "./contract/errors.ts";
+import { isServiceErrorCode, type ServiceErrorCode } from "./contract/errors.ts";
 
 /** Codes of our own, beside the service's (docs/design.md, Errors). */
-export type LocalErrorCode =
-  | "configuration_error"
-  | "network_error"
-  | "timeout"
-  | "unexpected_response"
-  | "task_failed"
-  | "budget_exceeded"
-  | "file_exists"
-  | "invalid_file_name"
-  | "output_not_writable"
-  | "disk_full"
-  | "too_large"
-  | "too_large_to_inline"
-  | "store_unavailable"
-  | "wait_expired";
+const LOCAL_ERROR_CODES = [
+  "configuration_error",
+  "network_error",
+  "timeout",
+  "unexpected_response",
+  "task_failed",
+  "budget_exceeded",
+  "file_exists",
+  "invalid_file_name",
+  "output_not_writable",
+  "disk_full",
+  "too_large",
+  "too_large_to_inline",
+  "store_unavailable",
+  "wait_expired",
+] as const;
+
+export type LocalErrorCode = (typeof LOCAL_ERROR_CODES)[number];
 
 export type ErrorCode = ServiceErrorCode | LocalErrorCode;
+
+/** A code as it was stored; one of a newer version is told as what nobody expected. */
+export const errorCodeOf = (text: string): ErrorCode =>
+  isServiceErrorCode(text)
+    ? text
+    : (LOCAL_ERROR_CODES.find((code) => code === text) ?? "unexpected_response");
 
 /** What is known about a failure beside its code and message; absent means unknown or not applicable. */
 export interface FailureFacts {

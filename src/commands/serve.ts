@@ -45,29 +45,32 @@ export async function run(args: readonly string[]): Promise<void> {
   const isFirstSuccess = onceOnly();
   const instructions = instructionsFor(config);
   const handle = serveStdio(
-    () =>
-      createMcpServer({
-        tools: {
-          assertConfigured: () => lazy.assertConfigured(),
-          generation: () => lazy.get(),
-          narrations: () => lazy.narrations(),
-          // Few calls name a file, so its code is loaded by the first of them.
-          readInput: async (file) => {
-            const { readInputFile } = await import("../files/input-folder.ts");
-            return await readInputFile(config.inputDir, file);
+    ({ era }) =>
+      createMcpServer(
+        {
+          tools: {
+            assertConfigured: () => lazy.assertConfigured(),
+            generation: () => lazy.get(),
+            narrations: () => lazy.narrations(),
+            // Few calls name a file, so its code is loaded by the first of them.
+            readInput: async (file) => {
+              const { readInputFile } = await import("../files/input-folder.ts");
+              return await readInputFile(config.inputDir, file);
+            },
+            isFirstSuccess,
+            voiceNotes: config.voiceNotes.notes,
+            defaultVoice: config.defaultVoice,
+            defaultWaitSeconds: config.waitSeconds,
           },
-          isFirstSuccess,
-          voiceNotes: config.voiceNotes.notes,
-          defaultVoice: config.defaultVoice,
-          defaultWaitSeconds: config.waitSeconds,
+          openLedger: () => lazy.openLedger(),
+          instructions,
+          redact: (text) => lazy.redact(redact(text)),
+          holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
+          resourceLinks: config.resourceLinks,
+          log,
         },
-        openLedger: () => lazy.openLedger(),
-        instructions,
-        redact: (text) => lazy.redact(redact(text)),
-        holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
-        resourceLinks: config.resourceLinks,
-        log,
-      }),
+        era,
+      ),
     {
       onerror: (error) => {
         const complaint = error.message.slice(0, MOST_OF_A_COMPLAINT);

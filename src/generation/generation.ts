@@ -7,8 +7,10 @@ import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
+import type { Begun, TicketDesk } from "./tickets/standing.ts";
+import type { Tickets } from "./tickets/tickets.ts";
 import { type DownloadRequest, download } from "./use-cases/download.ts";
-import { type GenerateRequest, generate } from "./use-cases/generate.ts";
+import { type GenerateRequest, generate, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork } from "./use-cases/generate-part.ts";
 import { getTask } from "./use-cases/get-task.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
@@ -18,6 +20,11 @@ import { type AudioBytes, readAudio, readFile } from "./use-cases/read-audio.ts"
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
+  /** For clients that take a task of the protocol's extension for an answer; loaded by the first of them. */
+  tickets(): Promise<{
+    begin(request: GenerateRequest, call: Call): Promise<Begun<TaskView>>;
+    readonly desk: TicketDesk<TaskView>;
+  }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
@@ -37,10 +44,17 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
   jobs.whenPlacesAreTaken(() => resumer.soon());
+  let tickets: Promise<Tickets> | undefined;
   return {
     generate: (request, call) => {
       resumer.soon();
       return generate(deps, jobs, request, call);
+    },
+    tickets: async () => {
+      resumer.soon();
+      tickets ??= import("./tickets/tickets.ts").then(({ Tickets }) => new Tickets(deps, jobs));
+      const desk = await tickets;
+      return { begin: (request, call) => desk.begin(workOf(request), request, call), desk };
     },
     getTask: (taskId, call) => {
       resumer.soon();
@@ -66,6 +80,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     readFile: (file) => readFile(deps, file),
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
+      (await tickets)?.close();
       await resumer.close();
       await jobs.close();
       await deps.limits.close();

@@ -55,6 +55,8 @@ export interface Write {
   readonly settle?: Settlement | undefined;
   /** Only a lease of this process is renewed (the default, where it has one) or given up. */
   readonly lease?: "renew" | "release" | undefined;
+  /** It tells somebody something that a power cut must not take back, though no column shows it. */
+  readonly isDear?: boolean | undefined;
 }
 
 /** `value`: what is stored instead, `undefined` for no record. */

@@ -11,6 +11,7 @@ import { adopt, forgetTwin } from "./other-keys.ts";
 import { earlierTask, rowOf, type TaskRecord } from "./record.ts";
 import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
 import { StoredRecords } from "./stored-records.ts";
+import { isCancelNews } from "./tickets.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
@@ -130,6 +131,7 @@ export class Ledger {
         after: after === null ? null : rowOf(after),
         settle: tries === 0 ? settle : undefined,
         lease,
+        isDear: after !== null && after.tickets !== current.tickets,
       });
       if (answer.written) return after;
       const stored =
@@ -171,7 +173,7 @@ export class Ledger {
       if (admission.kind !== "conflict") return admission;
       const { value, isLeaseLost } = admission;
       const stored = value === undefined ? null : await this.#stored.readText({ ...current, value });
-      if (stored === null || isLeaseLost || stored.attempt !== attempt) {
+      if (stored === null || isLeaseLost || stored.attempt !== attempt || isCancelNews(current, stored)) {
         return { kind: "changed", record: stored, isLeaseLost };
       }
       current = stored;

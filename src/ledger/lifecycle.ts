@@ -5,6 +5,7 @@ import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import type { TaskRecord } from "./record.ts";
+import { hasCancelled, settleTickets, stepTicket, type TicketEvent, ticketsOfFailed } from "./tickets.ts";
 
 /**
  * What can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,
@@ -28,8 +29,8 @@ export type TaskEvent =
   | { readonly kind: "takenBack"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
-  /** The attempt's task failed, and the request is to be tried once more. */
-  | { readonly kind: "again"; readonly failed: number }
+  /** The attempt's task failed, and the request is to be tried once more. `isSameCall`: by the call that saw it fail. */
+  | { readonly kind: "again"; readonly failed: number; readonly isSameCall?: boolean }
   /** The work is another key's of the same account: a claim that was never sent is forgotten. */
   | { readonly kind: "doneElsewhere" }
   /** The name that the audio is to be saved under, as long as it has no file, and the file that is to give way for it. */
@@ -37,7 +38,8 @@ export type TaskEvent =
   /** Audio that is saved is about to get a further name, which another file gives up for it. */
   | { readonly kind: "replacing"; readonly replaced: Replaced }
   /** A part of a narration that somebody asks for by itself: from now on it is shown like all else. */
-  | { readonly kind: "listed" };
+  | { readonly kind: "listed" }
+  | TicketEvent;
 
 /** What a record says of its attempt before anything was sent. */
 export const NO_TASK_YET = {
@@ -71,6 +73,11 @@ const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
  * left to remember (the first attempt was refused, so there is no task).
  */
 export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
+  const after = stepTask(record, event);
+  return after === null ? null : settleTickets(after);
+}
+
+function stepTask(record: TaskRecord, event: TaskEvent): TaskRecord | null {
   switch (event.kind) {
     case "sent":
       return sent(record, event);
@@ -95,15 +102,19 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
     case "tooLarge":
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
     case "again":
-      return again(record, event.failed);
+      return again(record, event);
     case "doneElsewhere":
-      return record.status === "waiting" && record.spend === null ? null : record;
+      return record.status === "waiting" && record.spend === null && !hasCancelled(record) ? null : record;
     case "listed":
       return record.shelf === "output" ? record : { ...record, shelf: "output" };
     case "named":
       return named(record, event);
     case "replacing":
       return { ...record, replaces: event.replaced };
+    case "ticketOpened":
+    case "ticketCancelled":
+    case "ticketEnded":
+      return stepTicket(record, event);
   }
 }
 
@@ -129,7 +140,7 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
 function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord | null {
   if (record.status !== "unresolved" || record.send !== event.send || record.mayHaveArrived) return record;
   // A later attempt stays known, so that the next call need not walk past the failed ones again.
-  if (event.isFinal && record.attempt === 1) return null;
+  if (event.isFinal && record.attempt === 1 && !hasCancelled(record)) return null;
   return unsent(record);
 }
 
@@ -189,7 +200,10 @@ function named(record: TaskRecord, { fileName, replaces }: TaskEvent & { kind: "
   return record.files.length === 0 && isNews ? { ...record, fileName, replaces } : record;
 }
 
-function again(record: TaskRecord, failed: number): TaskRecord {
+function again(
+  record: TaskRecord,
+  { failed, isSameCall = false }: TaskEvent & { kind: "again" },
+): TaskRecord {
   const { input, take, attempt, status, taskId, earlierTaskIds } = record;
   if (input === null || take === null || status !== "failed" || attempt !== failed) return record;
   return {
@@ -199,5 +213,6 @@ function again(record: TaskRecord, failed: number): TaskRecord {
     idempotencyKey: idempotencyKey(input, take, attempt + 1),
     earlierTaskIds: taskId === null ? earlierTaskIds : [...earlierTaskIds, taskId],
     earlierCredits: record.spend?.credits ?? 0,
+    tickets: isSameCall ? record.tickets : ticketsOfFailed(record),
   };
 }

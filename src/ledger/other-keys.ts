@@ -45,7 +45,9 @@ export async function adopt(ledger: Ledger, other: TaskRecord): Promise<TaskReco
   if (own !== null) {
     await ledger.store.write({ accountId, recordId, expectedRevision: own.revision, after: null });
   }
-  const after = { ...record, accountId, recordId, revision: record.revision + 1 };
+  // The other key's handles name the other record; those that this account has given out stay good.
+  const tickets = own?.tickets ?? [];
+  const after = { ...record, accountId, recordId, tickets, revision: record.revision + 1 };
   await ledger.store.adopt(from, rowOf(after));
   const adopted = await ledger.get(recordId);
   if (adopted === null) {

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
+import { ticketSchema } from "./tickets.ts";
 
 export const RECORD_VERSION = 2;
 
@@ -86,6 +87,8 @@ export const taskRecordSchema = z.looseObject({
   /** The file that gives its name to this audio, from when the person asked for that until this audio is saved. */
   replaces: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
+  /** Calls that were answered as tasks of the protocol's extension, the newest last. */
+  tickets: z.array(ticketSchema).default([]),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),
   acceptedAtMs: z.number().nullable(),

@@ -1,7 +1,9 @@
 /** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import { VERSION } from "../version.ts";
 import type { ServerDeps } from "./run-tool.ts";
+import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 import { toolList } from "./tool-list.ts";
 
 const HOUR_MS = 3_600_000;
@@ -15,25 +17,45 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
+/** As the protocol leaves them: they are judged with what the request declares. */
+const TASK_PARAMS = { params: z.looseObject({}) };
+
 /**
  * One server instance, for either protocol era. The low-level `Server` is used because arguments are parsed, and
  * every error rendered, in one place of our own (`run-tool.ts`).
  */
-export function createMcpServer(deps: ServerDeps): Server {
+export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Server {
+  const isModern = era === "modern";
   const server = new Server(
     { name: "audio-generation-mcp", title: "Audio generation", version: VERSION },
     {
-      capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} },
+      capabilities: {
+        tools: {},
+        resources: {},
+        prompts: {},
+        completions: {},
+        ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
+      },
       instructions: deps.instructions,
       cacheHints: CACHE_HINTS,
     },
   );
   server.setRequestHandler("tools/list", () => ({ tools: toolList() }));
+  const client = () => ({
+    name: server.getClientVersion()?.name,
+    capabilities: server.getClientCapabilities(),
+    isModern,
+  });
   server.setRequestHandler("tools/call", async (request, context) => {
     const { callTool } = await import("./call-tool.ts");
-    const client = { name: server.getClientVersion()?.name, capabilities: server.getClientCapabilities() };
-    return await callTool(request.params, deps, context, client);
+    return await callTool(request.params, deps, context, client());
   });
+  for (const method of isModern ? TASK_METHODS : []) {
+    server.setRequestHandler(method, TASK_PARAMS, async (params, context) => {
+      const { answerTask } = await import("./tasks/answer-task.ts");
+      return await answerTask(method, params, deps, context, client());
+    });
+  }
   server.setRequestHandler("prompts/list", async () => {
     const { promptList } = await import("./prompts.ts");
     return { prompts: promptList() };

@@ -17,11 +17,15 @@ import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from ".
 import { askPerson } from "./ask-person.ts";
 import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
+import { declaresTasks } from "./tasks/declared.ts";
+import { createTaskResult } from "./tasks/task-result.ts";
 
 /** What a client tells in a handshake. */
 export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
+  /** Of the era of 2026-07-28. */
+  readonly isModern?: boolean;
 }
 
 export interface ServerDeps {
@@ -41,7 +45,7 @@ export interface ServerDeps {
 }
 
 /** What of a result depends on who reads it. */
-interface Reader {
+export interface Reader {
   readonly getsLinks: boolean;
   readonly takesAudioBlocks: boolean;
 }
@@ -57,7 +61,7 @@ function inlineBlock(
   return { type: "audio", data, mimeType };
 }
 
-function callResult(result: ToolResult, reader: Reader): CallToolResult {
+export function callResult(result: ToolResult, reader: Reader): CallToolResult {
   const content: ContentBlock[] = [{ type: "text", text: result.text }];
   if (reader.getsLinks && result.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = result.link;
@@ -110,6 +114,11 @@ function clientNameOf(context: ServerContext, initialized: string | undefined): 
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
 }
 
+export function readerOf(deps: ServerDeps, context: ServerContext, client: Client): Reader {
+  const name = clientNameOf(context, client.name);
+  return { getsLinks: getsLinks(deps.resourceLinks, name), takesAudioBlocks: takesAudioBlocks(name) };
+}
+
 /**
  * Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else.
  *
@@ -131,18 +140,21 @@ export async function runTool(
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const call = { signal, onProgress };
-    let result = await tool.handle(args, deps.tools, call);
-    const asked =
-      result.question === undefined ? null : askPerson(result.question, context, client.capabilities);
+    const isTask = client.isModern === true && declaresTasks(context);
+    const begin =
+      isTask && tool.begin !== undefined
+        ? tool.begin
+        : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
+    let begun = await begin(args, deps.tools, call);
+    const question = "view" in begun ? begun.view.question : undefined;
+    const asked = question === undefined ? null : askPerson(question, context, client.capabilities);
     if (asked?.kind === "ask") return asked.result;
-    if (asked?.kind === "answered" && result.question !== undefined) {
-      result = await tool.handle({ ...args, [result.question.argument]: asked.value }, deps.tools, call);
+    if (asked?.kind === "answered" && question !== undefined) {
+      begun = await begin({ ...args, [question.argument]: asked.value }, deps.tools, call);
     }
-    const reader = clientNameOf(context, client.name);
-    return callResult(result, {
-      getsLinks: getsLinks(deps.resourceLinks, reader),
-      takesAudioBlocks: takesAudioBlocks(reader),
-    });
+    return "view" in begun
+      ? callResult(begun.view, readerOf(deps, context, client))
+      : createTaskResult(begun.ticket, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

@@ -1,9 +1,10 @@
 /** The tool `generate_audio`: its schema, its words and its handler. */
 import { z } from "zod";
 import { audioInputFields, crossFieldFaults } from "../contract/audio-input.ts";
+import type { GenerateRequest } from "../generation/use-cases/generate.ts";
 import { fileName, waitSeconds } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
-import { defineTool } from "./tool.ts";
+import { defineTool, type ToolDeps } from "./tool.ts";
 
 const takeRule = "must be a whole number from 1 to 999";
 
@@ -60,6 +61,26 @@ const rules = input.superRefine((args, context) => {
   }
 });
 
+function requestOf(
+  args: z.output<typeof input>,
+  deps: ToolDeps,
+): { readonly request: GenerateRequest; readonly windowMs: number } {
+  const {
+    take = 1,
+    file_name: fileName = null,
+    replace = false,
+    wait_seconds: wait = deps.defaultWaitSeconds,
+    ...given
+  } = args;
+  const takesDefaultVoice =
+    given.voice === undefined &&
+    given.image_url === undefined &&
+    (given.audio_references ?? []).length === 0 &&
+    deps.defaultVoice !== null;
+  const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
+  return { request: { input: audioInput, take, fileName, replace }, windowMs: wait * 1000 };
+}
+
 export const generateAudio = defineTool({
   name: "generate_audio",
   title: "Generate audio",
@@ -72,24 +93,14 @@ export const generateAudio = defineTool({
   meta: { "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud" },
   output: taskOutput,
   async handle(args, deps, call) {
-    const {
-      take = 1,
-      file_name: name,
-      replace,
-      wait_seconds: wait = deps.defaultWaitSeconds,
-      ...given
-    } = args;
-    const takesDefaultVoice =
-      given.voice === undefined &&
-      given.image_url === undefined &&
-      (given.audio_references ?? []).length === 0 &&
-      deps.defaultVoice !== null;
-    const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
+    const { request, windowMs } = requestOf(args, deps);
     const generation = await deps.generation();
-    const view = await generation.generate(
-      { input: audioInput, take, fileName: name ?? null, replace: replace ?? false },
-      { ...call, windowMs: wait * 1000 },
-    );
-    return renderTask(view, deps);
+    return renderTask(await generation.generate(request, { ...call, windowMs }), deps);
+  },
+  async begin(args, deps, call) {
+    const { request, windowMs } = requestOf(args, deps);
+    const { begin } = await (await deps.generation()).tickets();
+    const begun = await begin(request, { ...call, windowMs });
+    return "view" in begun ? { view: renderTask(begun.view, deps) } : begun;
   },
 });

@@ -2,6 +2,7 @@
 import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
 import type { Generation } from "../generation/generation.ts";
+import type { Begun } from "../generation/tickets/standing.ts";
 import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
 
@@ -93,6 +94,8 @@ export interface Tool {
    * @throws BadArguments when they break the schema; whatever the handler throws
    */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+  /** The same for a client that takes a task of the protocol's extension for an answer; only where there are such. */
+  readonly begin?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<Begun<ToolResult>>;
 }
 
 /** The names of the arguments that clients are told of, in their order. */
@@ -117,11 +120,12 @@ export class BadArguments extends Error {
   }
 }
 
-interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle"> {
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle" | "begin"> {
   readonly input: Input;
   /** Rules across fields, which JSON Schema cannot say; defaults to the input itself. */
   readonly rules?: z.ZodType<z.output<Input>>;
   handle(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
+  begin?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<Begun<ToolResult>>;
 }
 
 /** `null` for an argument that may be left out means that it is: OpenAI's strict mode sends it so. */
@@ -133,12 +137,17 @@ function withoutNulls(args: unknown, known: z.ZodObject): unknown {
 
 /** Ties a handler's argument type to its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
+  const { begin, handle, ...words } = definition;
+  const parse = (args: unknown): z.output<Input> => {
+    const parsed = (definition.rules ?? definition.input).safeParse(withoutNulls(args, definition.input));
+    if (!parsed.success) throw new BadArguments(parsed.error);
+    return parsed.data;
+  };
   return {
-    ...definition,
-    handle: async (args, deps, call) => {
-      const parsed = (definition.rules ?? definition.input).safeParse(withoutNulls(args, definition.input));
-      if (!parsed.success) throw new BadArguments(parsed.error);
-      return await definition.handle(parsed.data, deps, call);
-    },
+    ...words,
+    handle: async (args, deps, call) => await handle(parse(args), deps, call),
+    ...(begin === undefined
+      ? {}
+      : { begin: async (args, deps, call) => await begin(parse(args), deps, call) }),
   };
 }

@@ -14,6 +14,7 @@ function workflow(onClose: () => void): Workflow {
   };
   const generation: Generation = {
     generate: unasked,
+    tickets: unasked,
     getTask: unasked,
     download: unasked,
     listTasks: unasked,

@@ -63,6 +63,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     assertConfigured: () => undefined,
     generation: async () => ({
       generate: unasked,
+      tickets: unasked,
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],

@@ -26,6 +26,9 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
   let lastError: AudioError | null = null;
   let walked = 0;
   for (let tries = 1; !giveUp.isOver; ) {
+    // What was taken back while nothing was sent is not sent any more, whichever process heard of it.
+    if (job.record.status === "waiting" && !job.isWanted) job.stop();
+    job.signal.throwIfAborted();
     const grant = await takeTurn(job, deps, giveUp, onPlacesTaken);
     if (grant === null) break;
     if (grant.kind !== "admitted") {
@@ -43,7 +46,7 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     if (status !== "failed" || !mayWalk) return;
     walked += 1;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
-    await persist(job, deps, { kind: "again", failed: job.record.attempt });
+    await persist(job, deps, { kind: "again", failed: job.record.attempt, isSameCall: true });
     job.announce("An earlier attempt had failed and was refunded; trying again.");
   }
   throw (

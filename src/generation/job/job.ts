@@ -3,6 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import { isTicketWanted } from "../../ledger/tickets.ts";
 import { continued, describe, type Phase } from "./phase.ts";
 
 /** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */
@@ -37,8 +38,11 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
-  #callers = 0;
-  /** When the caller that has waited longest began to. */
+  /** Of each caller its ticket; `null`: it waits within its window. */
+  readonly #callers: Array<number | null> = [];
+  /** A caller whose window has closed was told that the job goes on. */
+  #isPromised = false;
+  /** When the caller that has waited longest began to; who has a ticket may be asked again at any time. */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
   #isAbandoned = false;
@@ -67,7 +71,13 @@ export class Job {
   }
 
   get hasCallers(): boolean {
-    return this.#callers > 0;
+    return this.#callers.length > 0;
+  }
+
+  /** Not where nobody but tickets waits for it, and all of them were taken back. */
+  get isWanted(): boolean {
+    if (this.#isPromised || !this.hasCallers) return true;
+    return this.#callers.some((ticket) => ticket === null || isTicketWanted(this.record, ticket));
   }
 
   /**
@@ -95,18 +105,24 @@ export class Job {
     return () => this.#listeners.delete(listener);
   }
 
-  attach(): void {
-    if (this.#callers === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
-    this.#callers += 1;
+  /** @param ticket of a caller who has one */
+  attach(ticket: number | null = null): void {
+    if (ticket === null && !this.#callers.includes(null)) this.#waitedForSinceMs = this.#clock.steadyMs();
+    this.#callers.push(ticket);
     this.#isAbandoned = false;
   }
 
+  /** A caller who asked for it leaves, and is told that it goes on. */
+  promise(): void {
+    this.#isPromised = true;
+  }
+
   /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of time does not. */
-  detach(isCancelled: boolean): void {
-    this.#callers -= 1;
-    if (this.#callers === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
-    this.#wasCancelled ||= isCancelled;
-    if (!isCancelled || this.#callers > 0) return;
+  detach(isCancelled: boolean, ticket: number | null = null): void {
+    this.#callers.splice(this.#callers.indexOf(ticket), 1);
+    if (!this.#callers.includes(null)) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
+    this.#wasCancelled ||= isCancelled && ticket === null;
+    if (!isCancelled || this.hasCallers || (ticket !== null && this.#isPromised)) return;
     this.#isAbandoned = true;
     // Nobody wants another create of it: a task that was accepted is still watched and saved.
     this.purpose = "finish";

@@ -94,10 +94,11 @@ export class Jobs {
   /** @param hadFailed an earlier call's attempt had failed: then this call makes one new task, and no second */
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
-    for (;;) {
+    for (let isSameCall = false; ; isSameCall = true) {
       if (job.record.status === "failed") {
         if (job.purpose === "finish") return { kind: "failed", record: job.record };
-        job.record = await persist(job, this.#deps, { kind: "again", failed: job.record.attempt });
+        const again = { kind: "again", failed: job.record.attempt, isSameCall } as const;
+        job.record = await persist(job, this.#deps, again);
       }
       if (job.record.taskId === null) {
         if (job.purpose === "finish") return { kind: "left" };
@@ -108,7 +109,7 @@ export class Jobs {
         limits.freed();
         // Only a failure that was refunded is tried again unasked.
         const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
-        const isWanted = job.purpose === "create";
+        const isWanted = job.purpose === "create" && job.isWanted;
         const mayRepeat =
           isFree && isWanted && job.newTasks > 0 && job.newTasks < MOST_NEW_TASKS && !hadFailed;
         if (!mayRepeat) return { kind: "failed", record: job.record };

@@ -2,6 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import type { Job, JobEnd } from "./job.ts";
 
 /** One tool call, as the workflow sees it. */
@@ -11,6 +12,21 @@ export interface Call {
   /** How long the call may take, in all, before it hands back what it knows; never scaled. 0: it does not wait for audio. */
   readonly windowMs: number;
   readonly onProgress: (message: string) => void;
+  /** Of a call that is answered as a task of the protocol's extension. */
+  readonly ticket?: TicketOfCall;
+}
+
+/** What a call with a ticket does before its job begins. */
+export interface TicketOfCall {
+  /** Its name in the record, once it stands there. */
+  readonly openedAtMs: number | null;
+  /**
+   * Puts the ticket into the record, where it is not there yet.
+   *
+   * @returns the record that the job is to begin with
+   * @throws whatever ends the call: the ticket was taken back, or nothing may be made for it any more
+   */
+  enter(record: TaskRecord): Promise<TaskRecord>;
 }
 
 /** A call that does not wait for audio still waits so long for the service's answer. */
@@ -49,7 +65,8 @@ export async function waitForJob(
     });
     check();
   });
-  job.attach();
+  const ticket = call.ticket?.openedAtMs ?? null;
+  job.attach(ticket);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
@@ -61,7 +78,7 @@ export async function waitForJob(
   } finally {
     timer.abort();
     stopListening();
-    job.detach(isCancelled);
+    job.detach(isCancelled, ticket);
   }
 }
 

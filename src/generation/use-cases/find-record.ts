@@ -44,6 +44,7 @@ export function emptyRecord(
     earlierTaskIds: [],
     earlierCredits: 0,
     files: [],
+    tickets: [],
     createdAtMs: clock.wallMs(),
   };
 }

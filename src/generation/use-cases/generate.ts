@@ -23,7 +23,7 @@ import { explainCredits, isUnexplained } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { findSaved, storedInput } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { nameFor, underName } from "./file-names.ts";
+import { type NameRequest, nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
 import { viewOfSaved } from "./identical-takes.ts";
 
@@ -49,14 +49,24 @@ export async function generate(
   request: GenerateRequest,
   givenCall: Call,
 ): Promise<TaskView> {
+  return await generateWork(deps, jobs, workOf(request), request, givenCall);
+}
+
+/** What a request asks for, checked as far as that needs no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
+export function workOf({ input, take, fileName }: GenerateRequest): Work {
+  if (fileName !== null) checkFileName(fileName);
+  return { input: canonicalInput(input), take, fileName, shelf: "output" };
+}
+
+/** As {@link generate}, for input that is canonical already. */
+export async function generateWork(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  work: Work,
+  request: NameRequest,
+  givenCall: Call,
+): Promise<TaskView> {
   const call = openCall(givenCall, deps.clock);
-  if (request.fileName !== null) checkFileName(request.fileName);
-  const work: Work = {
-    input: canonicalInput(request.input),
-    take: request.take,
-    fileName: request.fileName,
-    shelf: "output",
-  };
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const found = await search(deps, work, call, idempotencyKey);
@@ -99,7 +109,7 @@ export function unansweredInTime(ids: { taskId?: string; idempotencyKey?: string
 async function runFound(
   deps: GenerationDeps,
   jobs: Jobs,
-  request: GenerateRequest,
+  request: NameRequest,
   work: Work,
   { record, notes }: FoundRecord,
   call: OpenCall,
@@ -120,15 +130,17 @@ async function runFound(
   const name = await nameFor(deps, record, request);
   call.signal.throwIfAborted();
   const listed = await asListed(deps, record);
-  const { job, isNew } = jobs.start({ ...listed, ...name }, "create");
+  const asked = { ...listed, ...name };
+  const { job, isNew } = jobs.start((await call.ticket?.enter(asked)) ?? asked, "create");
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
-  const asked = !isNew && job.takeAskedAgain() ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
-  const end = await waitForJob(job, asked, isEnough);
+  const isRepeat = call.ticket === undefined && !isNew && job.takeAskedAgain();
+  const end = await waitForJob(job, isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call, isEnough);
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
+      if (call.ticket === undefined) job.promise();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await underName(deps, end.record, end.file, request);
@@ -143,21 +155,17 @@ async function runFound(
     case "error":
       // What fills the budget may be this very task, which another key of the account has just had accepted.
       if (isFirst && end.error.code === "budget_exceeded") return null;
-      throw await withCost(deps, end.error, request.input, job.record);
+      throw await withCost(deps, end.error, job.record);
     case "left":
       return null;
   }
 }
 
 /** Only a refusal for want of credits asks the ledger what texts came to. */
-async function withCost(
-  deps: GenerationDeps,
-  error: AudioError,
-  input: AudioInput,
-  record: TaskRecord,
-): Promise<AudioError> {
-  if (!isUnexplained(error)) return error;
-  return explainCredits(error, input, await paceOfLedger(deps, storedInput(record)?.voice ?? null));
+async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
+  const input = storedInput(record);
+  if (input === null || !isUnexplained(error)) return error;
+  return explainCredits(error, input, await paceOfLedger(deps, input.voice));
 }
 
 /** What was a part of a narration is shown like all else, once somebody asks for it by itself. */

@@ -24,7 +24,7 @@ function isExpected(stored: StoredRow | undefined, revision: number | null): boo
  */
 export function durabilityOf(session: Session, write: Write): Durability {
   const stored = readRow(session, keyOf(write.accountId, write.recordId));
-  if (stored === undefined || write.after === null) return "power_cut";
+  if (stored === undefined || write.after === null || write.isDear === true) return "power_cut";
   if (!isExpected(stored, write.expectedRevision)) return "power_cut";
   return changesNothingDear(session, stored, write.after) ? "process_kill" : "power_cut";
 }

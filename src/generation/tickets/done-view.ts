@@ -1,0 +1,37 @@
+/** What a finished ticket tells: the saved file, also where this machine has yet to fetch it, or that it is gone. */
+import { Deadline } from "../../deadline.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { Ticket } from "../../ledger/tickets.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { waitForJob } from "../job/wait-for-job.ts";
+import { findSaved } from "../saved-files.ts";
+import { type TaskView, viewOf } from "../task-view.ts";
+import { viewOfSaved } from "../use-cases/identical-takes.ts";
+
+/** A copy that another machine has saved is fetched in most cases within this; later, the view names the tool for it. */
+const FETCH_WITHIN_MS = 5000;
+
+/**
+ * A file that was here and is gone is not fetched again unasked: somebody has removed it.
+ *
+ * @returns without audio where there is none on this machine
+ */
+export async function viewOfDone(
+  deps: GenerationDeps,
+  jobs: Jobs,
+  record: TaskRecord,
+  { fileName, replayed }: Ticket,
+): Promise<TaskView> {
+  const file = await findSaved(deps, record, fileName);
+  if (file?.isSound === true) return await viewOfSaved(deps, record, { replayed, file });
+  const wasHere = record.files.some(({ path }) => path.startsWith(deps.folder.root));
+  if (wasHere) return viewOf(record, { replayed });
+  const { job } = jobs.start(record, "finish");
+  const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
+  const { signal } = new AbortController();
+  const call = { signal, windowMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
+  const end = await waitForJob(job, call);
+  if (end?.kind !== "saved") return viewOf(record, { replayed });
+  return await viewOfSaved(deps, end.record, { replayed, file: end.file });
+}

@@ -1,0 +1,83 @@
+/** Answers about tasks by their handles; loaded with the first of them. */
+import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
+import { z } from "zod";
+import type { TicketDesk, TicketStanding } from "../../generation/tickets/standing.ts";
+import { isTicketHandle } from "../../generation/tickets/ticket-handle.ts";
+import { renderTask } from "../../tools/task-output.ts";
+import type { ToolResult } from "../../tools/tool.ts";
+import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
+import { type Client, callResult, readerOf, type ServerDeps } from "../run-tool.ts";
+import { requireTasks } from "./declared.ts";
+import type { TaskMethod } from "./extension.ts";
+import { detailedTask } from "./task-result.ts";
+
+const namingTask = z.looseObject({ taskId: z.string() });
+
+/** A desk, and how it spells what it has finished. */
+interface Counter<View> {
+  readonly desk: TicketDesk<View>;
+  render(view: View): ToolResult;
+}
+
+/**
+ * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for a handle that is none of
+ *   this account's, -32603 where nobody can tell now
+ */
+export async function answerTask(
+  method: TaskMethod,
+  params: Readonly<Record<string, unknown>>,
+  deps: ServerDeps,
+  context: ServerContext,
+  client: Client = {},
+): Promise<Record<string, unknown>> {
+  requireTasks(context);
+  const named = namingTask.safeParse(params);
+  if (!named.success) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "taskId must be a string.");
+  const handle = named.data.taskId;
+  try {
+    deps.tools.assertConfigured();
+    return isTicketHandle(handle)
+      ? await answer(method, handle, await generations(deps), deps, context, client)
+      : throwUnknown();
+  } catch (thrown) {
+    if (thrown instanceof ProtocolError) throw thrown;
+    const error = asAudioError(thrown, params, []);
+    deps.log.info(`${method} answered ${error.code}`);
+    const text = deps.redact(`${error.code}: ${error.message} What to do: ${remedyFor(error)}`);
+    throw new ProtocolError(ProtocolErrorCode.InternalError, text, { code: error.code });
+  }
+}
+
+async function generations(deps: ServerDeps): Promise<Counter<Parameters<typeof renderTask>[0]>> {
+  const { desk } = await (await deps.tools.generation()).tickets();
+  // Asked again, it is told the same.
+  return { desk, render: (view) => renderTask(view, { isFirstSuccess: () => true }) };
+}
+
+async function answer<View>(
+  method: TaskMethod,
+  handle: string,
+  { desk, render }: Counter<View>,
+  deps: ServerDeps,
+  context: ServerContext,
+  client: Client,
+): Promise<Record<string, unknown>> {
+  if (method === "tasks/cancel") {
+    return (await desk.cancel(handle)) ? {} : throwUnknown();
+  }
+  const standing: TicketStanding<View> = (await desk.look(handle)) ?? throwUnknown();
+  // No task of this server asks its client for anything.
+  if (method === "tasks/update") return {};
+  return await detailedTask(standing, deps.redact, async () => {
+    if (standing.kind === "error") return errorResult(standing.error, deps.redact);
+    if (standing.kind === "done") return callResult(render(standing.view), readerOf(deps, context, client));
+    throw new Error("a task that has not ended has no result");
+  });
+}
+
+function throwUnknown(): never {
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    "No task of this account has that taskId. list_tasks shows what the ledger holds; repeating the call that made it does not pay twice.",
+  );
+}

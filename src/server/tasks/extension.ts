@@ -1,0 +1,6 @@
+/** The name of the tasks extension, and the methods that it adds (docs/design.md, Tasks). */
+
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+export const TASK_METHODS = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
+export type TaskMethod = (typeof TASK_METHODS)[number];

@@ -1,0 +1,136 @@
+/** Owns a client of the tasks extension that speaks the wire by hand; every answer is held to the extension's own schemas. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
+import { z } from "zod";
+import { killHard } from "./processes.ts";
+import { BIN, NODE } from "./workplace.ts";
+
+const answer = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  id: z.number(),
+  result: z.record(z.string(), z.unknown()).optional(),
+  error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
+});
+type Answer = z.infer<typeof answer>;
+
+export const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+const toolResult = z.looseObject({
+  isError: z.boolean().optional(),
+  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })).min(1),
+  structuredContent: z.record(z.string(), z.unknown()).optional(),
+});
+
+const callAnswer = z.union([CreateTaskResultV2Schema, toolResult]);
+export type TaskNow = z.infer<typeof GetTaskResultV2Schema>;
+
+const envelope = (capabilities: object) => ({
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "task-client", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": capabilities,
+});
+
+export class TaskClient {
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #exited: Promise<void>;
+  /** Every message of the server. */
+  readonly messages: unknown[] = [];
+  #lastId = 0;
+
+  constructor(env: Record<string, string>, args: readonly string[] = []) {
+    this.#child = spawn(NODE, [BIN, ...args], { env, stdio: ["pipe", "pipe", "ignore"] });
+    this.#exited = new Promise((resolve) => this.#child.once("exit", () => resolve()));
+    if (this.#child.stdout === null) throw new Error("stdout is not a pipe");
+    createInterface({ input: this.#child.stdout }).on("line", (line) => {
+      const message: unknown = JSON.parse(line);
+      this.messages.push(message);
+      const known = answer.safeParse(message);
+      if (known.success) this.#waiting.get(known.data.id)?.(known.data);
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get lastId(): number {
+    return this.#lastId;
+  }
+
+  /** @param capabilities that this very request declares */
+  request(
+    method: string,
+    params: Record<string, unknown> = {},
+    capabilities: object = TASKS,
+  ): Promise<Answer> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
+    const given = z.record(z.string(), z.unknown()).optional().parse(params["_meta"]);
+    const _meta = { ...envelope(capabilities), ...given };
+    this.send({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
+    return answered;
+  }
+
+  send(message: unknown): void {
+    this.#child.stdin?.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async call(name: string, args: Record<string, unknown>, capabilities: object = TASKS) {
+    const { result, error } = await this.request("tools/call", { name, arguments: args }, capabilities);
+    if (error !== undefined) throw new Error(`${error.code} ${error.message}`);
+    return callAnswer.parse(result);
+  }
+
+  /** A call that is to be answered with a task; its handle. */
+  async begin(args: Record<string, unknown>, name = "generate_audio"): Promise<string> {
+    return CreateTaskResultV2Schema.parse(await this.call(name, args)).taskId;
+  }
+
+  async look(taskId: string): Promise<TaskNow> {
+    const { result, error } = await this.request("tasks/get", { taskId });
+    if (error !== undefined) throw new Error(`${error.code} ${error.message}`);
+    return GetTaskResultV2Schema.parse(result);
+  }
+
+  /** The code that a request is refused with; 0: it is not. */
+  async refusal(method: string, params: Record<string, unknown>, capabilities: object = TASKS) {
+    return (await this.request(method, params, capabilities)).error?.code ?? 0;
+  }
+
+  async cancel(taskId: string): Promise<Answer> {
+    return await this.request("tasks/cancel", { taskId });
+  }
+
+  /** Polls until the task has ended. */
+  async end(taskId: string, withinMs = 20_000): Promise<TaskNow> {
+    const beganAtMs = performance.now();
+    for (;;) {
+      const now = await this.look(taskId);
+      if (now.status !== "working") return now;
+      if (performance.now() - beganAtMs > withinMs) throw new Error(`still ${JSON.stringify(now)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  /** The result of a task that has completed. */
+  async result(taskId: string): Promise<z.infer<typeof toolResult>> {
+    return resultOf(await this.end(taskId));
+  }
+
+  async kill(): Promise<void> {
+    await killHard(this.pid);
+  }
+
+  async close(): Promise<void> {
+    this.#child.stdin?.end();
+    await this.#exited;
+  }
+}
+
+export function resultOf(now: TaskNow): z.infer<typeof toolResult> {
+  if (now.status !== "completed") throw new Error(`not completed: ${JSON.stringify(now)}`);
+  return toolResult.parse(now.result);
+}
