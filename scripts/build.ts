@@ -23,7 +23,7 @@ const fixedToolList = {
 
 /** One file for what every start needs: each further one costs it a millisecond. */
 const STARTUP =
-  /@modelcontextprotocol\/|\/zod\/|\/src\/(?:log|redaction|errors|version)\.ts$|\/src\/config\/|\/src\/commands\/(?:serve|lazy-generation|settings)\.ts$|\/src\/server\/(?:mcp-server|instructions|tool-list)\.ts$|\/src\/tools\/once-only\.ts$|\/src\/contract\/(?:limits|voices|unicode)\.ts$/;
+  /@modelcontextprotocol\/|\/zod\/|\/src\/(?:log|redaction|errors|version)\.ts$|\/src\/config\/|\/src\/commands\/(?:serve|lazy-generation|settings)\.ts$|\/src\/server\/(?:mcp-server|instructions|tool-list|tasks\/extension)\.ts$|\/src\/tools\/once-only\.ts$|\/src\/contract\/(?:limits|voices|unicode)\.ts$/;
 
 const { output } = await build({
   input: {

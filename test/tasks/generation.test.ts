@@ -1,9 +1,8 @@
 /** A call as a task, through the built bin: from the handle to the file, in this process and in others. */
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
-import { TaskClient, TASKS, resultOf } from "../support/task-client.ts";
+import { resultOf, TaskClient } from "../support/task-client.ts";
 import { createWorkplace, FAST, taskOutput, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
@@ -32,7 +31,12 @@ describe("a call as a task", () => {
   it("is answered with a handle, and polled to the same result as a plain call has", async () => {
     const client = start();
     const created = await client.call("generate_audio", CALL);
-    expect(created).toMatchObject({ resultType: "task", status: "working", ttlMs: null, pollIntervalMs: 1000 });
+    expect(created).toMatchObject({
+      resultType: "task",
+      status: "working",
+      ttlMs: null,
+      pollIntervalMs: 1000,
+    });
     const handle = String(Reflect.get(created, "taskId"));
     const done = await client.end(handle);
     expect(done).toMatchObject({ status: "completed", taskId: handle });

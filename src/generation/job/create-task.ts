@@ -42,7 +42,7 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     if (status === "waiting" || status === "unresolved") continue;
     const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
     // A narration asks by itself whether another task is within what it may spend.
-    const mayWalk = isFree && !job.isBackground && job.newTasks === 0 && walked < MOST_WALKED;
+    const mayWalk = isFree && job.mayWalk && !job.isBackground && job.newTasks === 0 && walked < MOST_WALKED;
     if (status !== "failed" || !mayWalk) return;
     walked += 1;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.

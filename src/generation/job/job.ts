@@ -25,6 +25,8 @@ export class Job {
   purpose: JobPurpose;
   /** Nobody has asked for it by itself: it lets go first what somebody has. */
   isBackground = false;
+  /** Past attempts that failed, where the answer to a create tells of them. */
+  mayWalk = true;
   /** New tasks that creates of this job made. */
   newTasks = 0;
   /** The attempt of which a send of this job was not answered by the service: it may have made the task. */

@@ -46,20 +46,23 @@ export class Jobs {
    * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
    *
    * @param isBackground for a narration: its create lets those go first that somebody asks for by themselves
+   * @param mayWalk whether it begins another attempt where the answer to a create says that this one has failed
    */
   start(
     record: TaskRecord,
     purpose: JobPurpose,
-    { isBackground = false } = {},
+    { isBackground = false, mayWalk = true } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "create") existing.job.purpose = "create";
       existing.job.isBackground &&= isBackground;
+      existing.job.mayWalk ||= mayWalk;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
     job.isBackground = isBackground;
+    job.mayWalk = mayWalk;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {

@@ -20,6 +20,8 @@ export interface Call {
 export interface TicketOfCall {
   /** Its name in the record, once it stands there. */
   readonly openedAtMs: number | null;
+  /** Another process had begun it: an attempt that is found to have failed was its own. */
+  readonly isTakenUp: boolean;
   /**
    * Puts the ticket into the record, where it is not there yet.
    *

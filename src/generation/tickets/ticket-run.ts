@@ -55,6 +55,10 @@ export class TicketRun implements TicketOfCall {
     this.#openedAtMs = options.openedAtMs;
   }
 
+  get isTakenUp(): boolean {
+    return this.#options.openedAtMs !== null;
+  }
+
   get openedAtMs(): number | null {
     return this.#openedAtMs;
   }

@@ -1,5 +1,4 @@
 /** Calls that are answered as tasks of the protocol's extension: begun, looked at and taken back by their handles, in any process. */
-import { AudioError, ownMistake } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { failedEnd, type TicketEnd, ticketOf } from "../../ledger/tickets.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -11,14 +10,11 @@ import type { NameRequest } from "../use-cases/file-names.ts";
 import type { Work } from "../use-cases/find-record.ts";
 import { generateWork } from "../use-cases/generate.ts";
 import { viewOfDone } from "./done-view.ts";
+import { type Outcome, Outcomes, outcomeOfError } from "./outcomes.ts";
 import type { Begun, TicketDesk, TicketStanding, WorkingTicket } from "./standing.ts";
 import { ticketName } from "./ticket-handle.ts";
-import { NoTicket, type OpenedTicket, SharedTicket, TicketOver, TicketRun } from "./ticket-run.ts";
-import { errorOfEnd, toldError } from "./told-error.ts";
-
-type Outcome =
-  | { readonly kind: "view"; readonly view: TaskView }
-  | { readonly kind: "error"; readonly error: AudioError };
+import { NoTicket, type OpenedTicket, SharedTicket, TicketRun } from "./ticket-run.ts";
+import { errorOfEnd } from "./told-error.ts";
 
 interface Running {
   readonly run: TicketRun;
@@ -26,20 +22,18 @@ interface Running {
   outcome: Outcome | null;
 }
 
-/** Outcomes of requests whose record is gone; each is a few sentences. */
-const MOST_REMEMBERED = 500;
-
 export class Tickets implements TicketDesk<TaskView> {
   readonly #deps: GenerationDeps;
   readonly #jobs: Jobs;
   /** By handle; only those that have not ended. */
   readonly #running = new Map<string, Running>();
-  readonly #remembered = new Map<string, TicketStanding<TaskView>>();
+  readonly #outcomes: Outcomes;
   #isClosed = false;
 
   constructor(deps: GenerationDeps, jobs: Jobs) {
     this.#deps = deps;
     this.#jobs = jobs;
+    this.#outcomes = new Outcomes(deps);
   }
 
   /**
@@ -85,7 +79,7 @@ export class Tickets implements TicketDesk<TaskView> {
 
   async look(handle: string): Promise<TicketStanding<TaskView> | null> {
     const found = await this.#find(handle);
-    if (found === null) return this.#remembered.get(handle) ?? null;
+    if (found === null) return this.#outcomes.remembered(handle);
     const { record, ticket } = found;
     if (ticket.end !== null) return await this.#ended(found, ticket.end);
     if (this.#running.has(handle)) return this.#working(found);
@@ -94,7 +88,7 @@ export class Tickets implements TicketDesk<TaskView> {
 
   async cancel(handle: string): Promise<boolean> {
     const found = await this.#find(handle);
-    if (found === null) return this.#remembered.has(handle);
+    if (found === null) return this.#outcomes.remembered(handle) !== null;
     const { record, ticket } = found;
     if (ticket.end !== null || (await this.#hasFailed(found))) return true;
     const { openedAtMs } = ticket;
@@ -130,7 +124,7 @@ export class Tickets implements TicketDesk<TaskView> {
     if (stored.revision === 0 && found.record.revision > 0) {
       // It was refused, and forgotten, just now: the claim has written it anew.
       await ledger.store.write({ accountId, recordId, expectedRevision: 0, after: null });
-      return this.#remembered.get(found.handle) ?? null;
+      return this.#outcomes.remembered(found.handle);
     }
     const now = { ...found, record: stored, ticket: ticket ?? found.ticket };
     if (!isOurs) return this.#working(now);
@@ -175,43 +169,14 @@ export class Tickets implements TicketDesk<TaskView> {
     working
       .then(
         (view) => settle(view.audio === null ? null : { kind: "view", view }),
-        (thrown: unknown) => settle(this.#outcomeOf(thrown, run)),
+        (thrown: unknown) => settle(outcomeOfError(thrown, run, this.#deps)),
       )
       .catch((cause: unknown) => this.#deps.log.warn("the end of a task could not be written yet", cause));
   }
 
-  /** `null`: nothing that says anything about the request; whoever asks next goes on with it. */
-  #outcomeOf(thrown: unknown, run: TicketRun): Outcome | null {
-    if (run.signal.aborted || thrown instanceof TicketOver) return null;
-    if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
-    const error = thrown instanceof AudioError ? thrown : ownMistake(thrown);
-    // A store that is away, or a process that stops.
-    const isPassing = error.code === "store_unavailable" || error.code === "timeout";
-    return isPassing ? null : { kind: "error", error };
-  }
-
   async #write(handle: string, outcome: Outcome): Promise<void> {
-    const { ledger, clock } = this.#deps;
-    const name = ticketName(handle);
-    const record = name === null ? null : await ledger.get(name.recordId);
-    const atMs = clock.wallMs();
-    const end: TicketEnd =
-      outcome.kind === "view"
-        ? { kind: "done", atMs }
-        : { kind: "error", atMs, error: toldError(outcome.error) };
-    const openedAtMs = name?.openedAtMs ?? 0;
-    const after =
-      record === null ? null : await ledger.apply(record, { kind: "ticketEnded", openedAtMs, end });
-    if (after === null || ticketOf(after, openedAtMs) === undefined) {
-      this.#remember({ handle, createdAtMs: openedAtMs, updatedAtMs: atMs, ...tellable(outcome) });
-    }
+    await this.#outcomes.write(handle, outcome);
     this.#running.delete(handle);
-  }
-
-  #remember(standing: TicketStanding<TaskView>): void {
-    const [oldest] = this.#remembered.keys();
-    if (this.#remembered.size >= MOST_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
-    this.#remembered.set(standing.handle, standing);
   }
 
   async #ended(found: OpenedTicket, end: TicketEnd): Promise<TicketStanding<TaskView>> {
@@ -251,8 +216,3 @@ export class Tickets implements TicketDesk<TaskView> {
 
 const isOver = ({ record, ticket }: OpenedTicket): boolean =>
   record.status === "failed" && record.attempt >= ticket.attempt;
-
-const tellable = (outcome: Outcome) =>
-  outcome.kind === "view"
-    ? ({ kind: "done", view: outcome.view } as const)
-    : ({ kind: "error", error: outcome.error } as const);

@@ -131,7 +131,8 @@ async function runFound(
   call.signal.throwIfAborted();
   const listed = await asListed(deps, record);
   const asked = { ...listed, ...name };
-  const { job, isNew } = jobs.start((await call.ticket?.enter(asked)) ?? asked, "create");
+  const known = (await call.ticket?.enter(asked)) ?? asked;
+  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.ticket?.isTakenUp !== true });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
   const isRepeat = call.ticket === undefined && !isNew && job.takeAskedAgain();

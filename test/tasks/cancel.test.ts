@@ -1,0 +1,137 @@
+/** A task that is taken back: never paid where nothing was sent, paid and saved where it was, and cancelled for ever. */
+import { describe, expect, it } from "vitest";
+import { startService } from "../processes/team.ts";
+import { whyNoRedis } from "../support/redis-server.ts";
+import { resultOf, type TaskClient } from "../support/task-client.ts";
+import { holdCreates, machinesOn, type Store } from "./team.ts";
+
+const CALL = { prompt: "Taken back" };
+const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function begun(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
+  const handle = await client.begin(args);
+  for (let looks = 0; looks < 200; looks += 1) {
+    const { statusMessage = "" } = await client.look(handle);
+    if (/asked for a pause/.test(statusMessage)) return handle;
+    await pause(5);
+  }
+  throw new Error("the task was not put off");
+}
+
+describe.each(stores)("on %s", (store) => {
+  it("a task that waits is never paid, stays cancelled everywhere, and the next call has a new one", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client } = await start();
+    const handle = await begun(client);
+    expect((await client.cancel(handle)).result).toMatchObject({ resultType: "complete" });
+    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    release();
+    await pause(900);
+    expect(service.tasks.size).toBe(0);
+    await client.kill();
+    const { client: heir } = await start();
+    expect(await heir.look(handle)).toMatchObject({ status: "cancelled" });
+    expect((await heir.cancel(handle)).error).toBeUndefined();
+    await pause(300);
+    expect(service.tasks.size).toBe(0);
+    const next = await heir.begin(CALL);
+    expect(next).not.toBe(handle);
+    expect(resultOf(await heir.end(next)).isError).toBeUndefined();
+    expect(await heir.look(handle)).toMatchObject({ status: "cancelled" });
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("a task that another process works for is taken back by whoever has its handle", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
+    const handle = await begun(worker);
+    expect((await other.cancel(handle)).error).toBeUndefined();
+    release();
+    for (const client of [other, worker])
+      expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    await pause(1200);
+    expect(service.tasks.size).toBe(0);
+  });
+
+  it("a task that was accepted goes on, is paid and saved", async () => {
+    const service = await startService({ processingMs: 400 });
+    const start = await machinesOn(store, service);
+    const { client } = await start();
+    const handle = await client.begin(CALL);
+    while (service.count("query") === 0) await client.look(handle);
+    for (let times = 0; times < 2; times += 1) expect((await client.cancel(handle)).error).toBeUndefined();
+    expect((await client.look(handle)).status).toBe("working");
+    const done = await client.end(handle);
+    expect(resultOf(done).isError).toBeUndefined();
+    // Of a task that has ended it is acknowledged, and changes nothing.
+    expect((await client.cancel(handle)).error).toBeUndefined();
+    expect(await client.look(handle)).toEqual(done);
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("a task that fails after it was taken back is not tried once more", async () => {
+    const service = await startService({ processingMs: 400 });
+    const start = await machinesOn(store, service);
+    const { client } = await start();
+    const handle = await client.begin(CALL);
+    while (service.count("query") === 0) await client.look(handle);
+    await client.cancel(handle);
+    for (const task of service.tasks.values()) task.status = "failed";
+    const result = await client.result(handle);
+    expect(result.isError).toBe(true);
+    expect(service.count("create")).toBe(1);
+  });
+
+  it("ends one task, and not what a plain call waits for", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client } = await start();
+    const handle = await begun(client);
+    const plain = client.call("generate_audio", { ...CALL, wait_seconds: 20 }, {});
+    await pause(100);
+    await client.cancel(handle);
+    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    release();
+    expect(await plain).toMatchObject({ structuredContent: { status: "succeeded" } });
+    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("does not break the word that a plain call was given", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client } = await start();
+    const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 0.2 }, {});
+    expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
+    const handle = await begun(client);
+    await client.cancel(handle);
+    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    release();
+    const task_id = Reflect.get(Object(Reflect.get(plain, "structuredContent")), "task_id");
+    const saved = await client.call("get_task", { task_id, wait_seconds: 20 }, {});
+    expect(saved).toMatchObject({ structuredContent: { status: "succeeded" } });
+  });
+
+  it("ends one of two tasks of a text: the other one is made", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client } = await start();
+    const [one, two] = [await begun(client), await begun(client, { ...CALL, file_name: "another-name" })];
+    expect(one).not.toBe(two);
+    await client.cancel(one);
+    release();
+    expect(resultOf(await client.end(two)).structuredContent).toMatchObject({
+      audio: { path: expect.stringMatching(/another-name\.mp3$/) },
+    });
+    expect(await client.look(one)).toMatchObject({ status: "cancelled" });
+    expect(service.tasks.size).toBe(1);
+  });
+});

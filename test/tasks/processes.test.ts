@@ -1,0 +1,163 @@
+/** A task outlives its process: any process on the same store goes on with it, and all tell the same of its end. */
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { makeWorkplace, startService } from "../processes/team.ts";
+import { whyNoRedis } from "../support/redis-server.ts";
+import { resultOf } from "../support/task-client.ts";
+import { taskOutput } from "../support/workplace.ts";
+import { holdCreates, machinesOn, type Store, startClient } from "./team.ts";
+
+const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
+
+const audioOf = (structured: unknown) => taskOutput.parse(structured).audio;
+const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+
+describe.each(stores)("on %s", (store) => {
+  it("a new process polls the handle of one that was killed while its task ran", async () => {
+    const service = await startService({ processingMs: 400 });
+    const start = await machinesOn(store, service);
+    const { client: doomed } = await start();
+    const handle = await doomed.begin(CALL);
+    while (service.count("query") === 0) await doomed.look(handle);
+    await doomed.kill();
+    const { client: heir } = await start();
+    const result = await heir.result(handle);
+    const audio = audioOf(result.structuredContent);
+    expect(existsSync(audio?.path ?? "")).toBe(true);
+    expect(audio?.path).toMatch(/outlives\.mp3$/);
+    expect(result.content[0]?.text).toMatch(/Saved .*task_id task-/);
+    expect(service.count("create")).toBe(1);
+  });
+
+  it("a new process sends what one that was killed had not sent yet, once", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client: doomed } = await start();
+    const handle = await doomed.begin(CALL);
+    expect(await doomed.look(handle)).toMatchObject({ status: "working" });
+    await doomed.kill();
+    release();
+    const { client: heir } = await start();
+    expect(audioOf((await heir.result(handle)).structuredContent)?.path).toMatch(/outlives\.mp3$/);
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("a create whose answer nobody saw is resolved by whoever polls", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const { client: doomed } = await start();
+    const reached = new Promise<void>((resolve) => {
+      service.intercept = (exchange) => {
+        if (exchange.kind !== "create") return false;
+        service.accept(exchange);
+        resolve();
+        return true;
+      };
+    });
+    const handle = await doomed.begin(CALL);
+    await reached;
+    await doomed.kill();
+    service.intercept = undefined;
+    const { client: heir } = await start();
+    expect((await heir.end(handle)).status).toBe("completed");
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("two processes poll one handle, at the same time and long after its end", async () => {
+    const service = await startService({ processingMs: 300 });
+    const start = await machinesOn(store, service);
+    const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
+    const handle = await first.begin(CALL);
+    expect(await second.look(handle)).toMatchObject({
+      status: "working",
+      statusMessage: expect.stringMatching(/^Another window is already working on this request/),
+    });
+    const ends = await Promise.all([first.end(handle), second.end(handle)]);
+    for (const [index, client] of [first, second].entries()) {
+      const audio = audioOf(resultOf(ends[index] ?? ends[0]).structuredContent);
+      expect(existsSync(audio?.path ?? "")).toBe(true);
+      expect(await client.look(handle)).toEqual(ends[index]);
+    }
+    expect(service.count("create")).toBe(1);
+    const { client: third } = await start();
+    expect((await third.look(handle)).status).toBe("completed");
+  });
+
+  it("an attempt that failed is told by a new process as by the first, and not tried again", async () => {
+    const service = await startService({ processingMs: 0 });
+    service.intercept = (exchange) => {
+      if (exchange.kind === "create") {
+        const task = service.accept(exchange);
+        if (task !== "conflict") task.status = "failed";
+      }
+      return false;
+    };
+    const start = await machinesOn(store, service);
+    const { client: first } = await start();
+    const handle = await first.begin(CALL);
+    const failed = await first.end(handle);
+    expect(failed.status).toBe("completed");
+    const result = resultOf(failed);
+    expect(result.isError).toBe(true);
+    expect(result.content[0]?.text).toMatch(/^task_failed: Task task-.*the voice was lost/);
+    const creates = service.count("create");
+    const { client: second } = await start();
+    expect(await second.look(handle)).toEqual(failed);
+    expect(service.count("create")).toBe(creates);
+    // The next call is another attempt, with a handle of its own; this one stays as it ended.
+    service.intercept = undefined;
+    const next = await second.begin(CALL);
+    expect(next).not.toBe(handle);
+    expect(resultOf(await second.end(next)).isError).toBeUndefined();
+    for (const client of [first, second]) expect(await client.look(handle)).toEqual(failed);
+  });
+
+  it.each([
+    ["accepted", "query", 1],
+    ["sent, its answer perhaps not seen", "create", 2],
+  ] as const)(
+    "an attempt that failed under a process that was killed is told, and no other made: %s",
+    async (_what, kind, mostCreates) => {
+      const service = await startService({ processingMs: 300 });
+      const start = await machinesOn(store, service);
+      const { client: doomed } = await start();
+      const handle = await doomed.begin(CALL);
+      while (service.count(kind) === 0 || service.tasks.size === 0) await doomed.look(handle);
+      await doomed.kill();
+      for (const task of service.tasks.values()) task.status = "failed";
+      const { client: heir } = await start();
+      const result = await heir.result(handle);
+      expect(result.isError).toBe(true);
+      expect(result.content[0]?.text).toMatch(/^task_failed/);
+      expect(service.tasks.size).toBe(1);
+      expect(service.count("create")).toBeLessThanOrEqual(mostCreates);
+    },
+  );
+});
+
+describe("a handle of somebody else", () => {
+  it("is unknown under another key and at another origin", async () => {
+    const service = await startService({
+      apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
+    });
+    const other = await startService();
+    const workplace = await makeWorkplace();
+    const own = startClient(workplace, service);
+    const handle = await own.begin(CALL);
+    await own.end(handle);
+    const foreign = startClient(workplace, {
+      baseUrl: service.baseUrl,
+      apiKey: "sk-second-0123456789abcdef",
+    });
+    const elsewhere = startClient(workplace, { baseUrl: other.baseUrl, apiKey: service.apiKey });
+    const creates = service.count("create");
+    for (const client of [foreign, elsewhere]) {
+      for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+        expect(await client.refusal(method, { taskId: handle, inputResponses: {} })).toBe(-32602);
+      }
+    }
+    expect(service.count("create") + other.count("create")).toBe(creates);
+    expect((await own.look(handle)).status).toBe("completed");
+  });
+});

@@ -1,0 +1,50 @@
+/** Processes of one test that speak tasks, on one machine's folders or on several's, and their clean end. */
+import { onTestFinished } from "vitest";
+import { makeWorkplace } from "../processes/team.ts";
+import type { CountingService } from "../support/counting-service.ts";
+import { RedisServer } from "../support/redis-server.ts";
+import { TaskClient } from "../support/task-client.ts";
+import { FAST, type Workplace } from "../support/workplace.ts";
+
+/** One more process of that workplace. */
+export function startClient(
+  workplace: Workplace,
+  service: { baseUrl: string; apiKey: string },
+  settings: Record<string, string> = {},
+): TaskClient {
+  const client = new TaskClient(workplace.env(service, { ...FAST, ...settings }));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+export type Store = "sqlite" | "redis";
+
+/** Starts processes on one store: on SQLite in one workplace, on Redis each on a machine of its own. */
+export async function machinesOn(
+  store: Store,
+  service: { baseUrl: string; apiKey: string },
+): Promise<(settings?: Record<string, string>) => Promise<{ client: TaskClient; workplace: Workplace }>> {
+  if (store === "sqlite") {
+    const workplace = await makeWorkplace();
+    return async (settings) => ({ client: startClient(workplace, service, settings), workplace });
+  }
+  const redis = await RedisServer.start();
+  onTestFinished(() => redis.remove());
+  return async (settings) => {
+    const workplace = await makeWorkplace();
+    const client = startClient(workplace, service, { AUDIO_STORE_URL: redis.url, ...settings });
+    return { client, workplace };
+  };
+}
+
+/** Puts off all creates, as long as nothing else is said. */
+export function holdCreates(service: CountingService): () => void {
+  service.intercept = ({ kind }, response) => {
+    if (kind !== "create") return false;
+    service.refuse(response, 429, "rate_limit");
+    return true;
+  };
+  return () => {
+    service.intercept = undefined;
+  };
+}
