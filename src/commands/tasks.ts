@@ -61,7 +61,9 @@ async function readEntries(): Promise<Entry[]> {
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
     const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit: MOST_TASKS });
-    const entries = await new NarrationBook(ledger.store.narrations).newest(MOST_TASKS);
+    const entries = await new NarrationBook(ledger.store.narrations, () => systemClock.wallMs()).newest(
+      MOST_TASKS,
+    );
     const narrations = await Promise.all(entries.map((entry) => rowOf(entry, folder.root)));
     return [
       ...listed.map((task) => ({

@@ -36,6 +36,11 @@ export function previewed(before: NarrationState, changes: NarrateChanges, plan:
   return after === before ? before : { ...after, status: "planned", files: [], problems: [], doubts: [] };
 }
 
+/** Whether a call wants other files than those that are there. */
+export function choosesAnew(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
+  return isOtherChoice(state, { ...changed(state, changes, plan), asks: state.asks });
+}
+
 /** Whether somebody has asked for it since a run has looked: for other parts, another name, or to go on. */
 export function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>

@@ -11,6 +11,7 @@ import {
   type StoredPlan,
   storedPlanSchema,
 } from "./narration-state.ts";
+import { settled } from "./tickets.ts";
 
 /** Plans kept at hand; each may have the length of a book. */
 const MOST_PLANS = 4;
@@ -31,11 +32,13 @@ export interface KnownNarration extends NarrationEntry {
 
 export class NarrationBook {
   readonly #store: NarrationStore;
+  readonly #wallMs: () => number;
   /** A plan never changes, and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  constructor(store: NarrationStore) {
+  constructor(store: NarrationStore, wallMs: () => number) {
     this.#store = store;
+    this.#wallMs = wallMs;
   }
 
   /** Keeps a plan under its name; one that is known stays as it is. */
@@ -84,7 +87,7 @@ export class NarrationBook {
       const stored = await this.#store.read(narrationId);
       if (stored === undefined) throw unknown(narrationId);
       const before = stateOf(stored);
-      const after = change(before);
+      const after = settled(change(before), this.#wallMs());
       if (after === before) return before;
       if (await this.#store.write(narrationId, stored.revision, JSON.stringify(after))) return after;
     }

@@ -68,6 +68,27 @@ const narrationFileSchema = z.object({
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
+/** A call that was answered as a task of the protocol's extension; its name is the time it was opened. */
+const ticketSchema = z.object({
+  openedAtMs: z.int().positive(),
+  /** `null`: it has not ended. */
+  end: z
+    .discriminatedUnion("kind", [
+      z.object({ kind: z.literal("cancelled"), atMs: z.number() }),
+      /** As the narration stood then; it may have gone on since. */
+      z.object({
+        kind: z.literal("ended"),
+        atMs: z.number(),
+        status: z.enum(["planned", "stopped", "finished"]),
+        problems: z.array(problemSchema),
+        files: z.array(narrationFileSchema),
+        doubts: z.array(problemSchema),
+      }),
+    ])
+    .nullable(),
+});
+export type NarrationTicket = z.infer<typeof ticketSchema>;
+
 const retakeSchema = z.object({ part: z.int().nonnegative(), take: z.int().positive() });
 
 export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
@@ -85,6 +106,10 @@ export const narrationStateSchema = z.object({
   replaced: z.array(retakeSchema),
   /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
   asks: z.int().nonnegative(),
+  /** The newest last. */
+  tickets: z.array(ticketSchema).default([]),
+  /** Since it began to run, a call without a ticket has asked for it: it goes on, whatever tickets are taken back. */
+  isAskedPlainly: z.boolean().default(false),
   skipsFailed: z.boolean(),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
@@ -113,6 +138,8 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   takes: [],
   replaced: [],
   asks: 0,
+  tickets: [],
+  isAskedPlainly: false,
   skipsFailed: false,
   fileName: null,
   problems: [],

@@ -5,11 +5,12 @@ import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
+import type { Begun, TicketDesk } from "../generation/tickets/standing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { Log } from "../log.ts";
-import { changed, type NarrateChanges, previewed } from "./changes.ts";
+import { changed, choosesAnew, type NarrateChanges, previewed } from "./changes.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { createJoinedFiles } from "./joined-files.ts";
 import { holdsWords, type NarrationRow, rowOf } from "./list-row.ts";
@@ -21,7 +22,10 @@ import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
 import { Run, type RunDeps } from "./run.ts";
+import { newsOf } from "./run-news.ts";
 import { type PartStanding, takeTally } from "./tally.ts";
+import { NarrationDesk } from "./ticket-desk.ts";
+import { askedPlainly, callCancelled, openTicket, withTicket } from "./tickets.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 
@@ -47,6 +51,12 @@ export interface Narrations {
    * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`; what goes wrong with parts is in the view
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
+  /**
+   * The same for a client that takes a task of the protocol's extension for an answer: where something is to be made,
+   * it goes on without the call.
+   */
+  begin(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<Begun<NarrationView>>;
+  readonly desk: TicketDesk<NarrationView>;
   /** Newest first, as they stood when they were last written; those that hold every word of the query. */
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
   /** How it stands, part by part. @throws AudioError `not_found` */
@@ -72,7 +82,7 @@ const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
   const { ledger, parts, folder, clock, log } = deps;
-  const book = new NarrationBook(ledger.store.narrations);
+  const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs());
   const { origin, holder } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock });
   const runDeps: RunDeps = { book, parts, joined, clock, log, holder, leaseTtlMs: ledger.leaseTtlMs };
@@ -130,38 +140,65 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       if (statusOf(entry) !== "running" && run === undefined) return;
       call.onProgress(progressOf(entry.state, clock.wallMs()));
       if (deadline.isOver) return;
-      await newsOf(run, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+      await newsOf(run, clock, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }
   };
 
-  const newsOf = async (run: Run | undefined, ms: number, signal: AbortSignal): Promise<void> => {
-    const settled = new AbortController();
-    const sleeping = clock.sleep(ms, AbortSignal.any([signal, settled.signal])).catch(() => undefined);
-    const news = run === undefined ? [] : [run.end.then(() => undefined), nextNews(run, settled.signal)];
-    await Promise.race([sleeping, ...news]);
-    settled.abort();
+  const desk = new NarrationDesk({
+    book,
+    parts,
+    clock,
+    identity: ledger.identity,
+    isRunningHere: (narrationId) => runs.has(narrationId),
+    start,
+    refresh: (narrationId, state) => runs.get(narrationId)?.refresh(state),
+  });
+
+  /** Writes what a call has decided, and goes on with it. */
+  const decide = async (
+    { narrationId, plan }: KnownNarration,
+    changes: NarrateChanges,
+    ask: (state: NarrationState) => NarrationState,
+  ): Promise<NarrationState> => {
+    const state = await book.change(narrationId, (current) => ask(changed(current, changes, plan)));
+    runs.get(narrationId)?.refresh(state);
+    if (state.status === "running") start(narrationId);
+    return state;
+  };
+
+  const narrate: Narrations["narrate"] = async (source, changes, call) => {
+    if (changes.fileName !== null) checkFileName(changes.fileName);
+    const known = await find(source);
+    const { narrationId, state: before } = known;
+    call.signal.throwIfAborted();
+    if (changes.maxCredits !== null) await decide(known, changes, askedPlainly);
+    try {
+      if (call.windowMs > 0) await wait(narrationId, call);
+    } catch (error) {
+      if (call.signal.aborted && changes.maxCredits !== null) await cancel(narrationId);
+      throw error;
+    }
+    const view = await look(narrationId, changes);
+    const isRepeat =
+      before.status === "finished" && view.credits.charged === Math.round(before.chargedCredits);
+    return { ...view, isRepeat };
   };
 
   return {
-    async narrate(source, changes, call) {
+    narrate,
+    desk,
+    async begin(source, changes, call) {
       if (changes.fileName !== null) checkFileName(changes.fileName);
-      const { narrationId, plan, state: before } = await find(source);
+      const known = await find(source);
       call.signal.throwIfAborted();
-      if (changes.maxCredits !== null) {
-        const state = await book.change(narrationId, (current) => changed(current, changes, plan));
-        runs.get(narrationId)?.refresh(state);
-        if (state.status === "running") start(narrationId);
+      const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
+      if (changes.maxCredits === null || changes.maxCredits === 0 || isThere) {
+        return { view: await narrate(source, changes, call) };
       }
-      try {
-        if (call.windowMs > 0) await wait(narrationId, call);
-      } catch (error) {
-        if (call.signal.aborted && changes.maxCredits !== null) await cancel(narrationId);
-        throw error;
-      }
-      const view = await look(narrationId, changes);
-      const isRepeat =
-        before.status === "finished" && view.credits.charged === Math.round(before.chargedCredits);
-      return { ...view, isRepeat };
+      const state = await decide(known, changes, (asked) => withTicket(asked, clock.wallMs()));
+      const ticket = openTicket(state);
+      if (ticket === undefined) return { view: await narrate(source, changes, call) };
+      return { ticket: desk.opened(known.narrationId, state, ticket) };
     },
     async list(query, limit) {
       const found: NarrationRow[] = [];
@@ -201,21 +238,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   async function cancel(narrationId: string): Promise<void> {
-    const problem = {
-      part: null,
-      code: "cancelled",
-      message: "It was cancelled: nothing more is created. What was accepted is saved.",
-    };
-    const stop = (before: NarrationState): NarrationState =>
-      before.status === "running" ? { ...before, status: "stopped", problems: [problem] } : before;
-    const state = await book.change(narrationId, stop);
+    const state = await book.change(narrationId, callCancelled);
     runs.get(narrationId)?.refresh(state);
   }
-}
-
-function nextNews(run: Run, settled: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stopListening = run.listen(() => resolve());
-    settled.addEventListener("abort", () => stopListening(), { once: true });
-  });
 }

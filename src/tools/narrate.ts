@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import { messageOf, nextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
@@ -14,7 +15,7 @@ import {
   planRequestOf,
 } from "./narrate-input.ts";
 import { without } from "./task-output.ts";
-import { defineTool, type ToolDeps, type ToolResult } from "./tool.ts";
+import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
 
@@ -102,6 +103,16 @@ function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
   };
 }
 
+const windowOf = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
+  ...call,
+  windowMs: (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000,
+});
+
+function resultOf(args: NarrateArgs, view: NarrationView): ToolResult {
+  const rendered = renderNarration(view);
+  return args.max_credits === undefined ? { ...rendered, ...questionOf(view) } : rendered;
+}
+
 export const narrate = defineTool({
   name: "narrate",
   title: "Narrate a long text",
@@ -114,9 +125,13 @@ export const narrate = defineTool({
   async handle(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const windowMs = (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000;
-    const view = await narrations.narrate(source, changesOf(args), { ...call, windowMs });
-    const rendered = renderNarration(view);
-    return args.max_credits === undefined ? { ...rendered, ...questionOf(view) } : rendered;
+    const view = await narrations.narrate(source, changesOf(args), windowOf(args, deps, call));
+    return resultOf(args, view);
+  },
+  async begin(args, deps, call) {
+    const source = await sourceOf(args, deps);
+    const narrations = await deps.narrations();
+    const begun = await narrations.begin(source, changesOf(args), windowOf(args, deps, call));
+    return "view" in begun ? { view: resultOf(args, begun.view) } : begun;
   },
 });

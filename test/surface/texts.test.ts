@@ -77,6 +77,8 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     }),
     narrations: async () => ({
       narrate: unasked,
+      begin: unasked,
+      desk: { look: unasked, cancel: unasked },
       list: async () => [],
       parts: unasked,
       fileAt: unasked,

@@ -3,11 +3,10 @@ import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
 import { whyNoRedis } from "../support/redis-server.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
-import { holdCreates, machinesOn, type Store } from "./team.ts";
+import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
 
 const CALL = { prompt: "Taken back" };
 const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function begun(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
   const handle = await client.begin(args);
@@ -108,7 +107,9 @@ describe.each(stores)("on %s", (store) => {
     const start = await machinesOn(store, service);
     const release = holdCreates(service);
     const { client } = await start();
-    const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 0.2 }, {});
+    // What the first call loads must not use up its window.
+    await client.call("list_tasks", {}, {});
+    const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 0.3 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
     const handle = await begun(client);
     await client.cancel(handle);

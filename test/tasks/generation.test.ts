@@ -1,9 +1,11 @@
 /** A call as a task, through the built bin: from the handle to the file, in this process and in others. */
 import { existsSync } from "node:fs";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { rm } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
-import { resultOf, TaskClient } from "../support/task-client.ts";
+import { resultOf, TASKS, TaskClient } from "../support/task-client.ts";
 import { createWorkplace, FAST, taskOutput, type Workplace } from "../support/workplace.ts";
+import { holdCreates, pause } from "./team.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -27,6 +29,9 @@ afterEach(async () => {
 
 const CALL = { prompt: "As a task" };
 
+const audioPath = ({ structuredContent }: { structuredContent?: unknown }): string =>
+  taskOutput.parse(structuredContent).audio?.path ?? "";
+
 describe("a call as a task", () => {
   it("is answered with a handle, and polled to the same result as a plain call has", async () => {
     const client = start();
@@ -48,5 +53,248 @@ describe("a call as a task", () => {
     const again = await client.call("generate_audio", CALL);
     expect(again).toMatchObject({ structuredContent: { replayed: true } });
     expect(await client.look(handle)).toEqual(done);
+  });
+
+  it("has the name and the bytes of its own call, also where another call of the same text has others", async () => {
+    const client = start();
+    const release = holdCreates(service);
+    const [one, two] = [
+      await client.begin({ ...CALL, file_name: "one" }),
+      await client.begin({ ...CALL, file_name: "two" }),
+    ];
+    expect(one).not.toBe(two);
+    expect(await client.begin({ ...CALL, file_name: "one" })).toBe(one);
+    release();
+    for (const [handle, name] of [
+      [one, "one.mp3"],
+      [two, "two.mp3"],
+    ] as const) {
+      expect(audioPath(await client.result(handle))).toMatch(new RegExp(`/${name}$`));
+    }
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("stays completed when its file is removed, and names the tool that fetches it", async () => {
+    const client = start();
+    const handle = await client.begin(CALL);
+    const path = audioPath(await client.result(handle));
+    await rm(path);
+    const asked = service.exchanges.length;
+    const { content, structuredContent } = resultOf(await client.look(handle));
+    expect(structuredContent).toMatchObject({ status: "succeeded" });
+    expect(structuredContent).not.toHaveProperty("audio");
+    expect(content[0]?.text).toMatch(/Call download_audio with task_id task-/);
+    expect(service.exchanges).toHaveLength(asked);
+    // Fetched again at once, free: there is nothing to wait for.
+    expect(await client.call("generate_audio", CALL)).toMatchObject({
+      structuredContent: { status: "succeeded" },
+    });
+    expect(audioPath(resultOf(await client.look(handle)))).toBe(path);
+    expect(service.count("create")).toBe(1);
+  });
+
+  it("is answered plainly where it is refused before anything is sent", async () => {
+    const client = start();
+    const refused = await client.call("generate_audio", { ...CALL, file_name: "../out" });
+    expect(refused).toMatchObject({ isError: true });
+    expect(await client.call("generate_audio", { prompt: "" })).toMatchObject({ isError: true });
+    expect(service.exchanges).toEqual([]);
+  });
+
+  it("tells a refusal that removes its record as long as its process lives", async () => {
+    const client = start();
+    service.intercept = ({ kind }, response) => {
+      if (kind !== "create") return false;
+      service.refuse(response, 402, "insufficient_credits");
+      return true;
+    };
+    const handle = await client.begin(CALL);
+    const told = await client.end(handle);
+    expect(resultOf(told)).toMatchObject({
+      isError: true,
+      content: [
+        {
+          text: expect.stringMatching(
+            /^insufficient_credits: .*\nWhat to do: Nothing was charged.*this text would then cost/,
+          ),
+        },
+      ],
+    });
+    expect(await client.look(handle)).toEqual(told);
+    expect((await client.cancel(handle)).error).toBeUndefined();
+    const other = start();
+    expect(await other.refusal("tasks/get", { taskId: handle })).toBe(-32602);
+    service.intercept = undefined;
+    const next = await other.begin(CALL);
+    expect(next).not.toBe(handle);
+    expect(resultOf(await other.end(next)).isError).toBeUndefined();
+    expect(await client.look(handle)).toEqual(told);
+  });
+
+  it("keeps the free repeat of a task that failed, under the same handle", async () => {
+    const client = start();
+    service.intercept = (exchange) => {
+      if (exchange.kind === "query" && service.tasks.size === 1) {
+        for (const task of service.tasks.values()) task.status = "failed";
+      }
+      return false;
+    };
+    const handle = await client.begin(CALL);
+    expect(resultOf(await client.end(handle)).structuredContent).toMatchObject({ status: "succeeded" });
+    expect(service.tasks.size).toBe(2);
+  });
+
+  it("sends no progress, whatever token its call has", async () => {
+    const client = start();
+    const { result } = await client.request("tools/call", {
+      name: "generate_audio",
+      arguments: CALL,
+      _meta: { progressToken: "token" },
+    });
+    await client.end(String(result?.["taskId"]));
+    expect(client.messages.filter((message) => Object.hasOwn(Object(message), "method"))).toEqual([]);
+  });
+
+  it("that its client gives up before the answer is dropped, and taken up by the same call", async () => {
+    const client = start();
+    const release = holdCreates(service);
+    await client.call("list_tasks", {});
+    for (let times = 0; times < 20; times += 1) {
+      const answered = client.request("tools/call", { name: "generate_audio", arguments: CALL });
+      await pause(times / 4);
+      client.send({
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId: client.lastId },
+      });
+      await Promise.race([answered, pause(30)]);
+    }
+    release();
+    const handle = await client.begin(CALL);
+    expect(resultOf(await client.end(handle)).structuredContent).toMatchObject({ status: "succeeded" });
+    expect(service.tasks.size).toBe(1);
+  });
+});
+
+describe("a request that does not declare the extension", () => {
+  it("is answered as ever, and may not ask about tasks", async () => {
+    const client = start();
+    expect(await client.call("generate_audio", CALL, {})).toMatchObject({
+      structuredContent: { status: "succeeded" },
+    });
+    const handle = await client.begin({ prompt: "Declared for this call alone" });
+    for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+      const { error } = await client.request(method, { taskId: handle, inputResponses: {} }, {});
+      expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: TASKS } });
+      expect(await client.refusal(method, {}, {})).toBe(-32021);
+    }
+    expect((await client.end(handle)).status).toBe("completed");
+  });
+
+  it("of an older era is told of no such thing", async () => {
+    const client = start();
+    client.send({
+      jsonrpc: "2.0",
+      id: 1000,
+      method: "initialize",
+      params: {
+        protocolVersion: "2025-11-25",
+        capabilities: TASKS,
+        clientInfo: { name: "older", version: "1" },
+      },
+    });
+    client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    client.send({
+      jsonrpc: "2.0",
+      id: 1001,
+      method: "tools/call",
+      params: {
+        name: "generate_audio",
+        arguments: CALL,
+        _meta: { "io.modelcontextprotocol/clientCapabilities": TASKS },
+      },
+    });
+    client.send({ jsonrpc: "2.0", id: 1002, method: "tasks/get", params: { taskId: "gen1-x" } });
+    await vi.waitFor(() => expect(client.messages).toHaveLength(3), 10_000);
+    const answers = new Map(client.messages.map((message) => [Reflect.get(Object(message), "id"), message]));
+    expect(JSON.stringify(answers.get(1000))).not.toContain("io.modelcontextprotocol/tasks");
+    expect(answers.get(1001)).toMatchObject({ result: { structuredContent: { status: "succeeded" } } });
+    expect(answers.get(1002)).toMatchObject({ error: { code: -32601 } });
+  });
+});
+
+describe("the wire", () => {
+  it("announces the extension in a discovery, and nothing of the older tasks", async () => {
+    const { result } = await start().request("server/discover", {}, {});
+    expect(result).toMatchObject({ capabilities: TASKS });
+    expect(result?.["capabilities"]).not.toHaveProperty("tasks");
+  });
+
+  it("knows neither tasks/result nor tasks/list, and passes over params.task", async () => {
+    const client = start();
+    for (const method of ["tasks/result", "tasks/list"]) {
+      expect(await client.refusal(method, { taskId: "gen1-x" })).toBe(-32601);
+    }
+    const params = { name: "list_voices", arguments: { language: "pt" }, task: { ttl: 1 } };
+    expect((await client.request("tools/call", params)).result).toMatchObject({ resultType: "complete" });
+  });
+
+  it("refuses handles of every kind that it has not given out", async () => {
+    const client = start();
+    const handle = await client.begin(CALL);
+    await client.end(handle);
+    const [, recordId = "", name = ""] = handle.split("-");
+    const odd = [
+      "",
+      "gen1-",
+      "gen1-x",
+      `gen1-${recordId}`,
+      `gen1-${recordId}-`,
+      `gen1-${recordId}-0`,
+      `gen1-${recordId}-1`,
+      `gen1-${recordId}-0${name}`,
+      `gen1-${recordId}--${name}`,
+      `gen1-${recordId}-${name.toUpperCase()}A`,
+      `gen1-${recordId}-zzzzzzzzzzz`,
+      `gen1-${recordId.toUpperCase()}-${name}A`,
+      `gen1-${"0".repeat(32)}-${name}`,
+      `${handle} `,
+      ` ${handle}`,
+      `${handle}\n`,
+      `${handle}-x`,
+      `gen2-${recordId}-${name}`,
+      `req-${recordId}`,
+      "task-1",
+      "nar1-x",
+      `nar1-${recordId}-${name}-${recordId}`,
+      "../../etc/passwd",
+      "record:x",
+      "x".repeat(100_000),
+      "💥",
+      "__proto__",
+    ];
+    for (const taskId of odd) {
+      for (const method of ["tasks/get", "tasks/cancel", "tasks/update"]) {
+        expect(await client.refusal(method, { taskId, inputResponses: {} }), taskId.slice(0, 80)).toBe(
+          -32602,
+        );
+      }
+    }
+    for (const taskId of [undefined, null, 1, true, [], {}]) {
+      expect(await client.refusal("tasks/get", { taskId })).toBe(-32602);
+    }
+    expect(
+      (await client.request("tasks/update", { taskId: handle, inputResponses: { x: {} } })).result,
+    ).toMatchObject({
+      resultType: "complete",
+    });
+    expect((await client.look(handle)).status).toBe("completed");
+  });
+
+  it("says what is not set up, whatever is asked about", async () => {
+    const client = new TaskClient(workplace.env(null));
+    open.push(client);
+    const { error } = await client.request("tasks/get", { taskId: "gen1-x" });
+    expect(error).toMatchObject({ code: -32603, message: expect.stringMatching(/^configuration_error/) });
   });
 });

@@ -48,3 +48,5 @@ export function holdCreates(service: CountingService): () => void {
     service.intercept = undefined;
   };
 }
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,8 +1,12 @@
 /** Answers about tasks by their handles; loaded with the first of them. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import type { TaskView } from "../../generation/task-view.ts";
 import type { TicketDesk, TicketStanding } from "../../generation/tickets/standing.ts";
 import { isTicketHandle } from "../../generation/tickets/ticket-handle.ts";
+import { isNarrationHandle } from "../../narration/narration-id.ts";
+import type { NarrationView } from "../../narration/narration-view.ts";
+import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
@@ -36,9 +40,10 @@ export async function answerTask(
   const handle = named.data.taskId;
   try {
     deps.tools.assertConfigured();
-    return isTicketHandle(handle)
-      ? await answer(method, handle, await generations(deps), deps, context, client)
-      : throwUnknown();
+    const asked = { method, handle, deps, context, client };
+    if (isTicketHandle(handle)) return await answer(asked, await generations(deps));
+    if (isNarrationHandle(handle)) return await answer(asked, await narrations(deps));
+    return throwUnknown();
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, params, []);
@@ -48,19 +53,28 @@ export async function answerTask(
   }
 }
 
-async function generations(deps: ServerDeps): Promise<Counter<Parameters<typeof renderTask>[0]>> {
+async function generations(deps: ServerDeps): Promise<Counter<TaskView>> {
   const { desk } = await (await deps.tools.generation()).tickets();
   // Asked again, it is told the same.
   return { desk, render: (view) => renderTask(view, { isFirstSuccess: () => true }) };
 }
 
+async function narrations(deps: ServerDeps): Promise<Counter<NarrationView>> {
+  const { desk } = await deps.tools.narrations();
+  return { desk, render: renderNarration };
+}
+
+interface Asked {
+  readonly method: TaskMethod;
+  readonly handle: string;
+  readonly deps: ServerDeps;
+  readonly context: ServerContext;
+  readonly client: Client;
+}
+
 async function answer<View>(
-  method: TaskMethod,
-  handle: string,
+  { method, handle, deps, context, client }: Asked,
   { desk, render }: Counter<View>,
-  deps: ServerDeps,
-  context: ServerContext,
-  client: Client,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
     return (await desk.cancel(handle)) ? {} : throwUnknown();

@@ -1,0 +1,154 @@
+/** A narration as a task: it goes on within its limit in whatever process is asked about it, and never after it was taken back. */
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
+import { makeWorkplace, startService } from "../processes/team.ts";
+import { whyNoRedis } from "../support/redis-server.ts";
+import { resultOf, type TaskNow } from "../support/task-client.ts";
+import { holdCreates, machinesOn, pause, type Store, startClient } from "./team.ts";
+
+const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
+const CALL = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
+
+const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
+
+describe.each(stores)("on %s", (store) => {
+  it("is polled to its file, and told the same by another process", async () => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const { client } = await start();
+    const handle = await client.begin(CALL, "narrate");
+    expect(handle).toMatch(/^nar1-/);
+    expect(await client.begin(CALL, "narrate")).toBe(handle);
+    expect(await client.look(handle)).toMatchObject({
+      status: "working",
+      statusMessage: expect.stringMatching(/^Part \d of 3 saved/),
+    });
+    const done = await client.end(handle);
+    const told = narrationOf(done);
+    expect(told).toMatchObject({
+      status: "finished",
+      parts: { saved: 3 },
+      credits: { charged: 30, max: 1000 },
+    });
+    expect(existsSync(told.files[0]?.path ?? "")).toBe(true);
+    const { client: other } = await start();
+    expect(narrationOf(await other.look(handle)).files).toEqual(told.files);
+    expect(service.count("create")).toBe(3);
+    // There is nothing to wait for any more.
+    expect(await other.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
+  });
+
+  it("goes on in a new process after its own was killed, within its limit", async () => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const { client: doomed } = await start();
+    const handle = await doomed.begin(CALL, "narrate");
+    while (service.tasks.size === 0) await doomed.look(handle);
+    await doomed.kill();
+    const { client: heir } = await start();
+    expect(narrationOf(await heir.end(handle))).toMatchObject({ status: "finished", credits: { max: 1000 } });
+    expect(service.tasks.size).toBe(3);
+  });
+
+  it("stops at its limit, also in a new process", async () => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const { client: doomed } = await start();
+    const handle = await doomed.begin({ ...CALL, max_credits: 155 }, "narrate");
+    while (service.tasks.size === 0) await doomed.look(handle);
+    await doomed.kill();
+    const { client: heir } = await start();
+    const stopped = narrationOf(await heir.end(handle));
+    expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+    expect(service.tasks.size).toBe(1);
+    // Somebody allows more: that is another task, and this one stays as it ended.
+    const more = await heir.begin(CALL, "narrate");
+    expect(more).not.toBe(handle);
+    expect(narrationOf(await heir.end(more)).status).toBe("finished");
+    expect(narrationOf(await heir.look(handle))).toMatchObject({
+      status: "stopped",
+      files: [],
+      problems: stopped.problems,
+    });
+  });
+
+  it("is never gone on with after it was taken back", async () => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client } = await start();
+    const handle = await client.begin(CALL, "narrate");
+    while (service.count("create") === 0) await client.look(handle);
+    await client.cancel(handle);
+    expect((await client.look(handle)).status).toBe("cancelled");
+    release();
+    await pause(900);
+    await client.kill();
+    const { client: heir } = await start();
+    expect((await heir.look(handle)).status).toBe("cancelled");
+    await pause(300);
+    expect(service.tasks.size).toBe(0);
+    const next = await heir.begin(CALL, "narrate");
+    expect(next).not.toBe(handle);
+    expect(narrationOf(await heir.end(next)).status).toBe("finished");
+    expect((await heir.look(handle)).status).toBe("cancelled");
+  });
+
+  it("goes on for a plain call when its task is taken back", async () => {
+    const service = await startService({ ...SPOKEN, processingMs: 300 });
+    const start = await machinesOn(store, service);
+    const { client } = await start();
+    const handle = await client.begin(CALL, "narrate");
+    await client.call("narrate", { ...CALL, wait_seconds: 0 }, {});
+    await client.cancel(handle);
+    expect((await client.look(handle)).status).toBe("cancelled");
+    const plain = await client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
+    expect(plain).toMatchObject({ structuredContent: { status: "finished" } });
+  });
+});
+
+describe("a narration", () => {
+  it("without a limit, and with one of nothing, is answered at once", async () => {
+    const service = await startService(SPOKEN);
+    const client = startClient(await makeWorkplace(), service);
+    const { max_credits: _, ...plan } = CALL;
+    expect(await client.call("narrate", plan)).toMatchObject({ structuredContent: { status: "planned" } });
+    const nothing = { ...CALL, max_credits: 0 };
+    expect(await client.call("narrate", nothing)).toMatchObject({ structuredContent: { status: "planned" } });
+    expect(service.exchanges).toEqual([]);
+  });
+
+  it("stopped by a call ends its task with how it stands", async () => {
+    const service = await startService(SPOKEN);
+    const client = startClient(await makeWorkplace(), service);
+    const release = holdCreates(service);
+    const handle = await client.begin(CALL, "narrate");
+    await client.call("narrate", { ...CALL, max_credits: 0 }, {});
+    expect(narrationOf(await client.end(handle))).toMatchObject({
+      status: "stopped",
+      problems: [{ code: "stopped" }],
+    });
+    release();
+  });
+
+  it("has handles that no other account knows, whatever it knows of the text", async () => {
+    const service = await startService({
+      ...SPOKEN,
+      apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],
+    });
+    const workplace = await makeWorkplace();
+    const own = startClient(workplace, service);
+    const handle = await own.begin(CALL, "narrate");
+    const apiKey = "sk-second-0123456789abcdef";
+    const foreign = startClient(workplace, { baseUrl: service.baseUrl, apiKey });
+    const forged = `${handle.slice(0, -1)}${handle.endsWith("0") ? "1" : "0"}`;
+    for (const taskId of [handle, forged]) {
+      expect(await foreign.refusal("tasks/get", { taskId })).toBe(-32602);
+      expect(await foreign.refusal("tasks/cancel", { taskId })).toBe(-32602);
+    }
+    expect(await own.refusal("tasks/get", { taskId: forged })).toBe(-32602);
+    expect(narrationOf(await own.end(handle)).status).toBe("finished");
+  });
+});
