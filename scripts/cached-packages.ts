@@ -28,6 +28,11 @@ const TOOLS = {
     spec: "@modelcontextprotocol/conformance@0.1.16",
     file: "@modelcontextprotocol/conformance/dist/index.js",
   },
+  // The first that knows the tasks extension.
+  tasksConformance: {
+    spec: "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    file: "@modelcontextprotocol/conformance/dist/index.js",
+  },
 } as const;
 
 /** The script of a tool, to be run with this Node. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import { whyNoRedis } from "../support/redis-server.ts";
-import { resultOf, type TaskNow } from "../support/task-client.ts";
+import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store, startClient } from "./team.ts";
 
 const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
@@ -118,6 +118,22 @@ describe("a narration", () => {
     const nothing = { ...CALL, max_credits: 0 };
     expect(await client.call("narrate", nothing)).toMatchObject({ structuredContent: { status: "planned" } });
     expect(service.exchanges).toEqual([]);
+  });
+
+  it("asks the person for its limit before there is a task, and is one then", async () => {
+    const service = await startService(SPOKEN);
+    const client = startClient(await makeWorkplace(), service);
+    const { max_credits: _, ...args } = CALL;
+    const capabilities = { ...TASKS, elicitation: { form: {} } };
+    const params = { name: "narrate", arguments: args };
+    const asked = await client.request("tools/call", params, capabilities);
+    expect(asked.result).toMatchObject({ resultType: "input_required", inputRequests: { max_credits: {} } });
+    expect(service.exchanges).toEqual([]);
+    const inputResponses = { max_credits: { action: "accept", content: { max_credits: 900 } } };
+    const begun = await client.request("tools/call", { ...params, inputResponses }, capabilities);
+    expect(begun.result).toMatchObject({ resultType: "task", status: "working" });
+    const done = narrationOf(await client.end(String(begun.result?.["taskId"])));
+    expect(done).toMatchObject({ status: "finished", credits: { max: 900 } });
   });
 
   it("stopped by a call ends its task with how it stands", async () => {
