@@ -1,12 +1,12 @@
 /** The MCP Inspector's command line against the built bin: its tools, a generation with real speech, and an error. */
 
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { cachedTool } from "../../scripts/cached-packages.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
-import { BIN, createWorkplace, NODE, taskOutput, type Workplace } from "../support/workplace.ts";
+import { GENERATE_WORDS, inspect } from "../support/inspector.ts";
+import { createWorkplace, taskOutput, type Workplace } from "../support/workplace.ts";
 
 let place: Workplace;
 beforeAll(async () => {
@@ -15,21 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => place.remove());
 
-/** Runs the Inspector once: it starts the server, does one thing, and ends. */
-function inspect(...words: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
-  const server = [NODE, BIN, "--sandbox"];
-  // The Inspector hands the server little of its own environment; what is in `-e` gets through.
-  const env = Object.entries(place.env(null)).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-  const args = [cachedTool("inspector"), "--cli", ...server, ...env, ...words];
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, { env: place.env(null) }, (error, stdout, stderr) => {
-      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
-    });
-  });
-}
+const onSandbox = (...words: string[]) => inspect(place.env(null), ["--sandbox"], words);
 
 it("lists all tools, whose schemas have no error and no warning of portability", async () => {
-  const { status, stdout, stderr } = await inspect("--method", "tools/list", "--strict");
+  const { status, stdout, stderr } = await onSandbox("--method", "tools/list", "--strict");
   expect(z.object({ tools: z.array(z.unknown()) }).parse(JSON.parse(stdout)).tools).toHaveLength(
     TOOLS.length,
   );
@@ -39,15 +28,7 @@ it("lists all tools, whose schemas have no error and no warning of portability",
 });
 
 it("runs a generation to its saved file", async () => {
-  const call = [
-    "--method",
-    "tools/call",
-    "--tool-name",
-    "generate_audio",
-    "--tool-arg",
-    "prompt=Hello, inspector",
-  ];
-  const { status, stdout } = await inspect(...call);
+  const { status, stdout } = await onSandbox(...GENERATE_WORDS);
   expect(status).toBe(0);
   const { structuredContent } = z.object({ structuredContent: taskOutput }).parse(JSON.parse(stdout));
   expect(structuredContent.status).toBe("succeeded");
@@ -55,7 +36,7 @@ it("runs a generation to its saved file", async () => {
 });
 
 it("exits with 5 when a tool answers with an error", async () => {
-  const { status, stderr } = await inspect(
+  const { status, stderr } = await onSandbox(
     "--method",
     "tools/call",
     "--tool-name",

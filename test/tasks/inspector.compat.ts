@@ -1,11 +1,10 @@
 /** The MCP Inspector's command line, which speaks tasks in the modern era: a call to its file through a task. */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { cachedTool } from "../../scripts/cached-packages.ts";
 import { makeWorkplace, openPeek, startService } from "../processes/team.ts";
-import { BIN, FAST, NODE, taskOutput } from "../support/workplace.ts";
+import { GENERATE_WORDS, inspect } from "../support/inspector.ts";
+import { FAST, taskOutput } from "../support/workplace.ts";
 
 it.each([
   ["modern", 1],
@@ -13,22 +12,9 @@ it.each([
 ] as const)("runs a generation to its file in the %s era, through %i task", async (era, tickets) => {
   const service = await startService({ processingMs: 1500 });
   const workplace = await makeWorkplace();
-  const env = workplace.env(service, FAST);
-  const given = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-  const call = [
-    "--method",
-    "tools/call",
-    "--tool-name",
-    "generate_audio",
-    "--tool-arg",
-    "prompt=Hello, inspector",
-  ];
-  const args = [cachedTool("inspector"), "--cli", NODE, BIN, ...given, "--protocol-era", era, ...call];
-  const stdout = await new Promise<string>((resolve, reject) => {
-    execFile(process.execPath, args, { env }, (error, out) =>
-      error === null ? resolve(out) : reject(error),
-    );
-  });
+  const words = ["--protocol-era", era, ...GENERATE_WORDS];
+  const { status, stdout } = await inspect(workplace.env(service, FAST), [], words);
+  expect(status).toBe(0);
   const { structuredContent } = z.object({ structuredContent: taskOutput }).parse(JSON.parse(stdout));
   expect(structuredContent).toMatchObject({ status: "succeeded", replayed: false });
   expect(existsSync(structuredContent.audio?.path ?? "")).toBe(true);

@@ -1,0 +1,35 @@
+/** Owns runs of the MCP Inspector's command line: each starts the server, does one thing, and ends. */
+import { execFile } from "node:child_process";
+import { cachedTool } from "../../scripts/cached-packages.ts";
+import { BIN, NODE } from "./workplace.ts";
+
+export interface Inspected {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** @param args of the server */
+export function inspect(
+  env: Record<string, string>,
+  args: readonly string[],
+  words: readonly string[],
+): Promise<Inspected> {
+  // The Inspector hands the server little of its own environment; what is in `-e` gets through.
+  const given = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+  const all = [cachedTool("inspector"), "--cli", NODE, BIN, ...args, ...given, ...words];
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, { env }, (error, stdout, stderr) => {
+      resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr });
+    });
+  });
+}
+
+export const GENERATE_WORDS = [
+  "--method",
+  "tools/call",
+  "--tool-name",
+  "generate_audio",
+  "--tool-arg",
+  "prompt=Hello, inspector",
+];
