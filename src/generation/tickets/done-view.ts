@@ -1,5 +1,7 @@
 /** What a finished ticket tells: the saved file, also where this machine has yet to fetch it, or that it is gone. */
+import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
+import { partsPath } from "../../files/output-folder.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Ticket } from "../../ledger/tickets.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -25,7 +27,8 @@ export async function viewOfDone(
 ): Promise<TaskView> {
   const file = await findSaved(deps, record, fileName);
   if (file?.isSound === true) return await viewOfSaved(deps, record, { replayed, file });
-  const wasHere = record.files.some(({ path }) => path.startsWith(deps.folder.root));
+  const { root } = deps.folder;
+  const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
   if (wasHere) return viewOf(record, { replayed });
   const { job } = jobs.start(record, "finish");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);

@@ -3,6 +3,7 @@ import { AudioError, ownMistake } from "../../errors.ts";
 import { type TicketEnd, ticketOf } from "../../ledger/tickets.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { TaskView } from "../task-view.ts";
+import { leadKnown } from "./lead.ts";
 import type { TicketStanding } from "./standing.ts";
 import { ticketName } from "./ticket-handle.ts";
 import { TicketOver, type TicketRun } from "./ticket-run.ts";
@@ -30,8 +31,12 @@ export class Outcomes {
   /** By handle; of records that were refused, and forgotten. */
   readonly #remembered = new Map<string, TicketStanding<TaskView>>();
 
-  constructor(deps: Pick<GenerationDeps, "ledger" | "clock">) {
+  readonly #isDriven: (recordId: string) => boolean;
+
+  /** @param isDriven whether a job of this process drives a record */
+  constructor(deps: Pick<GenerationDeps, "ledger" | "clock">, isDriven: (recordId: string) => boolean) {
     this.#deps = deps;
+    this.#isDriven = isDriven;
   }
 
   remembered(handle: string): TicketStanding<TaskView> | null {
@@ -50,8 +55,13 @@ export class Outcomes {
         ? { kind: "done", atMs }
         : { kind: "error", atMs, error: toldError(outcome.error) };
     const record = await ledger.get(name.recordId);
+    const lead = record === null || end.kind !== "error" ? null : await leadKnown(ledger, record);
+    // Whoever leads it may be about to try once more: what becomes of that is told by its own process.
+    if (lead?.isOurs === false) return;
+    const isLeft = lead !== null && !this.#isDriven(name.recordId);
+    const event = { kind: "ticketEnded", openedAtMs, end } as const;
     const after =
-      record === null ? null : await ledger.apply(record, { kind: "ticketEnded", openedAtMs, end });
+      record === null ? null : await ledger.apply(record, event, isLeft ? { lease: "release" } : {});
     if (after !== null && ticketOf(after, openedAtMs) !== undefined) return;
     const head = { handle, createdAtMs: openedAtMs, updatedAtMs: atMs };
     const told: TicketStanding<TaskView> =

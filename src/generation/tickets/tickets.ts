@@ -1,5 +1,4 @@
 /** Calls that are answered as tasks of the protocol's extension: begun, looked at and taken back by their handles, in any process. */
-import type { TaskRecord } from "../../ledger/record.ts";
 import { failedEnd, type TicketEnd, ticketOf } from "../../ledger/tickets.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
@@ -10,6 +9,7 @@ import type { NameRequest } from "../use-cases/file-names.ts";
 import type { Work } from "../use-cases/find-record.ts";
 import { generateWork } from "../use-cases/generate.ts";
 import { viewOfDone } from "./done-view.ts";
+import { leadKnown } from "./lead.ts";
 import { type Outcome, Outcomes, outcomeOfError } from "./outcomes.ts";
 import type { Begun, TicketDesk, TicketStanding, WorkingTicket } from "./standing.ts";
 import { ticketName } from "./ticket-handle.ts";
@@ -33,7 +33,7 @@ export class Tickets implements TicketDesk<TaskView> {
   constructor(deps: GenerationDeps, jobs: Jobs) {
     this.#deps = deps;
     this.#jobs = jobs;
-    this.#outcomes = new Outcomes(deps);
+    this.#outcomes = new Outcomes(deps, (recordId) => jobs.running(recordId) !== undefined);
   }
 
   /**
@@ -83,7 +83,9 @@ export class Tickets implements TicketDesk<TaskView> {
     const { record, ticket } = found;
     if (ticket.end !== null) return await this.#ended(found, ticket.end);
     if (this.#running.has(handle)) return this.#working(found);
-    return this.#jobs.running(record.recordId) === undefined ? await this.#lead(found) : this.#takeUp(found);
+    if (this.#jobs.running(record.recordId) === undefined) return await this.#lead(found);
+    // A job that has just seen it fail may be about to make the free repeat.
+    return isOver(found) ? this.#working(found) : this.#takeUp(found);
   }
 
   async cancel(handle: string): Promise<boolean> {
@@ -118,16 +120,12 @@ export class Tickets implements TicketDesk<TaskView> {
   /** Whoever leads the record works for the ticket; where nobody does, this process goes on with it. */
   async #lead(found: OpenedTicket): Promise<TicketStanding<TaskView> | null> {
     const { ledger } = this.#deps;
-    const { record: stored, isOurs } = await ledger.claim(found.record);
-    const { recordId, accountId } = stored;
-    const ticket = ticketOf(stored, found.ticket.openedAtMs);
-    if (stored.revision === 0 && found.record.revision > 0) {
-      // It was refused, and forgotten, just now: the claim has written it anew.
-      await ledger.store.write({ accountId, recordId, expectedRevision: 0, after: null });
-      return this.#outcomes.remembered(found.handle);
-    }
-    const now = { ...found, record: stored, ticket: ticket ?? found.ticket };
-    if (!isOurs) return this.#working(now);
+    const lead = await leadKnown(ledger, found.record);
+    if (lead === null) return this.#outcomes.remembered(found.handle);
+    const { record: stored, isOurs } = lead;
+    const ticket = ticketOf(stored, found.ticket.openedAtMs) ?? found.ticket;
+    const now = { ...found, record: stored, ticket };
+    if (!isOurs || this.#running.has(found.handle)) return this.#working(now);
     if (now.ticket.end === null && !isOver(now)) return this.#takeUp(now);
     const end = now.ticket.end ?? failedEnd(stored);
     const event = { kind: "ticketEnded", openedAtMs: now.ticket.openedAtMs, end } as const;
@@ -197,13 +195,14 @@ export class Tickets implements TicketDesk<TaskView> {
   }
 
   #working(found: OpenedTicket): WorkingTicket {
-    return this.#standing(found, { kind: "working" as const, message: this.#words(found.record) });
+    return this.#standing(found, { kind: "working" as const, message: this.#words(found) });
   }
 
   /** The same sentence as a call would be told. */
-  #words(record: TaskRecord): string {
+  #words({ handle, record }: OpenedTicket): string {
     const job = this.#jobs.running(record.recordId);
-    return describe(job?.phase ?? { kind: "following" }, job?.record ?? record, this.#deps.clock);
+    const kind = this.#running.has(handle) ? "starting" : "following";
+    return describe(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
   }
 
   #standing<Kind>({ handle, record, ticket }: OpenedTicket, kind: Kind) {

@@ -1,0 +1,101 @@
+/** Tasks that are asked about, taken back and called all at once: one task at the service, and one end for everybody. */
+import { describe, expect, it } from "vitest";
+import { startService } from "../processes/team.ts";
+import { whyNoRedis } from "../support/redis-server.ts";
+import { resultOf } from "../support/task-client.ts";
+import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
+
+const CALL = { prompt: "All at once" };
+const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const times = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+describe.each(stores)("on %s", (store) => {
+  it("a plain call and tasks of the same text are one task at the service", async () => {
+    const service = await startService({ processingMs: 100 });
+    const start = await machinesOn(store, service);
+    const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
+    const [plain, ...handles] = await Promise.all([
+      one.call("generate_audio", CALL, {}),
+      ...times(4, (index) => (index % 2 === 0 ? one : two).begin(CALL)),
+    ]);
+    expect(plain).toMatchObject({ structuredContent: { status: "succeeded" } });
+    expect(new Set(handles).size).toBe(1);
+    for (const client of [one, two])
+      expect(resultOf(await client.end(handles[0] ?? "")).isError).toBeUndefined();
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("looks from everywhere at what a dead process had begun make one task", async () => {
+    const service = await startService({ processingMs: 100 });
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const { client: doomed } = await start();
+    const handle = await doomed.begin(CALL);
+    await doomed.kill();
+    release();
+    const heirs = await Promise.all(times(3, () => start()));
+    await Promise.all(heirs.flatMap(({ client }) => times(3, () => client.look(handle))));
+    const ends = await Promise.all(heirs.map(({ client }) => client.end(handle)));
+    for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
+    expect(service.tasks.size).toBe(1);
+  });
+
+  it("taken back twice while it is looked at, it is cancelled or made, for everybody and for ever", async () => {
+    const service = await startService({ processingMs: 50 });
+    const start = await machinesOn(store, service);
+    const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
+    await Promise.all([one, two].map((client) => client.call("list_tasks", {})));
+    for (let round = 0; round < 8; round += 1) {
+      const tasks = service.tasks.size;
+      const handle = await one.begin({ prompt: `${CALL.prompt} ${round}` });
+      await pause(round * 3);
+      await Promise.all([
+        one.cancel(handle),
+        two.cancel(handle),
+        ...times(3, () => one.look(handle)),
+        ...times(3, () => two.look(handle)),
+      ]);
+      const ends = await Promise.all([one.end(handle), two.end(handle)]);
+      expect(ends[0].status).toBe(ends[1].status);
+      await pause(50);
+      expect(service.tasks.size - tasks).toBe(ends[0].status === "cancelled" ? 0 : 1);
+      expect((await two.look(handle)).status).toBe(ends[0].status);
+    }
+  });
+
+  it("keeps the free repeat for whoever shares it in another process", async () => {
+    const service = await startService({ processingMs: 200 });
+    service.intercept = ({ kind }) => {
+      if (kind === "query" && service.tasks.size === 1) {
+        for (const task of service.tasks.values()) task.status = "failed";
+      }
+      return false;
+    };
+    const start = await machinesOn(store, service);
+    const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
+    const handles = await Promise.all([one.begin(CALL), two.begin(CALL)]);
+    expect(handles[0]).toBe(handles[1]);
+    const ends = await Promise.all([one.end(handles[0]), two.end(handles[0])]);
+    for (const end of ends) expect(resultOf(end).isError).toBeUndefined();
+    expect(service.tasks.size).toBe(2);
+  });
+
+  it("that was killed anywhere is one task with one end", async () => {
+    const service = await startService({ processingMs: 150 });
+    const start = await machinesOn(store, service);
+    for (let round = 0; round < 6; round += 1) {
+      const tasks = service.tasks.size;
+      const { client: doomed } = await start();
+      const handle = await doomed.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
+      await pause(round * 50);
+      await doomed.kill();
+      const { client: heir } = await start();
+      expect(resultOf(await heir.end(handle)).structuredContent).toMatchObject({
+        status: "succeeded",
+        audio: { path: expect.stringMatching(new RegExp(`/killed-${round}\\.mp3$`)) },
+      });
+      expect(service.tasks.size - tasks).toBe(1);
+    }
+  });
+});
