@@ -10,7 +10,7 @@ const WISH: TicketWish = { fileName: null, replace: false };
 const waiting = aRecord({ ...NO_TASK_YET });
 const opening = (atMs: number, wish = WISH): TaskEvent => ({ kind: "ticketOpened", wish, atMs });
 
-function after(record: TaskRecord, ...events: TaskEvent[]): TaskRecord {
+function play(record: TaskRecord, ...events: TaskEvent[]): TaskRecord {
   return events.reduce((current, event) => {
     const next = step(current, event);
     if (next === null) throw new Error("the record was forgotten");
@@ -25,7 +25,7 @@ const endOf = (record: TaskRecord, openedAtMs: number) => ticketOf(record, opene
 
 describe("a ticket", () => {
   it("is shared by calls that want the same, and has a name of its own where they do not", () => {
-    const record = after(waiting, opening(10), opening(20), opening(10, { fileName: "x", replace: false }));
+    const record = play(waiting, opening(10), opening(20), opening(10, { fileName: "x", replace: false }));
     expect(record.tickets.map(({ openedAtMs }) => openedAtMs)).toEqual([10, 11]);
     expect(step(record, opening(30))).toBe(record);
   });
@@ -34,29 +34,29 @@ describe("a ticket", () => {
     const names = Array.from({ length: 120 }, (_, index) =>
       opening(index + 1, { ...WISH, fileName: `${index}` }),
     );
-    const full = after(waiting, ...names);
+    const full = play(waiting, ...names);
     expect(full.tickets).toHaveLength(100);
     expect(openTicket(full, { ...WISH, fileName: "110" })).toBeUndefined();
   });
 
   it("ends at once where nothing is sent, and is not opened again", () => {
-    const cancelled = after(waiting, opening(10), cancelling(10));
+    const cancelled = play(waiting, opening(10), cancelling(10));
     expect(endOf(cancelled, 10)).toBe("cancelled");
     expect(step(cancelled, cancelling(10))).toBe(cancelled);
-    expect(after(cancelled, opening(5)).tickets.map(({ openedAtMs }) => openedAtMs)).toEqual([10, 11]);
-    expect(isCancelNews(after(waiting, opening(10)), cancelled)).toBe(true);
+    expect(play(cancelled, opening(5)).tickets.map(({ openedAtMs }) => openedAtMs)).toEqual([10, 11]);
+    expect(isCancelNews(play(waiting, opening(10)), cancelled)).toBe(true);
     expect(isCancelNews(cancelled, cancelled)).toBe(false);
   });
 
   it("of what is under way ends when that was certainly not taken, and not before", () => {
-    const asked = after(waiting, opening(10), sent, cancelling(10));
+    const asked = play(waiting, opening(10), sent, cancelling(10));
     expect(endOf(asked, 10)).toBeUndefined();
-    expect(endOf(after(asked, notTaken(false)), 10)).toBe("cancelled");
+    expect(endOf(play(asked, notTaken(false)), 10)).toBe("cancelled");
     expect(openTicket(asked, WISH)).toBeUndefined();
   });
 
   it("ends once: what is told later changes nothing", () => {
-    const done = after(waiting, opening(10), {
+    const done = play(waiting, opening(10), {
       kind: "ticketEnded",
       openedAtMs: 10,
       end: { kind: "done", atMs: 1 },
@@ -71,11 +71,11 @@ describe("a ticket", () => {
       status: "failed",
       taskError: { code: "generation_failed", message: "lost" },
       finishedAtMs: 70,
-      tickets: after(waiting, opening(10)).tickets,
+      tickets: play(waiting, opening(10)).tickets,
     });
-    const repeated = after(failed, { kind: "again", failed: 1, isSameCall: true });
+    const repeated = play(failed, { kind: "again", failed: 1, isSameCall: true });
     expect(endOf(repeated, 10)).toBeUndefined();
-    const next = after(failed, opening(80), { kind: "again", failed: 1 });
+    const next = play(failed, opening(80), { kind: "again", failed: 1 });
     expect(ticketOf(next, 10)?.end).toMatchObject({
       kind: "failed",
       taskId: "task-1",
@@ -87,18 +87,18 @@ describe("a ticket", () => {
 
 describe("a record", () => {
   it("is forgotten after a refusal with its tickets, and kept where one was taken back", () => {
-    expect(step(after(waiting, opening(10), sent), notTaken(true))).toBeNull();
-    const kept = after(waiting, opening(10), cancelling(10), opening(20), sent, notTaken(true));
+    expect(step(play(waiting, opening(10), sent), notTaken(true))).toBeNull();
+    const kept = play(waiting, opening(10), cancelling(10), opening(20), sent, notTaken(true));
     expect(kept.status).toBe("waiting");
     expect(endOf(kept, 10)).toBe("cancelled");
-    const waits = after(waiting, opening(10), cancelling(10));
+    const waits = play(waiting, opening(10), cancelling(10));
     expect(step(waits, { kind: "doneElsewhere" })).toBe(waits);
   });
 
   it("of before there were tickets has none, and what a newer version says of one is kept", () => {
     const { tickets: _, ...older } = waiting;
     expect(readRecord(older)).toMatchObject({ kind: "record", record: { tickets: [] } });
-    const [ticket] = after(waiting, opening(10)).tickets;
+    const [ticket] = play(waiting, opening(10)).tickets;
     const newer = { ...waiting, tickets: [{ ...ticket, mood: "new" }] };
     expect(readRecord(newer)).toMatchObject({ kind: "record", record: { tickets: [{ mood: "new" }] } });
   });

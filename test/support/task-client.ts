@@ -39,8 +39,10 @@ export class TaskClient {
   readonly messages: unknown[] = [];
   #lastId = 0;
 
-  constructor(env: Record<string, string>, args: readonly string[] = []) {
-    this.#child = spawn(NODE, [BIN, ...args], { env, stdio: ["pipe", "pipe", "ignore"] });
+  /** @param under a command that runs the server, in a place of its own */
+  constructor(env: Record<string, string>, under: readonly string[] = []) {
+    const [command = NODE, ...args] = [...under, NODE, BIN];
+    this.#child = spawn(command, args, { env, stdio: ["pipe", "pipe", "ignore"] });
     this.#exited = new Promise((resolve) => this.#child.once("exit", () => resolve()));
     if (this.#child.stdout === null) throw new Error("stdout is not a pipe");
     createInterface({ input: this.#child.stdout }).on("line", (line) => {

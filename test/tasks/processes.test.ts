@@ -1,11 +1,12 @@
 /** A task outlives its process: any process on the same store goes on with it, and all tell the same of its end. */
 import { existsSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
-import { whyNoRedis } from "../support/redis-server.ts";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
-import { holdCreates, machinesOn, type Store, startClient } from "./team.ts";
+import { ELSEWHERE, holdCreates, machinesOn, type Store, startClient, whyNotElsewhere } from "./team.ts";
 
 const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
 
@@ -132,6 +133,38 @@ describe.each(stores)("on %s", (store) => {
       expect(result.content[0]?.text).toMatch(/^task_failed/);
       expect(service.tasks.size).toBe(1);
       expect(service.count("create")).toBeLessThanOrEqual(mostCreates);
+    },
+  );
+});
+
+describe.skipIf(whyNoRedis() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
+  it.each([
+    ["accepted", "query"],
+    ["not sent", null],
+  ] as const)(
+    "a task of a process that was killed goes on once its lease has lapsed: %s",
+    async (_what, kind) => {
+      const redis = await RedisServer.start();
+      onTestFinished(() => redis.remove());
+      const settings = { AUDIO_STORE_URL: redis.url };
+      const service = await startService({ processingMs: 300 });
+      const release = kind === null ? holdCreates(service) : () => undefined;
+      const doomed = startClient(await makeWorkplace(), service, settings);
+      const handle = await doomed.begin(CALL);
+      while (kind !== null && service.count(kind) === 0) await doomed.look(handle);
+      await doomed.kill();
+      release();
+      const place = await makeWorkplace();
+      const heir = startClient(place, service, settings, ELSEWHERE);
+      expect(await heir.look(handle)).toMatchObject({
+        status: "working",
+        statusMessage: expect.stringMatching(/^Another window is already working/),
+      });
+      const audio = audioOf((await heir.result(handle)).structuredContent);
+      expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
+      expect(existsSync(audio?.path ?? "")).toBe(true);
+      expect(service.tasks.size).toBe(1);
+      expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
     },
   );
 });

@@ -1,4 +1,5 @@
 /** Processes of one test that speak tasks, on one machine's folders or on several's, and their clean end. */
+import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { makeWorkplace } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
@@ -11,8 +12,9 @@ export function startClient(
   workplace: Workplace,
   service: { baseUrl: string; apiKey: string },
   settings: Record<string, string> = {},
+  under: readonly string[] = [],
 ): TaskClient {
-  const client = new TaskClient(workplace.env(service, { ...FAST, ...settings }));
+  const client = new TaskClient(workplace.env(service, { ...FAST, ...settings }), under);
   onTestFinished(() => client.close());
   return client;
 }
@@ -50,3 +52,15 @@ export function holdCreates(service: CountingService): () => void {
 }
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Another name of the host and other process numbers: to a ledger that is another machine, of whose dead nobody knows. */
+export const ELSEWHERE: readonly string[] = [
+  ...["unshare", "--user", "--map-root-user", "--uts", "--pid", "--fork", "--mount-proc"],
+  ...["sh", "-c", 'hostname agm-other-machine && exec "$@"', "sh"],
+];
+
+export const whyNotElsewhere = (): string | undefined => {
+  const [command = "", ...args] = [...ELSEWHERE, "true"];
+  const works = process.platform === "linux" && spawnSync(command, args, { stdio: "ignore" }).status === 0;
+  return works ? undefined : "no other machine can be pretended here (unshare)";
+};
