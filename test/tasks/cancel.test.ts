@@ -57,6 +57,19 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(0);
   });
 
+  it("a task is not sent by a process that heard of its cancel from nobody but the ledger", async () => {
+    const service = await startService();
+    const start = await machinesOn(store, service);
+    const release = holdCreates(service);
+    const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
+    const handle = await begun(worker);
+    await other.cancel(handle);
+    release();
+    await pause(1500);
+    expect(service.tasks.size).toBe(0);
+    expect(await worker.look(handle)).toMatchObject({ status: "cancelled" });
+  });
+
   it("a task that was accepted goes on, is paid and saved", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await machinesOn(store, service);

@@ -1,4 +1,6 @@
 /** A store that is away says nothing about a task: the answer is an error of the protocol, and the task goes on. */
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
@@ -57,3 +59,17 @@ it.skipIf(whyNoRedis() !== undefined)(
     expect(service.tasks.size).toBe(1);
   },
 );
+
+it("a record that the ledger has lost is no reason to give its task up", async () => {
+  const service = await startService({ processingMs: 1000 });
+  const workplace = await makeWorkplace();
+  const client = startClient(workplace, service);
+  const handle = await client.begin(CALL);
+  while (service.count("query") === 0) await client.look(handle);
+  const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { timeout: 5000 });
+  ledger.exec("DELETE FROM records");
+  ledger.close();
+  expect((await client.look(handle)).status).toBe("working");
+  expect(resultOf(await client.end(handle)).isError).toBeUndefined();
+  expect(service.tasks.size).toBe(1);
+});

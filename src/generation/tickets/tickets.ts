@@ -18,6 +18,8 @@ import { errorOfEnd } from "./told-error.ts";
 
 interface Running {
   readonly run: TicketRun;
+  /** As it was when the run began: the ledger may lose its record meanwhile. */
+  readonly begun: OpenedTicket;
   /** What it has come to, while that cannot be written down. */
   outcome: Outcome | null;
 }
@@ -52,7 +54,7 @@ export class Tickets implements TicketDesk<TaskView> {
     const wish = { fileName: request.fileName, replace: request.replace ?? false };
     const onOpened = (ticket: OpenedTicket): void => {
       if (this.#running.has(ticket.handle)) throw new SharedTicket(ticket);
-      this.#running.set(ticket.handle, { run, outcome: null });
+      this.#running.set(ticket.handle, { run, begun: ticket, outcome: null });
       tell(ticket);
     };
     const run = new TicketRun({ deps: this.#deps, wish, openedAtMs: null, onOpened });
@@ -79,10 +81,15 @@ export class Tickets implements TicketDesk<TaskView> {
 
   async look(handle: string): Promise<TicketStanding<TaskView> | null> {
     const found = await this.#find(handle);
-    if (found === null) return this.#outcomes.remembered(handle);
+    const running = this.#running.get(handle);
+    if (found === null) {
+      return running === undefined ? this.#outcomes.remembered(handle) : this.#working(running.begun);
+    }
     const { record, ticket } = found;
+    // It may have been taken back in another process.
+    if (ticket.end?.kind === "cancelled") running?.run.abort();
     if (ticket.end !== null) return await this.#ended(found, ticket.end);
-    if (this.#running.has(handle)) return this.#working(found);
+    if (running !== undefined) return this.#working(found);
     if (this.#jobs.running(record.recordId) === undefined) return await this.#lead(found);
     // A job that has just seen it fail may be about to make the free repeat.
     return isOver(found) ? this.#working(found) : this.#takeUp(found);
@@ -146,7 +153,7 @@ export class Tickets implements TicketDesk<TaskView> {
     const { fileName, replace, openedAtMs } = ticket;
     const onOpened = (): void => undefined;
     const run = new TicketRun({ deps: this.#deps, wish: ticket, openedAtMs, onOpened });
-    this.#running.set(handle, { run, outcome: null });
+    this.#running.set(handle, { run, begun: found, outcome: null });
     const work: Work = { input, take, fileName, shelf: "output" };
     const call = run.call();
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, { fileName, replace }, call));
