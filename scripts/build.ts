@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { build } from "rolldown";
 import { SANDBOX_PACKAGES } from "../src/commands/sandbox-loader.ts";
 import { toolList } from "../src/server/tool-list.ts";
+import { playerPage } from "./player-page.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -21,6 +22,16 @@ const fixedToolList = {
   },
 };
 
+const page = await playerPage();
+/** What hosts show beside a result is bundled as a text, and loaded when it is asked for. */
+const builtPlayer = {
+  name: "built-player",
+  load: {
+    filter: { id: /\/src\/server\/player-page\.ts$/ },
+    handler: () => `const page = ${JSON.stringify(page)};\nexport const playerPage = () => page;`,
+  },
+};
+
 /** One file for what every start needs: each further one costs it a millisecond. */
 const STARTUP =
   /@modelcontextprotocol\/|\/zod\/|\/src\/(?:log|redaction|errors|version)\.ts$|\/src\/config\/|\/src\/commands\/(?:serve|lazy-generation|settings)\.ts$|\/src\/server\/(?:mcp-server|instructions|tool-list|tasks\/extension)\.ts$|\/src\/tools\/once-only\.ts$|\/src\/contract\/(?:limits|voices|unicode)\.ts$/;
@@ -35,7 +46,7 @@ const { output } = await build({
   },
   platform: "node",
   external,
-  plugins: [fixedToolList],
+  plugins: [fixedToolList, builtPlayer],
   transform: { target: "node22" },
   output: {
     dir: fresh,

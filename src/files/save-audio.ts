@@ -16,7 +16,7 @@ import { publishReplacing } from "./replace.ts";
 import type { Replaced, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
-export { isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
+export { goneOrChanged, isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
 
 /** What other people of this machine may do with a file is for the umask and the folder to say. */
 const FILE_MODE = 0o644;

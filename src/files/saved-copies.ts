@@ -41,7 +41,7 @@ export async function precheckFileName(folder: OutputFolder, fileName: string): 
   }
 }
 
-function goneOrChanged(): AudioError {
+export function goneOrChanged(): AudioError {
   return new AudioError("not_found", "The saved file is gone or was changed since it was saved.", {
     remedy: "Call download_audio with the task id: it fetches the audio again, free of charge.",
   });

@@ -1,4 +1,6 @@
 /** The workflow's front door: one object with every use case. */
+import { AudioError } from "../errors.ts";
+import { createPieceReader, type Piece, readBeside } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { GenerationDeps } from "./deps.ts";
@@ -15,7 +17,8 @@ import { findPart, finishPart, generatePart, type PartWork } from "./use-cases/g
 import { getTask } from "./use-cases/get-task.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
-import { type AudioBytes, readAudio, readFile } from "./use-cases/read-audio.ts";
+import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
+import { readPiece } from "./use-cases/read-piece.ts";
 
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
@@ -35,6 +38,11 @@ export interface Generation {
   readAudio(uri: string): Promise<AudioBytes>;
   /** A file of a narration, verified, whose extension names its format. */
   readFile(file: SavedFile): Promise<AudioBytes>;
+  /** A piece of a task's saved audio, of a file that is verified once and not for each piece. */
+  readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
+  readPieceOfFile(file: SavedFile, piece: Piece): Promise<AudioBytes>;
+  /** A piece of the captions or chapters that lie beside a narration's file. */
+  readCompanion(path: string, piece: Piece): Promise<Uint8Array>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -43,6 +51,7 @@ export interface Generation {
 export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
+  const pieces = createPieceReader();
   jobs.whenPlacesAreTaken(() => resumer.soon());
   let tickets: Promise<Tickets> | undefined;
   return {
@@ -78,6 +87,13 @@ export function createGeneration(deps: GenerationDeps): Generation {
     newestTaskIds: (limit) => newestTaskIds(deps, limit),
     readAudio: (uri) => readAudio(deps, uri),
     readFile: (file) => readFile(deps, file),
+    readPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),
+    readPieceOfFile: (file, piece) => readPieceOfFile(deps, pieces, file, piece),
+    readCompanion: async (path, piece) => {
+      const bytes = await readBeside(path, deps.folder.root, piece);
+      if (bytes !== null) return bytes;
+      throw new AudioError("not_found", "It is not there any more.");
+    },
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
       (await tickets)?.close();

@@ -4,6 +4,7 @@ import type { HolderId } from "../holder.ts";
 import { isHolderGone } from "../holder.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/narration-store.ts";
 import {
+  type NarrationFile,
   type NarrationState,
   narrationStateSchema,
   newState,
@@ -71,6 +72,13 @@ export class NarrationBook {
     const stored = await this.#store.read(narrationId);
     if (stored === undefined) throw unknown(narrationId);
     return entryOf(stored);
+  }
+
+  /** A saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
+  async file(narrationId: string, number: number): Promise<NarrationFile> {
+    const file = (await this.entry(narrationId)).state.files[number - 1];
+    if (file !== undefined) return file;
+    throw new AudioError("not_found", "The narration has no such file.");
   }
 
   /**

@@ -61,6 +61,8 @@ export interface Narrations {
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
   /** How it stands, part by part. @throws AudioError `not_found` */
   parts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }>;
+  /** The file of a narration by its number, from 1. @throws AudioError `not_found` */
+  fileOf(narrationId: string, number: number): Promise<NarrationFile>;
   /** The file of a narration at a path; `null`: there is none. */
   fileAt(path: string): Promise<NarrationFile | null>;
   close(): Promise<void>;
@@ -226,6 +228,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
         })),
       };
     },
+    fileOf: (narrationId, number) => book.file(narrationId, number),
     async fileAt(path) {
       const all = await book.newest(MOST_SEARCHED);
       return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;

@@ -9,16 +9,18 @@ import {
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
+import { PLAYER_URI } from "../tools/player-uri.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
+import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   {
-    uriTemplate: "audio://tasks/{task_id}/content",
+    uriTemplate: "audio://tasks/{task_id}/content{?offset,length}",
     name: "task-audio",
     title: "Audio of a finished task",
     description:
-      "The saved audio of a task in the ledger, up to 7 MiB. Also readable by its file:// address.",
+      "The saved audio of a task in the ledger, up to 7 MiB; with offset or length a piece of it, of at most 512 KiB. Also readable by its file:// address.",
   },
   {
     uriTemplate: "audio://narrations/{narration_id}",
@@ -27,6 +29,13 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
     description:
       "How each part of a narration stands: task, take, credits, seconds, and how its text begins.",
     mimeType: "text/markdown",
+  },
+  {
+    uriTemplate: "audio://narrations/{narration_id}/files/{n}{?offset,length}",
+    name: "narration-audio",
+    title: "Audio of a narration",
+    description:
+      "A saved file of a narration by its number, from 1; whole or in pieces, as a task's audio. Its captions are at …/files/{n}/captions, its chapters at …/files/{n}/chapters.",
   },
 ];
 
@@ -77,14 +86,26 @@ function pathOf(uri: string): string | null {
   }
 }
 
+/** The page that hosts show beside a result; it needs no settings and no ledger. */
+async function readPlayer(): Promise<ReadResourceResult> {
+  const { playerPage } = await import("./player-page.ts");
+  const mimeType = "text/html;profile=mcp-app";
+  const _meta = { ui: { prefersBorder: true } };
+  return { contents: [{ uri: PLAYER_URI, mimeType, text: playerPage(), _meta }] };
+}
+
 /** Bytes as a blob; every failure is a protocol error that says what to do. */
 export async function readResource(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
+  if (uri === PLAYER_URI) return await readPlayer();
   try {
+    const piece = await readPieceAt(uri, deps);
+    if (piece !== null) return piece;
     const narrationId = NARRATION_URI.exec(uri)?.[1];
     if (narrationId !== undefined) return await readParts(uri, narrationId, deps);
     const { bytes, mimeType } = (await readOfNarration(uri, deps)) ?? (await readOfTask(uri, deps));
     return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
   } catch (thrown) {
+    if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);
     const text = `${error.code}: ${error.message} What to do: ${remedyFor(error)}`;
     const shown = deps.redact(uri);

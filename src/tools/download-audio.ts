@@ -5,6 +5,7 @@ import { MIME_TYPES } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { SavedAudio } from "../generation/task-view.ts";
+import { PLAYER_META } from "./player-uri.ts";
 import { fileName, taskId } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type InlineAudio } from "./tool.ts";
@@ -47,6 +48,7 @@ export const downloadAudio = defineTool({
       })
       .optional(),
   }),
+  meta: PLAYER_META,
   output: taskOutput,
   async handle(args, deps, call) {
     const generation = await deps.generation();

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { audioInputFields, crossFieldFaults } from "../contract/audio-input.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
+import { PLAYER_META } from "./player-uri.ts";
 import { fileName, waitSeconds } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
@@ -90,7 +91,10 @@ export const generateAudio = defineTool({
   input,
   rules,
   unpublished: ["model"],
-  meta: { "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud" },
+  meta: {
+    "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud",
+    ...PLAYER_META,
+  },
   output: taskOutput,
   async handle(args, deps, call) {
     const { request, windowMs } = requestOf(args, deps);

@@ -14,6 +14,7 @@ import {
   narrateRules,
   planRequestOf,
 } from "./narrate-input.ts";
+import { PLAYER_META } from "./player-uri.ts";
 import { without } from "./task-output.ts";
 import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
 
@@ -121,6 +122,7 @@ export const narrate = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,
+  meta: PLAYER_META,
   output,
   async handle(args, deps, call) {
     const source = await sourceOf(args, deps);

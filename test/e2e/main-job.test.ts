@@ -77,8 +77,9 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     expect(byTask).toMatchObject({ mimeType: "audio/mpeg" });
     expect(byTask.bytes.equals(bytes)).toBe(true);
     expect(await driver.templates()).toEqual([
-      "audio://tasks/{task_id}/content",
+      "audio://tasks/{task_id}/content{?offset,length}",
       "audio://narrations/{narration_id}",
+      "audio://narrations/{narration_id}/files/{n}{?offset,length}",
     ]);
   });
 

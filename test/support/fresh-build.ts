@@ -6,7 +6,14 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..", "..");
 
 /** What a build is made of. */
-const INPUTS = ["src", "types", "package.json", "scripts/build.ts", "scripts/third-party-notices.ts"];
+const INPUTS = [
+  "src",
+  "types",
+  "package.json",
+  "scripts/build.ts",
+  "scripts/player-page.ts",
+  "scripts/third-party-notices.ts",
+];
 
 /** Folders count too: a file that was removed leaves no other trace. */
 function newestMs(path: string): number {

@@ -15,6 +15,7 @@ import { TOOLS } from "../../src/tools/catalog.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask } from "../../src/tools/task-output.ts";
 import { publishedArguments, type ToolDeps } from "../../src/tools/tool.ts";
+import { withoutPlayer } from "../support/without-player.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { thrownErrors } from "./thrown.ts";
 import { HANDLE, PATH, TASK_ID, VIEWS } from "./views.ts";
@@ -71,6 +72,9 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       newestTaskIds: unasked,
       readAudio: unasked,
       readFile: unasked,
+      readPiece: unasked,
+      readPieceOfFile: unasked,
+      readCompanion: unasked,
       bytesOf: unasked,
       parts: { find: unasked, generate: unasked, finish: unasked, pace: unasked },
       close: async () => undefined,
@@ -82,6 +86,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       list: async () => [],
       parts: unasked,
       fileAt: unasked,
+      fileOf: unasked,
       close: async () => undefined,
     }),
     readInput: unasked,
@@ -232,7 +237,7 @@ async function everything(): Promise<string> {
     `## Instructions (${ready.length} characters; ${bare.length} without settings)`,
     fence(ready),
     fence(bare),
-    `## Tools (${sized(JSON.stringify(toolList()))})`,
+    `## Tools (${sized(JSON.stringify(withoutPlayer(toolList())))})`,
     ...tools(),
     "## Results of generate_audio, get_task and download_audio",
     ...results(),

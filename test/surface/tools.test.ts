@@ -6,6 +6,8 @@ import { readConfig } from "../../src/config/config.ts";
 import { instructionsFor } from "../../src/server/instructions.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";
+import { PLAYER_URI } from "../../src/tools/player-uri.ts";
+import { withoutPlayer } from "../support/without-player.ts";
 
 const NAMES = ["generate_audio", "get_task", "download_audio", "list_voices", "list_tasks", "narrate"];
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
@@ -39,10 +41,22 @@ describe("the tool list", () => {
     expect(toolList().map(({ name }) => name)).toEqual(NAMES);
   });
 
-  it("costs at most 7,700 bytes for single tasks, and 10,240 with narrate", () => {
-    const sizeOf = (tools: ReturnType<typeof toolList>): number => Buffer.byteLength(JSON.stringify(tools));
-    expect(sizeOf(toolList().filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(7700);
-    expect(sizeOf(toolList())).toBeLessThanOrEqual(10_240);
+  const sizeOf = (tools: readonly unknown[]): number => Buffer.byteLength(JSON.stringify(tools));
+
+  it("costs at most 7,700 bytes for single tasks, and 10,240 with narrate, without what models never see", () => {
+    const shown = withoutPlayer(toolList());
+    expect(sizeOf(shown.filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(7700);
+    expect(sizeOf(shown)).toBeLessThanOrEqual(10_240);
+  });
+
+  it("points at the player, in both spellings, with at most 300 bytes for the two tools of single tasks", () => {
+    const pointing = toolList().filter(({ _meta }) => _meta?.["ui/resourceUri"] !== undefined);
+    expect(pointing.map(({ name }) => name)).toEqual(["generate_audio", "download_audio", "narrate"]);
+    for (const { _meta } of pointing) {
+      expect(_meta).toMatchObject({ ui: { resourceUri: PLAYER_URI }, "ui/resourceUri": PLAYER_URI });
+    }
+    const single = pointing.filter(({ name }) => name !== "narrate");
+    expect(sizeOf(single) - sizeOf(withoutPlayer(single))).toBeLessThanOrEqual(300);
   });
 
   it.each(toolList().map((tool) => [tool.name, tool] as const))(

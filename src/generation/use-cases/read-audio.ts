@@ -4,8 +4,9 @@ import { FILE_EXTENSIONS, MIME_TYPES, OUTPUT_FORMATS } from "../../contract/audi
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
 import { holds } from "../../files/file-content.ts";
+import type { Piece, PieceReader } from "../../files/read-piece.ts";
 import { otherSpellings } from "../../files/real-path.ts";
-import { isIntact, readSaved } from "../../files/save-audio.ts";
+import { goneOrChanged, isIntact, readSaved } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -21,7 +22,7 @@ export interface AudioBytes {
 
 const TASK_URI = /^audio:\/\/tasks\/([^/]+)\/content$/;
 
-function unknownResource(): AudioError {
+export function unknownResource(): AudioError {
   return new AudioError("not_found", "No audio of this ledger has that address.", {
     remedy: "Use the uri of a resource_link, or audio://tasks/{task_id}/content of a finished, saved task.",
   });
@@ -89,9 +90,26 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   return { bytes, mimeType: file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
 }
 
-/** As {@link readAudio}, for a file that is found elsewhere; what it is called says its format. */
+/** What a file that is found elsewhere is called says its format. */
+function mimeTypeOf({ path }: SavedFile): string {
+  const format = OUTPUT_FORMATS.find((candidate) => path.endsWith(FILE_EXTENSIONS[candidate]));
+  return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
+}
+
+/** As {@link readAudio}, for a file that is found elsewhere. */
 export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<AudioBytes> {
-  const format = OUTPUT_FORMATS.find((candidate) => file.path.endsWith(FILE_EXTENSIONS[candidate]));
   const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
-  return { bytes, mimeType: format === undefined ? "application/octet-stream" : MIME_TYPES[format] };
+  return { bytes, mimeType: mimeTypeOf(file) };
+}
+
+/** As {@link readFile}, a piece of it. */
+export async function readPieceOfFile(
+  deps: GenerationDeps,
+  reader: PieceReader,
+  file: SavedFile,
+  piece: Piece,
+): Promise<AudioBytes> {
+  const bytes = await reader.read(file, deps.folder.root, piece);
+  if (bytes === null) throw goneOrChanged();
+  return { bytes, mimeType: mimeTypeOf(file) };
 }

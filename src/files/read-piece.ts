@@ -1,0 +1,85 @@
+/** Reads pieces of saved files: a file is hashed when its first piece is asked for, and again only where it has changed since. */
+import type { FileHandle } from "node:fs/promises";
+import { AudioError } from "../errors.ts";
+import { type Digest, digestOf, isInside, openRegular } from "./file-content.ts";
+
+/** What the official clients, and hosts that refuse results over 1 MB, take at once. */
+export const MOST_PIECE_BYTES = 512 * 1024;
+
+/** A stretch of a file; past its end there are no bytes. */
+export interface Piece {
+  readonly offset: number;
+  /** At most {@link MOST_PIECE_BYTES}. */
+  readonly length: number;
+}
+
+interface Recorded extends Digest {
+  readonly path: string;
+}
+
+/** How many files are remembered as verified. */
+const MOST_REMEMBERED = 200;
+
+export interface PieceReader {
+  /** @returns `null` where the file is gone, was changed, or lies outside of the root */
+  read(file: Recorded, root: string, piece: Piece): Promise<Uint8Array | null>;
+}
+
+/** What tells a file that was written to, or replaced, from the one that was hashed. */
+async function stampOf(handle: FileHandle): Promise<string> {
+  const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
+  return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+}
+
+/** The bytes of an open file in a piece; fewer where it ends. */
+async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+/** A piece of a small file that lies beside an audio, and whose hash nobody has recorded. @returns `null`: not there */
+export async function readBeside(path: string, root: string, piece: Piece): Promise<Uint8Array | null> {
+  const handle = (await isInside(path, root)) ? await openRegular(path) : null;
+  if (handle === null) return null;
+  try {
+    return await pieceOf(handle, piece);
+  } finally {
+    await handle.close();
+  }
+}
+
+export function createPieceReader(): PieceReader {
+  /** By path and hash, the stamp that the file had when it was hashed. */
+  const verified = new Map<string, string>();
+  return {
+    async read(file, root, piece) {
+      const handle = (await isInside(file.path, root)) ? await openRegular(file.path) : null;
+      if (handle === null) return null;
+      try {
+        const key = `${file.sha256} ${file.path}`;
+        const stamp = await stampOf(handle);
+        if (verified.get(key) !== stamp) {
+          verified.delete(key);
+          const { sizeBytes, sha256 } = await digestOf(handle);
+          if (sizeBytes !== file.sizeBytes || sha256 !== file.sha256) return null;
+          // Written to while it was hashed, it is hashed again the next time.
+          if ((await stampOf(handle)) !== stamp) return null;
+          verified.set(key, stamp);
+          const [oldest] = verified.keys();
+          if (verified.size > MOST_REMEMBERED && oldest !== undefined) verified.delete(oldest);
+        }
+        return await pieceOf(handle, piece);
+      } catch (error) {
+        throw new AudioError("not_found", "The saved file cannot be read.", { cause: error });
+      } finally {
+        await handle.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** What one can do with a sound beside hearing it: save it, ask the assistant for another take or the next part. */
+import { button, say } from "./elements.ts";
+import { ask, HostError } from "./host.ts";
+import { piecesOf } from "./pieces.ts";
+import { type Fields, fields } from "./received.ts";
+import { MIME_TYPES, nameOf, type Shown, type Sound } from "./sounds.ts";
+
+/** More would take a browser's memory; the file is on the disk. */
+const MOST_SAVED_BYTES = 32 * 1024 * 1024;
+
+/** A person may look for a folder meanwhile. */
+const SAVE_PATIENCE_MS = 300_000;
+
+async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
+  const bytes = await piecesOf(uri, sizeBytes).read(0, sizeBytes);
+  const parts: string[] = [];
+  // A multiple of three, so that the pieces can be joined.
+  for (let at = 0; at < bytes.length; at += 24_573) {
+    parts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 24_573))));
+  }
+  return parts.join("");
+}
+
+async function save(sound: Sound): Promise<void> {
+  const { path, format, sizeBytes } = sound;
+  const it = button("#save");
+  it.disabled = true;
+  try {
+    if (sizeBytes > MOST_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
+    const uri = `file:///${encodeURIComponent(nameOf(path))}`;
+    const mimeType = format === "pcm" ? "application/octet-stream" : MIME_TYPES[format];
+    const resource = { uri, mimeType, blob: await base64Of(sound) };
+    const answer = await ask(
+      "ui/download-file",
+      { contents: [{ type: "resource", resource }] },
+      SAVE_PATIENCE_MS,
+    );
+    say(answer["isError"] === true ? "It was not saved." : "");
+  } catch (error) {
+    say(
+      `${error instanceof HostError ? error.message : "It was not saved."} The file is at the path below.`,
+      true,
+    );
+  } finally {
+    it.disabled = false;
+  }
+}
+
+async function tell(sentence: string): Promise<void> {
+  try {
+    const content = [{ type: "text", text: sentence }];
+    const answer = await ask("ui/message", { role: "user", content });
+    say(answer["isError"] === true ? "The chat did not take the message." : "Asked in the chat.");
+  } catch {
+    say("The chat did not take the message; ask the assistant in your own words.", true);
+  }
+}
+
+/** @param mostTakes the highest take that is known; another is the next one */
+export function connectActions(
+  shown: Shown,
+  sound: Sound | undefined,
+  mostTakes: number,
+  host: Fields,
+): void {
+  const canSpeak = host["message"] !== undefined;
+  const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
+  const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
+  keep.hidden = sound === undefined || host["downloadFile"] === undefined;
+  if (sound !== undefined) keep.onclick = () => void save(sound);
+  again.hidden = next.hidden = !(isSaved && canSpeak);
+  again.title = "Asks the assistant; it costs credits";
+  again.onclick = () =>
+    void tell(
+      `Please make another take of task ${shown.id}: the same generate_audio arguments, with take ${mostTakes + 1}.`,
+    );
+  next.title = again.title;
+  next.onclick = () =>
+    void tell(`Please narrate the next part of the text, with the voice and settings of task ${shown.id}.`);
+}
+
+export const capabilitiesOf = (initialized: Fields): Fields => fields(initialized["hostCapabilities"]);

@@ -1,0 +1,85 @@
+/** Reads captions (WebVTT) and chapters (JSON) as this server writes them, and passes over what is neither. */
+import { amount, entries, fields, text } from "./received.ts";
+
+export interface Mark {
+  readonly seconds: number;
+  readonly text: string;
+}
+
+export interface Cue extends Mark {
+  readonly end: number;
+}
+
+const TIMES = /^(?:(\d+):)?(\d\d):(\d\d\.\d{3}) --> (?:(\d+):)?(\d\d):(\d\d\.\d{3})/;
+
+const secondsOf = (hours = "0", minutes = "0", seconds = "0"): number =>
+  Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+
+const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
+
+export function cuesOf(file: string): Cue[] {
+  return file
+    .split(/\n\s*\n/)
+    .slice(0, 20_000)
+    .flatMap((block) => {
+      const lines = block.split("\n");
+      const at = lines.findIndex((line) => TIMES.test(line));
+      const found = TIMES.exec(lines[at] ?? "");
+      if (found === null) return [];
+      const said = lines
+        .slice(at + 1)
+        .join(" ")
+        .replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity] ?? entity);
+      return [
+        {
+          seconds: secondsOf(found[1], found[2], found[3]),
+          end: secondsOf(found[4], found[5], found[6]),
+          text: text(said, 300),
+        },
+      ];
+    });
+}
+
+export function chaptersOf(file: string): Mark[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(file);
+  } catch {
+    return [];
+  }
+  return entries(fields(value)["chapters"], 500).flatMap((entry) => {
+    const seconds = amount(fields(entry)["startTime"]);
+    const title = text(fields(entry)["title"], 200);
+    return seconds === null || title === "" ? [] : [{ seconds, text: title }];
+  });
+}
+
+export interface PartRow {
+  readonly number: string;
+  readonly status: string;
+  readonly text: string;
+}
+
+/** The rows of the table of parts, which the server writes for people: a cell ends at a bar that has no backslash. */
+export function partsOf(table: string): PartRow[] {
+  return table
+    .split("\n")
+    .filter((line) => /^\| \d+ \|/.test(line))
+    .slice(0, 2000)
+    .map((line) => {
+      const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
+      const [, number = "", status = "", , , , , , said = ""] = cells;
+      return { number, status: text(status, 20), text: text(said, 100) };
+    });
+}
+
+/** The index of what is said at a moment; -1: nothing yet. Sorted by time. */
+export function indexAt(marks: readonly Mark[], seconds: number): number {
+  let [low, high] = [0, marks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((marks[middle]?.seconds ?? 0) <= seconds + 0.01) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

@@ -1,0 +1,29 @@
+/** Finds and fills the page's elements; every text enters as text, never as markup. */
+
+/** @throws where the page and its script do not belong together */
+export function element<T extends Element>(selector: string, kind: new () => T): T {
+  const found = document.querySelector(selector);
+  if (found instanceof kind) return found;
+  throw new Error(`no ${selector}`);
+}
+
+export const html = (selector: string): HTMLElement => element(selector, HTMLElement);
+export const button = (selector: string): HTMLButtonElement => element(selector, HTMLButtonElement);
+
+export function make<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  text = "",
+  ...children: Node[]
+): HTMLElementTagNameMap[Name] {
+  const made = document.createElement(name);
+  made.textContent = text;
+  made.append(...children);
+  return made;
+}
+
+/** A sentence about how it stands; a screen reader hears it. */
+export function say(sentence: string, isBad = false): void {
+  const place = html("#say");
+  if (place.textContent !== sentence) place.textContent = sentence;
+  place.classList.toggle("bad", isBad);
+}

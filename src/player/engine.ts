@@ -1,0 +1,228 @@
+/** Plays a sound of any length: one segment after the other, without a gap that one could hear. */
+import type { Segment, Source } from "./segment.ts";
+import { elementVoice, samplesVoice, type Voice } from "./voices.ts";
+
+export interface EngineEvents {
+  /** Position, or whether it plays, has changed. */
+  onChange(): void;
+  /** A segment is here, to be drawn. */
+  onSegment(segment: Segment): void;
+  onError(error: unknown): void;
+}
+
+/** How often it is looked at whether the next segment has to begin. */
+const LOOK_MS = 60;
+
+export class Engine {
+  readonly #events: EngineEvents;
+  #source: Source | null = null;
+  #voice: Voice | null = null;
+  /** What follows is read while this sounds. */
+  #next: Promise<Voice> | null = null;
+  #ready: Voice | null = null;
+  #isHandingOver = false;
+  #position = 0;
+  #speed = 1;
+  /** What was begun before this has changed is not wanted any more. */
+  #turn = 0;
+  #canUseElements = true;
+  isPlaying = false;
+  isLoading = false;
+  /** Play was pressed, and its bytes are on their way. */
+  wantsToPlay = false;
+
+  constructor(events: EngineEvents) {
+    this.#events = events;
+    setInterval(() => this.#look(), LOOK_MS);
+  }
+
+  /** Whether speed can be changed without changing the pitch. */
+  get hasSpeed(): boolean {
+    return this.#canUseElements;
+  }
+
+  get seconds(): number {
+    const told = this.#source?.seconds ?? 0;
+    return Number.isFinite(told) ? told : (this.#voice?.segment.to ?? 0);
+  }
+
+  get position(): number {
+    return this.isPlaying && this.#voice !== null ? this.#voice.now() : this.#position;
+  }
+
+  /** @param position where to go on in it; what sounded goes on sounding */
+  async open(source: Source, position = 0): Promise<void> {
+    const wasPlaying = this.isPlaying || this.wantsToPlay;
+    this.close();
+    this.#source = source;
+    await this.#load(position, wasPlaying);
+  }
+
+  close(): void {
+    this.#turn += 1;
+    this.isPlaying = false;
+    this.isLoading = false;
+    this.wantsToPlay = false;
+    this.#source = null;
+    this.#position = 0;
+    this.#drop();
+    this.#events.onChange();
+  }
+
+  async play(): Promise<void> {
+    if (this.#source === null || this.isPlaying || this.wantsToPlay) return;
+    const from = this.#position >= this.seconds - 0.05 ? 0 : this.#position;
+    await this.#load(from, true);
+  }
+
+  pause(): void {
+    this.#position = this.position;
+    this.isPlaying = false;
+    this.wantsToPlay = false;
+    this.#turn += 1;
+    this.isLoading = false;
+    this.#voice?.pause();
+    this.#events.onChange();
+  }
+
+  async seek(seconds: number): Promise<void> {
+    const to = Math.min(Math.max(0, seconds), Math.max(0, this.seconds - 0.01));
+    if (this.#source !== null) await this.#load(to, this.isPlaying || this.wantsToPlay);
+  }
+
+  setSpeed(speed: number): void {
+    this.#speed = speed;
+    this.#voice?.setSpeed(speed);
+    void this.#next?.then((voice) => voice.setSpeed(speed)).catch(() => undefined);
+  }
+
+  async #load(wanted: number, plays: boolean): Promise<void> {
+    this.#turn += 1;
+    const turn = this.#turn;
+    let at = wanted;
+    this.#position = at;
+    this.isLoading = true;
+    this.isPlaying = false;
+    this.wantsToPlay = plays;
+    this.#events.onChange();
+    try {
+      let voice = this.#voice;
+      if (voice === null || at < voice.segment.from || at >= voice.segment.to) {
+        this.#drop();
+        voice = await this.#voiceAt(at);
+        if (turn !== this.#turn) return voice.release();
+        this.#voice = voice;
+      }
+      // Another take may be shorter.
+      if (voice.segment.isLast) at = Math.min(at, Math.max(voice.segment.from, voice.segment.to - 0.5));
+      this.#position = at;
+      if (plays) {
+        await voice.play(at);
+        if (turn !== this.#turn) {
+          if (this.#voice === voice && !this.isPlaying) voice.pause();
+          return;
+        }
+        this.isPlaying = true;
+      } else voice.pause();
+      this.wantsToPlay = false;
+      this.isLoading = false;
+      this.#events.onChange();
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      this.wantsToPlay = false;
+      this.isLoading = false;
+      this.#events.onChange();
+      this.#events.onError(error);
+    }
+  }
+
+  async #voiceAt(at: number): Promise<Voice> {
+    const source = this.#source;
+    if (source === null) throw new Error("nothing is open");
+    const segment = await source.at(at);
+    const voice = await this.#voiceOf(segment);
+    voice.setSpeed(this.#speed);
+    this.#events.onSegment(voice.segment);
+    return voice;
+  }
+
+  async #voiceOf(segment: Segment): Promise<Voice> {
+    if (this.#canUseElements) {
+      try {
+        return await elementVoice(segment);
+      } catch {
+        // A content policy without `media-src data:`, or bytes that are no sound: the decoder tells which.
+        const voice = await samplesVoice(segment);
+        this.#canUseElements = false;
+        return voice;
+      }
+    }
+    return await samplesVoice(segment);
+  }
+
+  /** Ends at the end, and lets the next segment begin where this one ends. */
+  #look(): void {
+    const voice = this.#voice;
+    if (!this.isPlaying || voice === null) return;
+    this.#events.onChange();
+    const { to, isLast } = voice.segment;
+    if (isLast) {
+      if (!voice.hasEnded()) return;
+      this.pause();
+      this.#position = this.seconds;
+      this.#events.onChange();
+      return;
+    }
+    if (this.#next === null) this.#prepare(to);
+    const left = (to - voice.now()) / this.#speed;
+    if (left < (2 * LOOK_MS) / 1000 && !this.#isHandingOver) void this.#handOver(voice, Math.max(0, left));
+  }
+
+  #prepare(at: number): void {
+    const next = this.#voiceAt(at);
+    this.#next = next;
+    next.then(
+      (voice) => {
+        if (this.#next === next) this.#ready = voice;
+      },
+      // Told when its turn comes.
+      () => undefined,
+    );
+  }
+
+  async #handOver(voice: Voice, left: number): Promise<void> {
+    const turn = this.#turn;
+    this.#isHandingOver = true;
+    try {
+      if (this.#ready === null) {
+        // Not here yet: better a pause than the same words twice.
+        await new Promise((resolve) => setTimeout(resolve, left * 1000));
+        if (turn === this.#turn) voice.pause();
+      }
+      const late = this.#ready === null;
+      const next = await this.#next;
+      if (turn !== this.#turn || next == null) return;
+      await next.play(voice.segment.to, late ? 0 : left);
+      if (turn !== this.#turn) return next.pause();
+      this.#voice = next;
+      this.#next = null;
+      this.#ready = null;
+      voice.release();
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      this.pause();
+      this.#next = null;
+      this.#events.onError(error);
+    } finally {
+      this.#isHandingOver = false;
+    }
+  }
+
+  #drop(): void {
+    this.#voice?.release();
+    this.#voice = null;
+    void this.#next?.then((voice) => voice.release()).catch(() => undefined);
+    this.#next = null;
+    this.#ready = null;
+  }
+}

@@ -1,0 +1,201 @@
+/** The player in the chat: shows what a tool came to, and sounds it. It loads nothing and speaks with its host alone. */
+import { capabilitiesOf, connectActions } from "./actions.ts";
+import { button, element, html, make, say } from "./elements.ts";
+import { Engine } from "./engine.ts";
+import { ask, callTool, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
+import { follow, isBeingMade } from "./making.ts";
+import { Marks } from "./marks.ts";
+import { type Fields, fields, text } from "./received.ts";
+import { DamagedError, type Source } from "./segment.ts";
+import { clock, nameOf, type Shown, type Sound, shownOf } from "./sounds.ts";
+import { openSource } from "./source.ts";
+import { showTakes, type Take, takesOf } from "./takes.ts";
+import { applyTheme } from "./theme.ts";
+import { connectTransport, showTransport } from "./transport.ts";
+import { Waveform } from "./waveform.ts";
+
+const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
+const engine = new Engine({
+  onChange: () => {
+    showTransport(engine, wave);
+    marks.show(engine.position);
+  },
+  onSegment: (segment) => void wave.add(segment, engine.seconds),
+  onError: tellTrouble,
+});
+const marks = new Marks((seconds) => void engine.seek(seconds));
+
+/** What the host can do, as it told. */
+let host: Fields = {};
+let shown: Shown | null = null;
+/** What was begun before this has changed is not wanted any more. */
+let turn = 0;
+
+/** A sentence and the path, never a dead page. */
+function tellTrouble(error: unknown): void {
+  if (error instanceof DOMException && error.name === "NotAllowedError") {
+    say("Press Play once more.");
+    return;
+  }
+  const isOurs = error instanceof HostError || error instanceof DamagedError;
+  const reason = isOurs ? error.message : "It cannot be played here.";
+  const isSaved = !html("#path").hidden;
+  say(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
+  html("#player").hidden = true;
+  marks.clear();
+}
+
+/** @param position in seconds, where to go on in it */
+async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
+  const mine = turn;
+  const { path, uri, companions } = sound;
+  html("#path").hidden = path === "";
+  html("#path code").textContent = path;
+  if (position === 0) say("Reading the sound…");
+  wave.clear();
+  try {
+    const source = sources.get(uri) ?? (await openSource(sound));
+    sources.set(uri, source);
+    if (mine !== turn) return;
+    html("#player").hidden = false;
+    // The companions first, so that they are there when it sounds; whoever waits for neither may press Play.
+    if (companions !== null) void marks.load(companions);
+    await engine.open(source, position);
+    if (mine === turn && !html("#player").hidden) say(shown?.note ?? "");
+  } catch (error) {
+    if (mine === turn) tellTrouble(error);
+  }
+}
+
+function showFiles({ sounds }: Shown, sources: Map<string, Source>): void {
+  const buttons = sounds.map((sound) => {
+    const length = make("span", sound.seconds === null ? "" : clock(sound.seconds));
+    const made = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
+    made.onclick = () => {
+      engine.close();
+      marks.clear();
+      choose(made);
+      void open(sound, sources);
+    };
+    return made;
+  });
+  const choose = (chosen: HTMLElement | undefined): void => {
+    for (const each of buttons) each.ariaCurrent = `${each === chosen}`;
+  };
+  choose(buttons[0]);
+  html("#files").hidden = sounds.length < 2;
+  html("#files").replaceChildren(...buttons);
+}
+
+async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>): Promise<void> {
+  const mine = turn;
+  const takes = await takesOf(now, sound).catch((): Take[] => []);
+  if (mine !== turn) return;
+  const most = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
+  connectActions(now, sound, most, host);
+  showTakes(takes, sound, sources, (take) => {
+    const at = engine.seconds > 0 ? engine.position : 0;
+    head(take.shown, take.sound);
+    connectActions(take.shown, take.sound, most, host);
+    void open(take.sound, sources, at);
+  });
+}
+
+function head(now: Shown, sound: Sound | undefined): void {
+  if (sound !== undefined) html("#title").textContent = nameOf(sound.path);
+  const take = now.take === null || now.take === 1 ? [] : [`take ${now.take}`];
+  html("#facts").textContent = [...now.facts, ...take].join(" · ");
+}
+
+/** The latest result is what is shown; one that speaks of no sound does not take the place of one that does. */
+function show(now: Shown): void {
+  if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
+  turn += 1;
+  const mine = turn;
+  shown = now;
+  const [sound] = now.sounds;
+  engine.close();
+  marks.clear();
+  for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
+    html(place).hidden = true;
+  head(now, sound);
+  connectActions(now, sound, now.take ?? 1, host);
+  const isFailed = now.isError || now.status === "failed";
+  say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
+  // One that hands on the text alone has told the id; the rest is asked for.
+  const isBare = now.kind !== "words" && now.status === "" && !now.isError;
+  if (isBeingMade(now) || isBare) {
+    void follow(isBare ? { ...now, message: "Looking…" } : now, () => mine === turn, show);
+    return;
+  }
+  if (sound === undefined) {
+    const fetchIt = button("#fetch");
+    fetchIt.hidden = !(now.kind === "task" && now.status === "succeeded");
+    fetchIt.onclick = () => void fetchAudio(now, mine);
+    return;
+  }
+  const sources = new Map<string, Source>();
+  showFiles(now, sources);
+  void open(sound, sources);
+  if (now.kind === "task" && host["serverTools"] !== undefined) void findTakes(now, sound, sources);
+}
+
+async function fetchAudio(now: Shown, mine: number): Promise<void> {
+  try {
+    const result = await callTool("download_audio", { task_id: now.id }, 6 * PATIENCE_MS);
+    if (mine === turn) show(shownOf(result));
+  } catch (error) {
+    if (mine === turn) tellTrouble(error);
+  }
+}
+
+let told = "";
+let timer: ReturnType<typeof setTimeout> | undefined;
+new ResizeObserver(() => {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const { width, height } = element("main", HTMLElement).getBoundingClientRect();
+    const size = { width: Math.ceil(width), height: Math.ceil(height) };
+    if (JSON.stringify(size) !== told) notify("ui/notifications/size-changed", size);
+    told = JSON.stringify(size);
+  }, 50);
+}).observe(element("main", HTMLElement));
+
+function leave(): void {
+  turn += 1;
+  engine.close();
+}
+
+listen({
+  "ui/notifications/tool-input": (params) => {
+    const given = fields(params["arguments"]);
+    const asked = text(given["prompt"], 80) || text(given["text"], 80);
+    if (asked !== "" && shown === null) html("#title").textContent = asked;
+    if (shown === null) say("Being made…");
+  },
+  "ui/notifications/tool-input-partial": () => undefined,
+  "ui/notifications/tool-result": (params) => show(shownOf(params)),
+  "ui/notifications/tool-cancelled": () => {
+    if (shown === null) say("The call was cancelled.");
+  },
+  "ui/notifications/host-context-changed": (params) => {
+    applyTheme(params);
+    wave.draw();
+  },
+  "ui/resource-teardown": leave,
+});
+connectTransport(engine);
+window.addEventListener("pagehide", leave);
+
+const appInfo = { name: "audio-generation-mcp", version: "1" };
+ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} })
+  .then((answer) => {
+    host = capabilitiesOf(answer);
+    applyTheme(fields(answer["hostContext"]));
+    wave.draw();
+  })
+  .catch(() => {
+    if (shown === null) say("The chat does not answer; the text of the answer says where the file is.", true);
+  })
+  // A host may wait for this even where it has not understood the question.
+  .finally(() => notify("ui/notifications/initialized"));

@@ -1,0 +1,107 @@
+/** Follows what is still being made: a task to its file, a narration part by part. */
+import { partsOf } from "./captions.ts";
+import { button, element, html, make, say } from "./elements.ts";
+import { callTool, HostError } from "./host.ts";
+import { readTable } from "./pieces.ts";
+import { type Shown, shownOf } from "./sounds.ts";
+
+const LOOK_SECONDS = 3;
+
+/** More looks than the longest task takes; a narration has its own pace. */
+const MOST_LOOKS = 5000;
+
+/** In a row, before it is given up. */
+const MOST_REFUSALS = 3;
+
+const pause = (seconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+export const isBeingMade = ({ status, isError }: Shown): boolean =>
+  !isError && ["waiting", "queued", "processing", "running"].includes(status);
+
+const look = async ({ kind, id }: Shown): Promise<Shown> => {
+  const [tool, args] =
+    kind === "task"
+      ? ["get_task", { task_id: id, wait_seconds: 5 }]
+      : ["narrate", { narration_id: id, wait_seconds: 0 }];
+  return shownOf(await callTool(tool, args));
+};
+
+/** Shows the parts. @returns how many are saved, and whether it still runs */
+async function showParts({ id }: Shown): Promise<boolean> {
+  const table = await readTable(`audio://narrations/${id}`);
+  const parts = partsOf(table);
+  if (parts.length === 0) return false;
+  const saved = parts.filter(({ status }) => status === "saved").length;
+  progress(saved, parts.length);
+  html("#parts").hidden = false;
+  html("#parts").replaceChildren(
+    ...parts.map(({ number, status, text }) =>
+      make("li", "", make("span", `${number} ${status}`), make("bdi", text)),
+    ),
+  );
+  return saved < parts.length && / running\. /.test(table.slice(0, 400));
+}
+
+function progress(saved: number, total: number): void {
+  const bar = element("#progress", HTMLProgressElement);
+  bar.max = Math.max(1, total);
+  bar.value = saved;
+  html("#count").textContent = `${saved} of ${total} parts`;
+}
+
+/**
+ * Looks until it has ended, and hands on what it has come to.
+ *
+ * @param isWanted false once something else is shown
+ */
+export async function follow(
+  shown: Shown,
+  isWanted: () => boolean,
+  hand: (shown: Shown) => void,
+): Promise<void> {
+  const { parts } = shown;
+  html("#making").hidden = parts === null;
+  if (parts !== null) progress(parts.saved, parts.total);
+  button("#stop").onclick = () => void stop(shown, isWanted, hand);
+  let refusals = 0;
+  for (let looks = 0; looks < MOST_LOOKS && isWanted(); looks += 1) {
+    try {
+      // The table costs the person no question, where a host asks before each call of a tool; without it, fewer looks.
+      if (shown.kind === "narration" && (await showParts(shown).catch(() => looks % 4 !== 3))) {
+        refusals = 0;
+        await pause(LOOK_SECONDS);
+        continue;
+      }
+      if (!isWanted()) return;
+      const now = await look(shown);
+      if (!isWanted()) return;
+      if (now.isError) throw new HostError(now.message);
+      refusals = 0;
+      if (now.id === shown.id && !isBeingMade(now)) return hand(now);
+      if (now.id === shown.id && now.message !== "") say(now.message);
+    } catch (error) {
+      refusals += 1;
+      if (!isWanted()) return;
+      if (refusals === MOST_REFUSALS) {
+        const reason = error instanceof HostError ? error.message : "";
+        return say(`${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`);
+      }
+    }
+    await pause(LOOK_SECONDS);
+  }
+}
+
+async function stop({ id }: Shown, isWanted: () => boolean, hand: (shown: Shown) => void): Promise<void> {
+  const it = button("#stop");
+  it.disabled = true;
+  try {
+    const result = await callTool("narrate", { narration_id: id, max_credits: 0, wait_seconds: 0 });
+    if (isWanted()) hand(shownOf(result));
+  } catch (error) {
+    const reason = error instanceof HostError ? error.message : "";
+    if (isWanted()) say(`It could not be stopped from here. ${reason} Ask the assistant to stop it.`, true);
+  } finally {
+    it.disabled = false;
+  }
+}

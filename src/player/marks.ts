@@ -1,0 +1,76 @@
+/** Chapters and sentences that one can jump to, and the sentence that is heard now. */
+import { type Cue, chaptersOf, cuesOf, indexAt, type Mark } from "./captions.ts";
+import { html, make } from "./elements.ts";
+import { readPieces } from "./pieces.ts";
+import { clock } from "./sounds.ts";
+
+export class Marks {
+  readonly #jump: (seconds: number) => void;
+  #cues: readonly Cue[] = [];
+  #chapters: readonly Mark[] = [];
+  #turn = 0;
+
+  constructor(jump: (seconds: number) => void) {
+    this.#jump = jump;
+  }
+
+  clear(): void {
+    this.#turn += 1;
+    this.#fill("#lines", []);
+    this.#fill("#chapters", []);
+    this.#cues = [];
+    this.#chapters = [];
+    html("#cue").hidden = true;
+  }
+
+  /** @param uri of the file that they belong to */
+  async load(uri: string): Promise<void> {
+    this.clear();
+    const turn = this.#turn;
+    const [captions, chapters] = await Promise.all([
+      readPieces(`${uri}/captions`),
+      readPieces(`${uri}/chapters`),
+    ]);
+    if (turn !== this.#turn) return;
+    this.#cues = cuesOf(captions);
+    this.#chapters = chaptersOf(chapters);
+    this.#fill("#lines", this.#cues);
+    this.#fill("#chapters", this.#chapters);
+    html("#cue").hidden = this.#cues.length === 0;
+  }
+
+  show(seconds: number): void {
+    const at = indexAt(this.#cues, seconds);
+    const cue = this.#cues[at];
+    const now = cue !== undefined && seconds < cue.end + 0.4 ? cue.text : "";
+    const place = html("#cue");
+    if (place.textContent !== now) place.textContent = now;
+    this.#point("#lines", at);
+    this.#point("#chapters", indexAt(this.#chapters, seconds));
+  }
+
+  #point(selector: string, index: number): void {
+    const list = html(`${selector} ol`);
+    const [old] = list.getElementsByClassName("now");
+    const current = list.children[index];
+    if (old === current) return;
+    old?.classList.remove("now");
+    old?.firstElementChild?.removeAttribute("aria-current");
+    current?.classList.add("now");
+    current?.firstElementChild?.setAttribute("aria-current", "true");
+    if (current instanceof HTMLElement && list.clientHeight > 0) {
+      list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
+    }
+  }
+
+  #fill(selector: string, marks: readonly Mark[]): void {
+    const box = html(selector);
+    box.hidden = marks.length === 0;
+    const items = marks.map((mark) => {
+      const jump = make("button", "", make("span", clock(mark.seconds)), make("bdi", mark.text));
+      jump.onclick = () => this.#jump(mark.seconds);
+      return make("li", "", jump);
+    });
+    html(`${selector} ol`).replaceChildren(...items);
+  }
+}

@@ -1,0 +1,87 @@
+/** mp3: finds frames, and cuts between them. */
+import { type Cutter, DamagedError, tag } from "./segment.ts";
+
+const RATES = [44_100, 48_000, 32_000];
+const KILOBITS_OF_1 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const KILOBITS_OF_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
+
+interface Frame {
+  readonly length: number;
+  readonly seconds: number;
+  /** What must not change inside a file. */
+  readonly kind: number;
+  readonly isMono: boolean;
+  readonly isFirstVersion: boolean;
+}
+
+/** Layer III alone; `null` where no frame begins. */
+function frameAt(bytes: Uint8Array, at: number): Frame | null {
+  const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at, at + 4);
+  if (a !== 255 || (b & 0xe6) !== 0xe2) return null;
+  const version = (b >> 3) & 3;
+  const isFirstVersion = version === 3;
+  const kilobits = (isFirstVersion ? KILOBITS_OF_1 : KILOBITS_OF_2)[c >> 4];
+  const rate = RATES[(c >> 2) & 3];
+  if (version === 1 || !kilobits || rate === undefined) return null;
+  const hertz = rate / (isFirstVersion ? 1 : version === 2 ? 2 : 4);
+  const samples = isFirstVersion ? 1152 : 576;
+  const length = Math.floor((samples * 125 * kilobits) / hertz) + ((c >> 1) & 1);
+  const kind = ((b & 0xfe) << 8) | (c & 12);
+  return { length, seconds: samples / hertz, kind, isMono: d >> 6 === 3, isFirstVersion };
+}
+
+/** Where frames begin for certain: three in a row. */
+function firstFrame(bytes: Uint8Array, from: number): number {
+  for (let at = from; at + 4 < bytes.length; at += 1) {
+    const first = frameAt(bytes, at);
+    const second = first && frameAt(bytes, at + first.length);
+    const third = first && second && frameAt(bytes, at + first.length + second.length);
+    const isLast = first !== null && at + first.length >= bytes.length - 4;
+    if (isLast || (third && first.kind === second.kind && first.kind === third.kind)) return at;
+  }
+  throw new DamagedError();
+}
+
+/** @param head the beginning of the file; a longer tag in front of the sound is not looked into */
+export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
+  let start = 0;
+  if (tag(head, 0).startsWith("ID3")) {
+    const [a = 0, b = 0, c = 0, d = 0] = head.subarray(6, 10);
+    start = 10 + ((a << 21) | (b << 14) | (c << 7) | d);
+  }
+  if (start + 2048 < head.length) {
+    start = firstFrame(head, start);
+    const frame = frameAt(head, start);
+    const at = start + 4 + (frame?.isFirstVersion ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
+    // The frame that tells a player about the whole file would mislead it about a part.
+    if (frame !== null && ["Xing", "Info"].includes(tag(head, at))) start += frame.length;
+  }
+  return {
+    start,
+    end: sizeBytes,
+    seconds: null,
+    segmentBytes: 512 * 1024,
+    // Up to 511 bytes of a frame may lie in those before it.
+    before: 4096,
+    after: 8192,
+    cut(bytes, offset, begin, end, from) {
+      const first = firstFrame(bytes, 0);
+      let [at, lead, seconds] = [first, 0, 0];
+      for (;;) {
+        const frame = frameAt(bytes, at);
+        if (frame === null) {
+          // A tag at the end, or rubbish in between.
+          if (at + 2048 > bytes.length || at + offset >= end) break;
+          at = firstFrame(bytes, at + 1);
+          continue;
+        }
+        if (at + offset < begin) lead += frame.seconds;
+        else if (at + offset < end) seconds += frame.seconds;
+        at += frame.length;
+        if (at >= bytes.length) break;
+      }
+      if (seconds === 0) throw new DamagedError();
+      return { from, to: from + seconds, lead, bytes: bytes.slice(first), mimeType: "audio/mpeg" };
+    },
+  };
+}

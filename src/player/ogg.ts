@@ -1,0 +1,107 @@
+/** Ogg Opus: cuts between pages, whose times and checksums are written anew. */
+import { type Cutter, concat, DamagedError, tag, viewOf } from "./segment.ts";
+
+interface Page {
+  readonly at: number;
+  readonly length: number;
+  /** The samples told so far at 48 kHz; -1: no packet ends here. */
+  readonly granule: number;
+  /** Whether it begins with the rest of a packet. */
+  readonly isContinued: boolean;
+}
+
+const HERTZ = 48_000;
+
+function pageAt(bytes: Uint8Array, at: number): Page | null {
+  if (at + 27 > bytes.length || tag(bytes, at) !== "OggS") return null;
+  const lacing = bytes.subarray(at + 27, at + 27 + (bytes[at + 26] ?? 0));
+  const length = 27 + lacing.length + lacing.reduce((sum, value) => sum + value, 0);
+  if (at + length > bytes.length) return null;
+  const granule = Number(viewOf(bytes).getBigInt64(at + 6, true));
+  return { at, length, granule, isContinued: ((bytes[at + 5] ?? 0) & 1) === 1 };
+}
+
+function pagesOf(bytes: Uint8Array): Page[] {
+  const pages: Page[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const page = pageAt(bytes, at);
+    if (page !== null) pages.push(page);
+    at += page?.length ?? 1;
+  }
+  return pages;
+}
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let sum = index << 24;
+  for (let bit = 0; bit < 8; bit += 1) sum = (sum << 1) ^ (sum < 0 ? 0x04c11db7 : 0);
+  return sum;
+});
+
+function sign(page: Uint8Array): void {
+  const view = viewOf(page);
+  view.setUint32(22, 0, true);
+  let sum = 0;
+  for (const byte of page) sum = (sum << 8) ^ (TABLE[(sum >>> 24) ^ byte] ?? 0);
+  view.setUint32(22, sum >>> 0, true);
+}
+
+/** @param head the beginning of the file, with both header packets */
+export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: number | null): Cutter {
+  const [first, ...others] = pagesOf(head);
+  const opus = 28;
+  if (first?.at !== 0 || tag(head, opus) !== "Opus") throw new DamagedError();
+  const tags = others.find(({ granule }) => granule === 0);
+  if (tags === undefined) throw new DamagedError();
+  const start = tags.at + tags.length;
+  const skipped = viewOf(head).getUint16(opus + 10, true);
+  const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
+  const headers = head.slice(0, start);
+  // What a segment leaves out in front is told by its own times.
+  viewOf(headers).setUint16(opus + 10, 0, true);
+  sign(headers.subarray(0, first.length));
+
+  return {
+    start,
+    end: sizeBytes,
+    seconds: secondsTold,
+    segmentBytes: 256 * 1024,
+    // Two pages of the largest kind: one tells when the next begins, and that one wakes the decoder.
+    before: 132_000,
+    after: 66_000,
+    cut(bytes, offset, begin, end) {
+      const pages = pagesOf(bytes);
+      const isCut = ({ at, isContinued }: Page, edge: number): boolean => at + offset >= edge && !isContinued;
+      const body = pages.findIndex((page) => isCut(page, begin));
+      const after = pages.findIndex((page) => isCut(page, end));
+      const stop = after === -1 ? pages.length : after;
+      if (body === -1 || stop <= body) throw new DamagedError();
+      /** The samples told in front of a page. */
+      const told = (index: number): number =>
+        pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
+      // Where the whole begins, its pre-skip is time in front, too.
+      let lead = body;
+      while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
+      if (offset > start && lead === 0) lead = body;
+      const zero = offset === start && lead === 0 ? 0 : told(lead);
+      const chosen = pages.slice(lead, Math.min(pages.length, stop + 2));
+      const written = chosen.map(({ at, length, granule }, index) => {
+        const page = bytes.slice(at, at + length);
+        const view = viewOf(page);
+        if (granule >= 0) view.setBigInt64(6, BigInt(granule - zero), true);
+        view.setUint32(18, index + 2, true);
+        page[5] = (page[5] ?? 0) & 1;
+        sign(page);
+        return page;
+      });
+      const isFirst = zero === 0;
+      const begins = body === 0 && isFirst ? skipped : told(body);
+      return {
+        from: timeOf(begins),
+        to: timeOf(told(stop)),
+        lead: (begins - zero) / HERTZ,
+        bytes: concat(headers, ...written),
+        mimeType: "audio/ogg",
+      };
+    },
+  };
+}

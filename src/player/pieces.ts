@@ -1,0 +1,106 @@
+/** Asks the host for a file's bytes, piece by piece, and keeps the last of them. */
+import { ask, HostError } from "./host.ts";
+import { entries, fields } from "./received.ts";
+
+/** The most that the server hands out at once. */
+const PIECE_BYTES = 512 * 1024;
+
+/** So that a long narration does not pile up. */
+const MOST_KEPT = 8;
+
+const MOST_BASE64 = Math.ceil(PIECE_BYTES / 3) * 4;
+
+function decode(base64: string): Uint8Array<ArrayBuffer> {
+  const letters = atob(base64);
+  const bytes = new Uint8Array(letters.length);
+  for (let at = 0; at < letters.length; at += 1) bytes[at] = letters.charCodeAt(at);
+  return bytes;
+}
+
+async function ofHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const answer = await ask("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
+  const { blob } = fields(entries(answer["contents"])[0]);
+  if (typeof blob !== "string" || blob.length > MOST_BASE64) {
+    throw new HostError("The chat handed over no sound.");
+  }
+  try {
+    return decode(blob);
+  } catch {
+    throw new HostError("The chat handed over no sound.");
+  }
+}
+
+export interface Pieces {
+  readonly sizeBytes: number;
+  /** Bytes from `start` on, fewer where the file ends. @throws HostError */
+  read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** @param sizeBytes as the tool told it; a file that turns out to have another size is refused */
+export function piecesOf(uri: string, sizeBytes: number): Pieces {
+  const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
+
+  const piece = (index: number): Promise<Uint8Array<ArrayBuffer>> => {
+    const known = kept.get(index);
+    const offset = index * PIECE_BYTES;
+    const length = Math.min(PIECE_BYTES, sizeBytes - offset);
+    const reading =
+      known ??
+      ofHost(uri, offset, length).then((bytes) => {
+        if (bytes.length === length) return bytes;
+        throw new HostError("The file has changed since it was saved.");
+      });
+    // Those asked for last stay longest.
+    kept.delete(index);
+    kept.set(index, reading);
+    reading.catch(() => kept.delete(index));
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    return reading;
+  };
+
+  return {
+    sizeBytes,
+    async read(start, length) {
+      const end = Math.min(start + length, sizeBytes);
+      const bytes = new Uint8Array(Math.max(0, end - start));
+      const [first, last] = [Math.floor(start / PIECE_BYTES), Math.floor((end - 1) / PIECE_BYTES)];
+      // Two at a time: the next is on its way while one is decoded.
+      for (let index = first; index <= last; index += 1) {
+        const ahead = index < last ? piece(index + 1) : undefined;
+        const whole = await piece(index);
+        await ahead;
+        const offset = index * PIECE_BYTES;
+        const part = whole.subarray(Math.max(0, start - offset), end - offset);
+        bytes.set(part, Math.max(0, offset - start));
+      }
+      return bytes;
+    },
+  };
+}
+
+/** The table of parts; empty where there is none. */
+export async function readTable(uri: string): Promise<string> {
+  const answer = await ask("resources/read", { uri });
+  const { text } = fields(entries(answer["contents"])[0]);
+  return typeof text === "string" ? text.slice(0, 2_000_000) : "";
+}
+
+/** More than a book has. */
+const MOST_TEXT_PIECES = 8;
+
+/** Captions or chapters, whose size nobody has told; empty where there are none. */
+export async function readPieces(uri: string): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let index = 0; index < MOST_TEXT_PIECES; index += 1) {
+      const bytes = await ofHost(uri, index * PIECE_BYTES, PIECE_BYTES);
+      text += decoder.decode(bytes, { stream: true });
+      if (bytes.length < PIECE_BYTES) break;
+    }
+  } catch {
+    return "";
+  }
+  return text;
+}

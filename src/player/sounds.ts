@@ -1,0 +1,163 @@
+/** What a tool's result says, as this page shows it. */
+import { amount, entries, type Fields, fields, id, text, textOfResult } from "./received.ts";
+
+export type Format = "mp3" | "wav" | "pcm" | "ogg";
+
+/** A saved file, and where its bytes are asked for. */
+export interface Sound {
+  readonly uri: string;
+  readonly path: string;
+  readonly format: Format;
+  readonly sizeBytes: number;
+  /** `null`: not told. */
+  readonly seconds: number | null;
+  /** Of pcm, which does not tell itself. */
+  readonly sampleRateHz: number;
+  /** Where its captions and chapters are; `null`: it has none. */
+  readonly companions: string | null;
+  /** Of a file of one chapter. */
+  readonly chapter: string;
+}
+
+export interface Shown {
+  readonly kind: "task" | "narration" | "words";
+  readonly id: string;
+  readonly status: string;
+  readonly message: string;
+  readonly isError: boolean;
+  /** Beside the name: format, length, credits. */
+  readonly facts: readonly string[];
+  readonly take: number | null;
+  readonly sounds: readonly Sound[];
+  /** Of a narration. */
+  readonly parts: { readonly saved: number; readonly total: number } | null;
+  /** What is said beside a sound that plays; empty: nothing. */
+  readonly note: string;
+}
+
+const FORMATS: readonly [RegExp, Format][] = [
+  [/\.mp3$/i, "mp3"],
+  [/\.wav$/i, "wav"],
+  [/\.pcm$/i, "pcm"],
+  [/\.ogg$/i, "ogg"],
+];
+
+export const MIME_TYPES: Readonly<Record<Format, string>> = {
+  mp3: "audio/mpeg",
+  wav: "audio/wav",
+  pcm: "audio/wav",
+  ogg: "audio/ogg",
+};
+
+/** The end of a path. */
+export const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
+
+export const clock = (seconds: number): string => {
+  const whole = Math.max(0, Math.floor(seconds));
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+  const tail = `${hours > 0 ? `${minutes}`.padStart(2, "0") : minutes}:${`${whole % 60}`.padStart(2, "0")}`;
+  return hours > 0 ? `${hours}:${tail}` : tail;
+};
+
+/** A day of sound; whoever tells more is mistaken. */
+const MOST_SECONDS = 86_400;
+
+function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
+  const path = text(file["path"], 4096);
+  const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
+  const sizeBytes = amount(file["size_bytes"]);
+  if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
+  const seconds = amount(secondsTold, MOST_SECONDS) || null;
+  // Speech has one channel; a narration's file does not tell its rate.
+  const rate = amount(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
+  const chapter = text(file["chapter"], 200);
+  return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
+}
+
+const credits = (value: unknown): string[] => {
+  const count = amount(value);
+  return count === null ? [] : [`${count} credits`];
+};
+
+function taskOf(given: Fields, taskId: string, isError: boolean): Shown {
+  const audio = fields(given["audio"]);
+  const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
+  const sound = soundOf(audio, uri, given["audio_seconds"], null);
+  const take = amount(given["take"], 999);
+  const rate = amount(audio["sample_rate"]);
+  const voice = text(given["voice"], 100);
+  return {
+    kind: "task",
+    id: taskId,
+    status: text(given["status"], 20),
+    message: text(given["message"]),
+    isError,
+    facts: [
+      ...(sound === null ? [] : [sound.format]),
+      ...(rate === null ? [] : [`${rate / 1000} kHz`]),
+      ...(sound?.seconds == null ? [] : [clock(sound.seconds)]),
+      ...credits(fields(given["billing"])["charged_credits"]),
+      ...(voice === "" ? [] : [voice]),
+    ],
+    take,
+    sounds: sound === null ? [] : [sound],
+    parts: null,
+    note: "",
+  };
+}
+
+function narrationOf(given: Fields, narrationId: string, isError: boolean): Shown {
+  const parts = fields(given["parts"]);
+  const total = amount(parts["total"], 1e6);
+  const base = `audio://narrations/${narrationId}/files/`;
+  const sounds = entries(given["files"], 200).flatMap((entry, index) => {
+    const file = fields(entry);
+    const uri = `${base}${index + 1}`;
+    const sound = soundOf(file, uri, file["duration_seconds"], uri);
+    return sound === null ? [] : [sound];
+  });
+  const seconds = sounds.reduce((sum, sound) => sum + (sound.seconds ?? 0), 0);
+  return {
+    kind: "narration",
+    id: narrationId,
+    status: text(given["status"], 20),
+    message: text(given["message"]),
+    isError,
+    facts: [
+      ...(sounds[0] === undefined ? [] : [sounds[0].format, clock(seconds)]),
+      ...credits(fields(given["credits"])["charged"]),
+    ],
+    take: null,
+    sounds,
+    parts: total === null ? null : { saved: amount(parts["saved"], total) ?? 0, total },
+    // What should be listened to is told with the finished file.
+    note: entries(given["problems"]).length > 0 ? text(given["message"]) : "",
+  };
+}
+
+/** Some hosts hand on the text alone, which names the id as well. */
+const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
+
+/** A result of any tool; one that speaks of no task and no narration is shown by its words. */
+export function shownOf(result: Fields): Shown {
+  const given = fields(result["structuredContent"]);
+  const isError = result["isError"] === true;
+  const said = textOfResult(result);
+  const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
+  const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));
+  if (narrationId !== "") return narrationOf(given, narrationId, isError);
+  const taskId = id(given["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
+  if (taskId !== "") return taskOf(given, taskId, isError);
+  return {
+    kind: "words",
+    id: "",
+    status: "",
+    message: said.slice(0, 1200),
+    isError,
+    facts: [],
+    take: null,
+    sounds: [],
+    parts: null,
+    note: "",
+  };
+}

@@ -1,0 +1,51 @@
+/** Opens a sound: whole where it is small, in segments where it is long. */
+import { mp3Cutter } from "./mp3.ts";
+import { oggCutter } from "./ogg.ts";
+import { type Pieces, piecesOf } from "./pieces.ts";
+import {
+  type Cutter,
+  DamagedError,
+  MOST_WHOLE_BYTES,
+  type Segment,
+  type Source,
+  segmented,
+} from "./segment.ts";
+import { MIME_TYPES, type Sound } from "./sounds.ts";
+import { pcmLayout, samplesCutter, wavCutter, wavOf } from "./wav.ts";
+
+const HEAD_BYTES = 512 * 1024;
+
+/** How a sound is cut, which its beginning tells. @throws HostError, DamagedError */
+export async function cutterOf(sound: Sound, pieces: Pieces): Promise<Cutter> {
+  const { format, sizeBytes, seconds } = sound;
+  if (format === "pcm") return samplesCutter(pcmLayout(sound.sampleRateHz), 0, sizeBytes);
+  const head = await pieces.read(0, HEAD_BYTES);
+  if (format === "wav") return wavCutter(head, sizeBytes);
+  return format === "ogg" ? oggCutter(head, sizeBytes, seconds) : mp3Cutter(head, sizeBytes);
+}
+
+const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> = {
+  mp3: (head) => head.startsWith("ID3") || head.startsWith("\u00ff"),
+  wav: (head) => head === "RIFF" || head === "RF64",
+  pcm: () => true,
+  ogg: (head) => head === "OggS",
+};
+
+/** @throws HostError, DamagedError */
+export async function openSource(sound: Sound): Promise<Source> {
+  const { format, sizeBytes, seconds } = sound;
+  const pieces = piecesOf(sound.uri, sizeBytes);
+  if (sizeBytes > MOST_WHOLE_BYTES) return segmented(pieces, await cutterOf(sound, pieces), seconds);
+  const bytes = await pieces.read(0, sizeBytes);
+  if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
+  const segment: Segment = {
+    from: 0,
+    // As long as the browser finds it.
+    to: Number.POSITIVE_INFINITY,
+    lead: 0,
+    isLast: true,
+    bytes: format === "pcm" ? wavOf(pcmLayout(sound.sampleRateHz), bytes) : bytes,
+    mimeType: MIME_TYPES[format],
+  };
+  return { seconds: Number.POSITIVE_INFINITY, at: async () => segment };
+}

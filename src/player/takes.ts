@@ -1,0 +1,87 @@
+/** Takes of one request side by side: found through the host, each with its own small waveform. */
+import { html, make } from "./elements.ts";
+import { callTool } from "./host.ts";
+import { amount, entries, fields, id } from "./received.ts";
+import type { Source } from "./segment.ts";
+import { type Shown, type Sound, shownOf } from "./sounds.ts";
+import { openSource } from "./source.ts";
+import { Waveform } from "./waveform.ts";
+
+const MOST_TAKES = 6;
+
+/** Others are read at once, to be heard without a wait, where they are small. */
+const MOST_READ_BYTES = 2 * 1024 * 1024;
+
+export interface Take {
+  readonly shown: Shown;
+  readonly sound: Sound;
+}
+
+/** The saved takes of the same text and voice, its own among them, in order. @throws HostError */
+export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
+  const own = { shown, sound };
+  const list = await callTool("list_tasks", { limit: 100 });
+  const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
+  const row = rows.find(({ task_id }) => task_id === shown.id);
+  if (row === undefined || !row["prompt_excerpt"]) return [own];
+  const others = rows
+    .filter((other) => other !== row && other["prompt_excerpt"] === row["prompt_excerpt"])
+    .filter((other) => other["voice"] === row["voice"] && other["take"] !== row["take"])
+    .map((other) => ({
+      taskId: id(other["task_id"]),
+      take: amount(other["take"], 999),
+      path: other["audio_path"],
+    }))
+    .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")
+    .slice(0, MOST_TAKES - 1);
+  const found = await Promise.all(
+    others.map(async ({ taskId }): Promise<Take[]> => {
+      const other = shownOf(await callTool("get_task", { task_id: taskId }));
+      const [saved] = other.sounds;
+      return saved === undefined || other.id !== taskId ? [] : [{ shown: other, sound: saved }];
+    }),
+  );
+  return [own, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
+}
+
+/** Shows them as buttons. @param choose what to do with the one that is pressed */
+export function showTakes(
+  takes: readonly Take[],
+  current: Sound,
+  sources: Map<string, Source>,
+  choose: (take: Take) => void,
+): void {
+  const box = html("#takes");
+  box.hidden = takes.length < 2;
+  if (box.hidden) {
+    box.replaceChildren();
+    return;
+  }
+  const buttons = takes.map((take) => {
+    const { shown, sound } = take;
+    const canvas = make("canvas");
+    canvas.ariaHidden = "true";
+    const facts = make("small", shown.facts.filter((fact) => /:|credits/.test(fact)).join(" · "));
+    const made = make("button", "", make("span", `Take ${shown.take ?? 1}`), facts, canvas);
+    made.ariaPressed = `${sound === current}`;
+    made.onclick = () => {
+      for (const other of buttons) other.ariaPressed = `${other === made}`;
+      choose(take);
+    };
+    const wave = new Waveform(canvas, 48);
+    if (sound.sizeBytes <= MOST_READ_BYTES) void draw(sound, wave, sources);
+    return made;
+  });
+  box.replaceChildren(...buttons);
+}
+
+async function draw(sound: Sound, wave: Waveform, sources: Map<string, Source>): Promise<void> {
+  try {
+    const source = sources.get(sound.uri) ?? (await openSource(sound));
+    sources.set(sound.uri, source);
+    const segment = await source.at(0);
+    await wave.add(segment, source.seconds);
+  } catch {
+    // Told when somebody wants to hear it.
+  }
+}

@@ -1,0 +1,33 @@
+/** Takes on the host's colours, light or dark; what is no colour, font or length is passed over. */
+import { type Fields, fields } from "./received.ts";
+
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+
+let isTold = false;
+
+/** What the browser prefers, until the host tells. */
+function followBrowser(): void {
+  if (!isTold) document.documentElement.dataset["theme"] = darkness.matches ? "dark" : "light";
+}
+darkness.onchange = followBrowser;
+followBrowser();
+
+const NAME = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
+
+/** Nothing that loads (`url()`, `image()`), and nothing that reads the page. */
+const VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
+
+export function applyTheme(context: Fields): void {
+  const root = document.documentElement;
+  const { theme } = context;
+  if (theme === "light" || theme === "dark") {
+    isTold = true;
+    root.dataset["theme"] = theme;
+    // Only where the host has one: a frame of another scheme than its surroundings is painted opaque.
+    root.style.colorScheme = theme;
+  }
+  for (const [name, value] of Object.entries(fields(fields(context["styles"])["variables"])).slice(0, 200)) {
+    if (NAME.test(name) && typeof value === "string" && value.length <= 200 && VALUE.test(value))
+      root.style.setProperty(name, value);
+  }
+}

@@ -1,0 +1,80 @@
+/** The controls: play, seek by mouse and keys, speed, time; they show what the engine does. */
+import { button, element, html } from "./elements.ts";
+import type { Engine } from "./engine.ts";
+import { clock } from "./sounds.ts";
+import type { Waveform } from "./waveform.ts";
+
+const STEP_SECONDS = 5;
+const LEAP_SECONDS = 30;
+
+const PLAY = "M8 5v14l11-7z";
+const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
+
+export function showTransport(engine: Engine, wave: Waveform): void {
+  const { position, seconds } = engine;
+  const slider = html("#wave");
+  const told = `${clock(position)} of ${clock(seconds)}`;
+  wave.show(seconds > 0 ? position / seconds : 0);
+  if (slider.ariaValueText !== told) {
+    slider.ariaValueMax = `${Math.floor(seconds)}`;
+    slider.ariaValueNow = `${Math.floor(position)}`;
+    slider.ariaValueText = told;
+    html("#time").textContent = `${clock(position)} / ${clock(seconds)}`;
+  }
+  const play = button("#play");
+  const isOn = engine.isPlaying || engine.wantsToPlay;
+  play.ariaLabel = isOn ? "Pause" : "Play";
+  play.ariaBusy = `${engine.isLoading}`;
+  element("#icon", SVGPathElement).setAttribute("d", isOn ? PAUSE : PLAY);
+  html("#speed").hidden = !engine.hasSpeed;
+}
+
+const toggle = (engine: Engine): void => {
+  if (engine.isPlaying || engine.wantsToPlay) engine.pause();
+  else void engine.play();
+};
+
+export function connectTransport(engine: Engine): void {
+  const slider = html("#wave");
+  button("#play").onclick = () => toggle(engine);
+  const speed = element("#speed", HTMLSelectElement);
+  speed.onchange = () => engine.setSpeed(Number(speed.value));
+
+  const seekTo = ({ clientX }: MouseEvent): void => {
+    const { left, width } = slider.getBoundingClientRect();
+    void engine.seek(((clientX - left) / width) * engine.seconds);
+  };
+  let pressedAt = 0;
+  slider.onpointerdown = (event) => {
+    slider.setPointerCapture(event.pointerId);
+    pressedAt = event.clientX;
+    seekTo(event);
+  };
+  slider.onpointerup = (event) => {
+    // A drag ends where it ends; each step on its way would ask for bytes.
+    if (Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
+  };
+
+  document.addEventListener("keydown", (event) => {
+    const { target, key, ctrlKey, metaKey, altKey } = event;
+    if (html("#player").hidden || ctrlKey || metaKey || altKey) return;
+    const isControl = target instanceof HTMLElement && target.closest("button, select, summary, ol") !== null;
+    const steps: Readonly<Record<string, number>> = {
+      ArrowLeft: engine.position - STEP_SECONDS,
+      ArrowDown: engine.position - STEP_SECONDS,
+      ArrowRight: engine.position + STEP_SECONDS,
+      ArrowUp: engine.position + STEP_SECONDS,
+      PageDown: engine.position - LEAP_SECONDS,
+      PageUp: engine.position + LEAP_SECONDS,
+      Home: 0,
+      End: engine.seconds,
+    };
+    const to = steps[key];
+    if (key === " " && !isControl) toggle(engine);
+    // Up, Down and the like move the page, unless the slider has the focus.
+    else if (to !== undefined && (target === slider || (!isControl && /^Arrow[LR]/.test(key))))
+      void engine.seek(to);
+    else return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,149 @@
+/** Two ways to sound a segment: an audio element, and, where the host's content policy forbids that, decoded samples. */
+import { DamagedError, type Segment } from "./segment.ts";
+
+export interface Voice {
+  readonly segment: Segment;
+  /** From a moment of the whole sound, so many seconds from now. @throws where the browser does not let it begin */
+  play(at: number, delaySeconds?: number): Promise<void>;
+  pause(): void;
+  /** Seconds of the whole sound. */
+  now(): number;
+  hasEnded(): boolean;
+  setSpeed(speed: number): void;
+  release(): void;
+}
+
+/** Two are enough: one sounds while the other waits for its turn. They are used again, for a click permits each only once. */
+const spare: HTMLAudioElement[] = [];
+
+function takeElement(): HTMLAudioElement {
+  const element = spare.pop() ?? document.createElement("audio");
+  element.preload = "auto";
+  document.body.append(element);
+  return element;
+}
+
+function dataUrl({ bytes, mimeType }: Segment): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result));
+    reader.onerror = () => reject(new DamagedError());
+    reader.readAsDataURL(new Blob([bytes], { type: mimeType }));
+  });
+}
+
+/** How long a browser may take to look at a segment that it has in full. */
+const LOOK_MS = 8000;
+
+const settled = (element: HTMLAudioElement, event: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DamagedError()), LOOK_MS);
+    const end = (finish: () => void): void => {
+      clearTimeout(timer);
+      element.removeEventListener(event, succeed);
+      element.removeEventListener("error", fail);
+      finish();
+    };
+    const succeed = (): void => end(resolve);
+    const fail = (): void => end(() => reject(new DamagedError()));
+    element.addEventListener(event, succeed);
+    element.addEventListener("error", fail);
+  });
+
+/** @throws DamagedError where the browser cannot read it, or must not */
+export async function elementVoice(given: Segment): Promise<Voice> {
+  const element = takeElement();
+  let isReleased = false;
+  const release = (): void => {
+    // It may be somebody else's by now.
+    if (isReleased) return;
+    isReleased = true;
+    element.pause();
+    element.removeAttribute("src");
+    element.load();
+    element.remove();
+    spare.push(element);
+  };
+  try {
+    const url = await dataUrl(given);
+    const ready = settled(element, "canplay");
+    element.src = url;
+    await ready;
+  } catch (error) {
+    release();
+    throw error;
+  }
+  const { from, lead } = given;
+  const segment = Number.isFinite(given.to) ? given : { ...given, to: from + element.duration };
+  const seek = (at: number): void => {
+    const wanted = Math.max(0, at - from) + lead;
+    if (Math.abs(element.currentTime - wanted) > 0.02) element.currentTime = wanted;
+  };
+  seek(from);
+  return {
+    segment,
+    play: async (at, delaySeconds = 0) => {
+      seek(at);
+      if (delaySeconds > 0) await new Promise((resolve) => setTimeout(resolve, delaySeconds * 1000));
+      if (!isReleased) await element.play();
+    },
+    pause: () => {
+      if (!isReleased) element.pause();
+    },
+    now: () => from + Math.max(0, element.currentTime - lead),
+    hasEnded: () => element.ended,
+    setSpeed: (speed) => {
+      element.playbackRate = speed;
+      element.defaultPlaybackRate = speed;
+    },
+    release,
+  };
+}
+
+let context: AudioContext | undefined;
+
+/** One for the page; made by the first press of Play, for browsers keep one that was made earlier silent. */
+const contextOf = (): AudioContext => {
+  context ??= new AudioContext();
+  return context;
+};
+
+/** @throws DamagedError */
+export async function samplesVoice(given: Segment): Promise<Voice> {
+  const decoder = new OfflineAudioContext(1, 1, 48_000);
+  // The decoder takes the bytes away for good.
+  const buffer = await decoder.decodeAudioData(given.bytes.slice().buffer).catch(() => {
+    throw new DamagedError();
+  });
+  const { from, lead } = given;
+  const segment = Number.isFinite(given.to) ? given : { ...given, to: from + buffer.duration };
+  const length = Math.min(segment.to - from, buffer.duration - lead);
+  let node: AudioBufferSourceNode | undefined;
+  let [startedAt, offset] = [0, 0];
+  const reached = (): number =>
+    node === undefined ? offset : Math.min(length, offset + Math.max(0, contextOf().currentTime - startedAt));
+  const pause = (): void => {
+    offset = reached();
+    node?.stop();
+    node?.disconnect();
+    node = undefined;
+  };
+  return {
+    segment,
+    play: async (at, delaySeconds = 0) => {
+      pause();
+      const sounding = contextOf();
+      await sounding.resume();
+      offset = Math.min(length, Math.max(0, at - from));
+      node = new AudioBufferSourceNode(sounding, { buffer });
+      node.connect(sounding.destination);
+      startedAt = sounding.currentTime + delaySeconds;
+      node.start(startedAt, lead + offset, length - offset);
+    },
+    pause,
+    now: () => from + reached(),
+    hasEnded: () => reached() >= length - 0.005,
+    setSpeed: () => undefined,
+    release: pause,
+  };
+}

@@ -1,0 +1,74 @@
+/** wav and pcm: headers for stretches of samples. */
+import { type Cutter, concat, DamagedError, TAIL_SECONDS, tag, viewOf } from "./segment.ts";
+
+/** The `fmt ` chunk of 16-bit samples of one channel. */
+export function pcmLayout(sampleRateHz: number): Uint8Array {
+  const chunk = new Uint8Array(16);
+  const view = viewOf(chunk);
+  view.setUint16(0, 1, true);
+  view.setUint16(2, 1, true);
+  view.setUint32(4, sampleRateHz, true);
+  view.setUint32(8, sampleRateHz * 2, true);
+  view.setUint16(12, 2, true);
+  view.setUint16(14, 16, true);
+  return chunk;
+}
+
+/** A whole wav file of samples that are laid out as a `fmt ` chunk says. */
+export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
+  const head = new Uint8Array(20);
+  head.set(new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt "));
+  viewOf(head).setUint32(4, 20 + layout.length + samples.length, true);
+  viewOf(head).setUint32(16, layout.length, true);
+  const data = new Uint8Array(8);
+  data.set(new TextEncoder().encode("data"));
+  viewOf(data).setUint32(4, samples.length, true);
+  return concat(head, layout, data, samples);
+}
+
+/** @param start of the samples in the file */
+export function samplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
+  const view = viewOf(layout);
+  const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
+  // More than eight channels of 192 kHz is nobody's sound, and would be asked for at once.
+  if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
+  const whole = (bytes: number): number => bytes - (bytes % frame);
+  return {
+    start,
+    end,
+    seconds: (end - start) / bytesPerSecond,
+    segmentBytes: 1024 * 1024,
+    before: frame,
+    after: whole(bytesPerSecond * TAIL_SECONDS) + frame,
+    cut(bytes, offset, begin, finish) {
+      // A segment of the grid may begin inside a frame.
+      const [first, last] = [whole(begin - start), whole(finish - start)];
+      const samples = bytes.subarray(start + first - offset);
+      return {
+        from: first / bytesPerSecond,
+        to: last / bytesPerSecond,
+        lead: 0,
+        bytes: wavOf(layout, samples.subarray(0, whole(samples.length))),
+        mimeType: "audio/wav",
+      };
+    },
+  };
+}
+
+/** @param head the beginning of the file */
+export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
+  const view = viewOf(head);
+  if (tag(head, 8) !== "WAVE") throw new DamagedError();
+  let layout: Uint8Array | undefined;
+  for (let at = 12; at + 8 <= head.length; ) {
+    const length = view.getUint32(at + 4, true);
+    if (tag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
+    if (tag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
+      // A length of 0 or past the end, and RF64's, mean to the end.
+      const end = at + 8 + length;
+      return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
+    }
+    at += 8 + length + (length % 2);
+  }
+  throw new DamagedError();
+}

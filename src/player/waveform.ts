@@ -1,0 +1,78 @@
+/** Draws how loud a sound is, as far as it has been read. */
+import type { Segment } from "./segment.ts";
+
+/** Fewer samples than the sound has: loudness needs no more, and a decoder brings them in a fraction of the memory. */
+const DRAWING_HERTZ = 8000;
+
+export class Waveform {
+  readonly #canvas: HTMLCanvasElement;
+  /** How loud each is; -1 where nothing has been read. */
+  #bars: Float32Array;
+  #played = 0;
+
+  constructor(canvas: HTMLCanvasElement, bars = 160) {
+    this.#canvas = canvas;
+    this.#bars = new Float32Array(bars).fill(-1);
+    new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  clear(): void {
+    // What is still being decoded belongs to the sound before.
+    this.#bars = new Float32Array(this.#bars.length).fill(-1);
+    this.draw();
+  }
+
+  /** Decodes what was read; bytes that cannot be decoded are for the player to tell. */
+  async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
+    const bars = this.#bars;
+    const count = bars.length;
+    const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
+    const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);
+    if (buffer === null) return;
+    const seconds = Number.isFinite(secondsTold) && secondsTold > 0 ? secondsTold : buffer.duration;
+    const samples = buffer.getChannelData(0);
+    const end = Math.min(to, from + buffer.duration - lead);
+    const first = Math.max(0, Math.floor((from / seconds) * count));
+    const sampleOf = (bar: number): number =>
+      Math.floor(((bar / count) * seconds - from + lead) * DRAWING_HERTZ);
+    for (let bar = first; bar < count && (bar / count) * seconds < end; bar += 1) {
+      let sum = 0;
+      const [start, stop] = [Math.max(0, sampleOf(bar)), Math.min(samples.length, sampleOf(bar + 1))];
+      for (let at = start; at < stop; at += 1) sum += (samples[at] ?? 0) ** 2;
+      if (stop > start) bars[bar] = Math.sqrt(sum / (stop - start));
+    }
+    this.draw();
+  }
+
+  /** @param played from 0 to 1 */
+  show(played: number): void {
+    const barsOf = (part: number): number => Math.round(part * this.#bars.length);
+    const isSame = barsOf(played) === barsOf(this.#played);
+    this.#played = played;
+    if (!isSame) this.draw();
+  }
+
+  draw(): void {
+    const canvas = this.#canvas;
+    const scale = window.devicePixelRatio || 1;
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    const brush = canvas.getContext("2d");
+    if (brush === null || width === 0) return;
+    brush.scale(scale, scale);
+    const style = getComputedStyle(canvas);
+    const [rest, done] = [style.getPropertyValue("--bar"), style.getPropertyValue("--accent")];
+    const loudest = Math.max(0.02, ...this.#bars);
+    const step = width / this.#bars.length;
+    const thick = Math.max(1, step * 0.62);
+    for (const [index, loudness] of this.#bars.entries()) {
+      const tall = Math.max(2, (Math.max(0, loudness) / loudest) ** 0.7 * (height - 4));
+      brush.fillStyle = (index + 0.5) / this.#bars.length <= this.#played ? done : rest;
+      brush.globalAlpha = loudness < 0 ? 0.5 : 1;
+      brush.beginPath();
+      brush.roundRect(index * step, (height - tall) / 2, thick, tall, thick / 2);
+      brush.fill();
+    }
+  }
+}

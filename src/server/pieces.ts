@@ -1,0 +1,83 @@
+/** Addresses of pieces: a stretch of a task's audio, or of a narration's file, its captions and chapters. */
+import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
+import { AudioError } from "../errors.ts";
+import { MOST_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
+import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
+import type { ServerDeps } from "./run-tool.ts";
+
+const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
+const NARRATION_FILE =
+  /^audio:\/\/narrations\/([^/?#]+)\/files\/(\d{1,6})(?:\/(captions|chapters))?(?:\?(.*))?$/;
+
+const COMPANIONS = {
+  captions: { extension: ".vtt", mimeType: "text/vtt" },
+  chapters: { extension: ".chapters.json", mimeType: "application/json" },
+} as const;
+
+const odd = (uri: string): ProtocolError =>
+  new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `offset must be a whole number of at least 0, length one of at least 1, each at most once, and nothing else (at most ${MOST_PIECE_BYTES} bytes are handed over at once).`,
+    { uri },
+  );
+
+/** @throws ProtocolError -32602 for anything but whole numbers under the two names */
+function pieceIn(query: string, uri: string): Piece {
+  const entries = [...new URLSearchParams(query)];
+  const values = new Map(entries);
+  const isKnown = entries.every(
+    ([name, value]) => /^(?:offset|length)$/.test(name) && /^\d{1,15}$/.test(value),
+  );
+  const [offset, length] = [
+    Number(values.get("offset") ?? 0),
+    Number(values.get("length") ?? MOST_PIECE_BYTES),
+  ];
+  if (!isKnown || values.size !== entries.length || values.size === 0 || length === 0) throw odd(uri);
+  return { offset, length: Math.min(length, MOST_PIECE_BYTES) };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+async function readNarrationFile(
+  uri: string,
+  [, narrationId = "", number = "", kind, query]: RegExpExecArray,
+  deps: ServerDeps,
+): Promise<AudioBytes> {
+  const piece = query === undefined ? null : pieceIn(query, uri);
+  const file = await (await deps.tools.narrations()).fileOf(narrationId, Number(number));
+  const generation = await deps.tools.generation();
+  if (kind !== "captions" && kind !== "chapters") {
+    return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));
+  }
+  if (file.captionsPath === null) throw new AudioError("not_found", "The file has no captions.");
+  const { extension, mimeType } = COMPANIONS[kind];
+  const path = file.captionsPath.replace(/\.vtt$/, extension);
+  const bytes = await generation.readCompanion(path, piece ?? { offset: 0, length: MOST_PIECE_BYTES });
+  if (piece === null && bytes.length === MOST_PIECE_BYTES) {
+    throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
+  }
+  return { bytes, mimeType };
+}
+
+/**
+ * @returns `null` where the address is none of these
+ * @throws ProtocolError -32602 for odd numbers; AudioError `not_found`, `too_large`
+ */
+export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadResourceResult | null> {
+  const [, taskId, query] = TASK_PIECE.exec(uri) ?? [];
+  const ofNarration = NARRATION_FILE.exec(uri);
+  let found: AudioBytes;
+  if (taskId !== undefined && query !== undefined) {
+    const piece = pieceIn(query, uri);
+    found = await (await deps.tools.generation()).readPiece(decoded(taskId), piece);
+  } else if (ofNarration !== null) found = await readNarrationFile(uri, ofNarration, deps);
+  else return null;
+  const { bytes, mimeType } = found;
+  return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
+}
