@@ -1,0 +1,193 @@
+/** Owns a browser with chats in it: Debian's chromium, the player's page under a content policy, and the official bridge. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { type Browser, chromium, type Frame, type Page } from "playwright-core";
+import { build } from "rolldown";
+import { describe, test } from "vitest";
+import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts";
+
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+const MISSING = `${CHROMIUM} is not there (Debian: apt-get install chromium)`;
+
+/** `describe` for tests in a browser: skipped without one, but failing in continuous integration. */
+export function describeWithBrowser(name: string, tests: () => void): void {
+  if (existsSync(CHROMIUM)) {
+    // Browsers on a machine that is busy with other tests take their time.
+    describe(name, { timeout: 90_000 }, tests);
+  } else if (process.env["CI"] === "true") {
+    test(name, () => {
+      throw new Error(MISSING);
+    });
+  } else {
+    describe.skip(`${name} [skipped: ${MISSING}]`, tests);
+  }
+}
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--mute-audio"] });
+
+/** What the specification has hosts send where a page declares nothing. */
+export const DEFAULT_POLICY =
+  "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; media-src 'self' data:; connect-src 'none'; object-src 'none'; base-uri 'self'";
+
+export const NO_MEDIA = DEFAULT_POLICY.replace("media-src 'self' data:", "media-src 'none'");
+
+const CHAT = "http://chat.test/";
+const VIEW = "http://view.test/player.html";
+
+async function chatScript(): Promise<string> {
+  const { output } = await build({
+    input: join(import.meta.dirname, "chat", "chat.ts"),
+    platform: "browser",
+    write: false,
+    logLevel: "silent",
+    output: { format: "esm" },
+  });
+  return output[0].code;
+}
+
+let script: Promise<string> | undefined;
+
+/** Answers what the player asks its host for. */
+export type Answerer = (method: string, params: Record<string, unknown>) => Promise<unknown>;
+
+/** A refusal, as a server sends it. */
+export class Refusal extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export interface Chat {
+  readonly page: Page;
+  /** The player's own frame. */
+  readonly player: Frame;
+  /** All that the player has asked for, in order. */
+  readonly asked: Array<{ readonly method: string; readonly params: Record<string, unknown> }>;
+  /** What the player's page did wrong: errors, and requests to the network. */
+  readonly faults: string[];
+  result(result: CallToolResult): Promise<void>;
+  input(args: Record<string, unknown>): Promise<void>;
+  context(changes: ChatOptions["context"]): Promise<void>;
+  teardown(): Promise<void>;
+  post(message: unknown): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ChatSettings {
+  readonly html: string;
+  readonly answer: Answerer;
+  readonly policy?: string;
+  readonly context?: ChatOptions["context"];
+  readonly capabilities?: ChatOptions["capabilities"];
+  readonly width?: number;
+  readonly hangs?: boolean;
+}
+
+const ALL = { serverTools: {}, serverResources: {}, downloadFile: {}, message: { text: {} } };
+
+/** Measures, in the browser, how loud a page is: `loudness()` is the highest sample that was heard since it was last asked. */
+export function listenIn(): void {
+  const analysers: AnalyserNode[] = [];
+  const connect = AudioNode.prototype.connect;
+  const listenTo = (node: AudioNode): void => {
+    const analyser = new AnalyserNode(node.context, { fftSize: 2048 });
+    Reflect.apply(connect, node, [analyser]);
+    analysers.push(analyser);
+  };
+  const listening = function (this: AudioNode, ...args: unknown[]): unknown {
+    const [to] = args;
+    if (to instanceof AudioDestinationNode && to.context instanceof AudioContext) listenTo(this);
+    return Reflect.apply(connect, this, args);
+  };
+  Object.assign(AudioNode.prototype, { connect: listening });
+  let context: AudioContext | undefined;
+  /** By element, the sound that is listened to: another one has another track. */
+  const known = new WeakMap<HTMLMediaElement, string>();
+  const play = HTMLMediaElement.prototype.play;
+  HTMLMediaElement.prototype.play = function (this: HTMLMediaElement & { captureStream?(): MediaStream }) {
+    const playing = play.call(this);
+    if (known.get(this) !== this.src && this.captureStream !== undefined) {
+      known.set(this, this.src);
+      context ??= new AudioContext();
+      listenTo(new MediaStreamAudioSourceNode(context, { mediaStream: this.captureStream() }));
+    }
+    return playing;
+  };
+  const loudness = (): number =>
+    analysers.reduce((most, analyser) => {
+      const samples = new Float32Array(analyser.fftSize);
+      analyser.getFloatTimeDomainData(samples);
+      return samples.reduce((peak, sample) => Math.max(peak, Math.abs(sample)), most);
+    }, 0);
+  Object.assign(globalThis, { loudness });
+}
+
+/** Opens a chat in which the player is shown, and waits until they have greeted each other. */
+export async function openChat(browser: Browser, settings: ChatSettings): Promise<Chat> {
+  const { html, answer, policy = DEFAULT_POLICY, width = 560, hangs = false } = settings;
+  script ??= chatScript();
+  const code = await script;
+  const page = await browser.newPage({ viewport: { width, height: 640 } });
+  page.setDefaultTimeout(60_000);
+  const asked: Chat["asked"] = [];
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  await page.route("**/*", async (route) => {
+    const url = route.request().url();
+    if (url === CHAT) {
+      const body = `<!doctype html><html lang="en"><title>Chat</title><body style="margin:0"><script type="module">${code}</script>`;
+      return await route.fulfill({ contentType: "text/html", body });
+    }
+    if (url === VIEW) {
+      const headers = { "content-security-policy": policy };
+      return await route.fulfill({ contentType: "text/html", headers, body: html });
+    }
+    faults.push(`a request to ${url}`);
+    await route.abort();
+  });
+  await page.exposeFunction("askTest", async (request: string): Promise<string> => {
+    const { method, params } = JSON.parse(request);
+    asked.push({ method, params });
+    const told: HostAnswer = await answer(method, params).then(
+      (result) => ({ result }),
+      (error) => ({
+        error: { code: error instanceof Refusal ? error.code : -32603, message: String(error.message) },
+      }),
+    );
+    return JSON.stringify(told);
+  });
+  await page.addInitScript(listenIn);
+  const options: ChatOptions = {
+    src: VIEW,
+    capabilities: settings.capabilities ?? ALL,
+    context: settings.context ?? {},
+    hangs,
+  };
+  await page.addInitScript(`globalThis.chatOptions = ${JSON.stringify(options)}`);
+  await page.goto(CHAT);
+  const player = await page.waitForSelector("iframe").then((frame) => frame.contentFrame());
+  if (player === null) throw new Error("the player has no frame");
+  if (!hangs) await page.evaluate(() => (globalThis as unknown as ChatWindow).chat.initialized);
+  else await player.waitForURL(VIEW);
+  const inPage = <T>(act: (argument: T) => unknown, argument: T): Promise<void> =>
+    page.evaluate(act as never, argument) as Promise<void>;
+  return {
+    page,
+    player,
+    asked,
+    faults,
+    result: (result) => inPage((value) => (globalThis as unknown as ChatWindow).chat.result(value), result),
+    input: (args) => inPage((value) => (globalThis as unknown as ChatWindow).chat.input(value), args),
+    context: (changes) =>
+      inPage((value) => (globalThis as unknown as ChatWindow).chat.context(value), changes),
+    teardown: () => inPage(() => (globalThis as unknown as ChatWindow).chat.teardown(), null),
+    post: (message) => inPage((value) => (globalThis as unknown as ChatWindow).chat.post(value), message),
+    close: () => page.close(),
+  };
+}

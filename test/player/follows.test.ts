@@ -1,0 +1,142 @@
+/** What the player makes of work that goes on: a pending task, takes side by side, a narration part by part; with the built bin. */
+import { basename } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
+import { z } from "zod";
+import { type Chat, describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { asNarration, joinLong } from "./long-narration.ts";
+import { isRead, playButton, positionOf, said, startsSounding } from "./player-view.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+
+const saved = z.object({ task_id: z.string(), audio: z.object({ path: z.string(), size_bytes: z.int() }) });
+
+describeWithBrowser("the player", () => {
+  let browser: Browser;
+  let server: ServerUnderTest;
+  beforeAll(async () => {
+    [browser, server] = await Promise.all([launch(), startServer({ AUDIO_TIME_SCALE: "0.05" })]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function chat({ onTestFinished }: TestContext): Promise<Chat> {
+    const opened = await openChat(browser, { html: server.html, answer: server.answer });
+    onTestFinished(() => opened.close());
+    return opened;
+  }
+
+  it.concurrent("shows what is asked for, waits for it, and plays it when it is there", async (test) => {
+    const { player, input, result, asked } = await chat(test);
+    await input({ prompt: "Soon to be heard." });
+    await player.getByRole("heading", { name: "Soon to be heard." }).waitFor();
+    const pending = await server.call("generate_audio", { prompt: "Soon to be heard.", wait_seconds: 0 });
+    expect(pending.structuredContent).not.toHaveProperty("audio");
+    await result(pending);
+    await playButton(player).click();
+    await startsSounding(player);
+    expect(asked.some(({ params }) => params["name"] === "get_task")).toBe(true);
+    await player.getByRole("heading", { name: /^Soon-to-be-heard.*\.mp3$/ }).waitFor();
+  });
+
+  it.concurrent("plays two takes by turns, at the same place, and asks the assistant for a third", async (test) => {
+    const prompt =
+      "Two takes of these words, which go on for long enough to be compared, and then a little longer. ".repeat(
+        4,
+      );
+    const first = await server.call("generate_audio", { prompt });
+    await server.call("generate_audio", { prompt, take: 2 });
+    const { player, result, asked } = await chat(test);
+    await result(first);
+    const takes = player.getByRole("group", { name: "Takes" });
+    await takes.getByRole("button", { name: /Take 2/ }).waitFor();
+    await playButton(player).click();
+    await startsSounding(player);
+    await player.getByRole("slider").press("ArrowRight");
+    await takes.getByRole("button", { name: /Take 2/ }).click();
+    await startsSounding(player);
+    expect(await positionOf(player)).toBeGreaterThanOrEqual(5);
+    expect(await takes.getByRole("button", { pressed: true }).textContent()).toContain("Take 2");
+    await player.getByText(/take 2$/).waitFor();
+    await player.getByRole("button", { name: "Another take" }).click();
+    await said(player).getByText("Asked in the chat.").waitFor();
+    const message = asked.find(({ method }) => method === "ui/message");
+    expect(JSON.stringify(message?.params)).toContain("with take 3");
+  });
+
+  it.concurrent("hands the whole file over to be saved", async (test) => {
+    const made = await server.call("generate_audio", { prompt: "To be saved." });
+    const { audio } = saved.parse(made.structuredContent);
+    const { player, result, asked } = await chat(test);
+    await result(made);
+    await player.getByRole("button", { name: "Save as" }).click();
+    await test.expect.poll(() => asked.some(({ method }) => method === "ui/download-file")).toBe(true);
+    const download = z.object({
+      contents: z.tuple([
+        z.object({ type: z.literal("resource"), resource: z.object({ uri: z.string(), blob: z.base64() }) }),
+      ]),
+    });
+    const [{ resource }] = download.parse(
+      asked.find(({ method }) => method === "ui/download-file")?.params,
+    ).contents;
+    expect(Buffer.from(resource.blob, "base64").byteLength).toBe(audio.size_bytes);
+    expect(decodeURIComponent(resource.uri)).toBe(`file:///${basename(audio.path)}`);
+  });
+
+  it.concurrent("shows the parts of a narration, and stops it", async (test) => {
+    const paragraph =
+      "It rained in the harbour, and nobody minded, for the ferry was late in any case. ".repeat(24);
+    const text = Array.from({ length: 8 }, (_, index) => `# Part ${index + 1}\n\n${paragraph}`).join("\n\n");
+    const begun = await server.call("narrate", { text, max_credits: 3000, wait_seconds: 0 });
+    expect(begun.structuredContent).toMatchObject({ status: "running" });
+    const { player, result } = await chat(test);
+    await result(begun);
+    await player.getByRole("list", { name: "Parts" }).getByText("running").first().waitFor();
+    expect(await player.locator("#count").textContent()).toMatch(/^\d of \d+ parts$/);
+    await player.getByRole("button", { name: "Stop" }).click();
+    await said(player)
+      .getByText(/^Stopped: /)
+      .waitFor();
+    expect(await player.locator("#making").isVisible()).toBe(false);
+  });
+
+  it.concurrent("jumps to a sentence and a chapter of a narration, and goes on over a seam without a gap", async (test) => {
+    const joined = await joinLong(server, "mp3", 860, "story.mp3");
+    const narrationId = await asNarration(server, joined);
+    const { player, result, faults } = await chat(test);
+    await result(await server.call("narrate", { narration_id: narrationId }));
+    await isRead(player);
+    await player.getByText("Chapters").click();
+    await player.getByRole("button", { name: /Chapter 3/ }).click();
+    await test.expect.poll(() => positionOf(player)).toBe(Math.floor(joined.chapters[2]?.startSeconds ?? 0));
+    await player.getByText("Text", { exact: true }).click();
+    // 512 KiB of this file, which is one segment, are 65.5 s.
+    const before = joined.parts.findLastIndex(({ startSeconds }) => startSeconds < 64);
+    await player.getByRole("button", { name: new RegExp(` ${before + 1}\\. `) }).click();
+    await test.expect.poll(() => player.locator("#cue").textContent()).toContain(`${before + 1}. `);
+    await player.getByLabel("Speed").selectOption("2");
+    await player.getByRole("button", { name: "among nets & ropes." }).first().waitFor();
+    await playButton(player).click();
+    await startsSounding(player);
+    const gapMs = await player.evaluate(async () => {
+      let [longest, last, moved] = [0, -1, performance.now()];
+      const until = performance.now() + 6500;
+      while (performance.now() < until) {
+        const sounding = [...document.querySelectorAll("audio")].filter((audio) => !audio.paused);
+        const sum = sounding.reduce((total, { currentTime }) => total + currentTime, 0);
+        const now = performance.now();
+        if (sum !== last) {
+          longest = Math.max(longest, now - moved);
+          [last, moved] = [sum, now];
+        }
+        await new Promise((resolve) => setTimeout(resolve, 4));
+      }
+      return longest;
+    });
+    expect(await positionOf(player)).toBeGreaterThan(66);
+    // Some 50 ms, on a machine that has nothing else to do.
+    expect(gapMs).toBeLessThan(400);
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,371 @@
+/** What a host may do wrong, and what comes through it: the player says a sentence and the path, and is never a dead page. */
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
+import { z } from "zod";
+import {
+  type Answerer,
+  type Chat,
+  type ChatSettings,
+  describeWithBrowser,
+  launch,
+  openChat,
+  Refusal,
+} from "./chat-host.ts";
+import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+
+const PATH = "/home/me/audio-generation/harbour.wav";
+const HERTZ = 24_000;
+
+/** A tone, as wav. */
+function tone(seconds: number): Buffer {
+  const samples = Buffer.alloc(Math.round(seconds * HERTZ) * 2);
+  for (let at = 0; at < samples.length / 2; at += 1) {
+    samples.writeInt16LE(Math.round(8000 * Math.sin((at / HERTZ) * 440 * 2 * Math.PI)), at * 2);
+  }
+  const head = Buffer.alloc(44);
+  head.write("RIFF....WAVEfmt ");
+  head.writeUInt32LE(36 + samples.length, 4);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(HERTZ, 24);
+  head.writeUInt32LE(HERTZ * 2, 28);
+  head.writeUInt16LE(2, 32);
+  head.writeUInt16LE(16, 34);
+  head.write("data", 36);
+  head.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([head, samples]);
+}
+
+/** The result of a saved task, with whatever a test wants otherwise. */
+function saved(bytes: number, seconds: number, more: Record<string, unknown> = {}): CallToolResult {
+  const audio = { path: PATH, mime_type: "audio/wav", format: "wav", sample_rate: HERTZ, size_bytes: bytes };
+  const structuredContent = {
+    task_id: "aud_1",
+    status: "succeeded",
+    message: "Saved.",
+    replayed: false,
+    billing: { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 },
+    audio_seconds: seconds,
+    audio,
+    next_step: "Tell the user the path.",
+    ...more,
+  };
+  return { content: [{ type: "text", text: "Saved." }], structuredContent };
+}
+
+const readSchema = z.object({ uri: z.string() });
+
+/** Hands out the pieces of a file, as the server does. */
+function serving(file: Buffer): Answerer {
+  return async (method, params) => {
+    if (method !== "resources/read") throw new Refusal(-32601, "Method not found");
+    const { uri } = readSchema.parse(params);
+    const { searchParams } = new URL(uri);
+    const [offset, length] = [Number(searchParams.get("offset")), Number(searchParams.get("length"))];
+    const blob = file.subarray(offset, offset + length).toString("base64");
+    return { contents: [{ uri, mimeType: "audio/wav", blob }] };
+  };
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describeWithBrowser("a host", () => {
+  let browser: Browser;
+  let server: ServerUnderTest;
+  const sound = tone(4);
+  /** Played in segments. */
+  const long = tone(200);
+
+  beforeAll(async () => {
+    [browser, server] = await Promise.all([launch(), startServer()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function chat({ onTestFinished }: TestContext, settings: Partial<ChatSettings>): Promise<Chat> {
+    const opened = await openChat(browser, { html: server.html, answer: never, ...settings });
+    onTestFinished(() => opened.close());
+    return opened;
+  }
+
+  const tellsThePath = async ({ player, faults }: Chat, sentence: RegExp): Promise<void> => {
+    await said(player).getByText(sentence).waitFor();
+    expect(await player.locator("#path").textContent()).toBe(`Saved as ${PATH}`);
+    expect(await player.locator("#player").isVisible()).toBe(false);
+    expect(faults).toEqual([]);
+  };
+
+  it.concurrent("that refuses to read: its words and the path", async (test) => {
+    const opened = await chat(test, {
+      answer: async () => {
+        throw new Refusal(-32601, "Method not found");
+      },
+    });
+    await opened.result(saved(sound.length, 4));
+    await tellsThePath(opened, /^(?:MCP error -32601: )?Method not found The file is at the path below\.$/);
+  });
+
+  it.concurrent("that never answers a reading: after ten seconds a sentence and the path", async (test) => {
+    const opened = await chat(test, {});
+    await opened.result(saved(sound.length, 4));
+    await tellsThePath(opened, /^The chat does not answer\. The file is at the path below\.$/);
+  });
+
+  it.concurrent("that never says a word: a sentence, and what it sends anyway is shown", async (test) => {
+    const opened = await chat(test, { hangs: true });
+    await said(opened.player)
+      .getByText(/^The chat does not answer; the text/)
+      .waitFor();
+    const params = { isError: true, content: [{ type: "text", text: "not_found: nothing there" }] };
+    await opened.post({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params });
+    await said(opened.player).getByText("not_found: nothing there").waitFor();
+  });
+
+  it.concurrent("that stops answering after the first pieces: what was read plays, then the sentence", async (test) => {
+    const hand = serving(long);
+    let reads = 0;
+    const opened = await chat(test, {
+      answer: (method, params) => {
+        reads += 1;
+        return reads <= 4 ? hand(method, params) : never();
+      },
+    });
+    await opened.result(saved(long.length, 200));
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    await opened.player.getByRole("slider").press("End");
+    await tellsThePath(opened, /^The chat does not answer\./);
+  });
+
+  it.concurrent.each([
+    ["a file that has shrunk", sound.subarray(0, 90_000), /^The file has changed since it was saved\./],
+    [
+      "bytes that are no sound",
+      Buffer.alloc(sound.length, "no sound "),
+      /^The file cannot be read as sound\./,
+    ],
+    [
+      "a head without sound",
+      Buffer.concat([sound.subarray(0, 20), Buffer.alloc(sound.length - 20)]),
+      /cannot be read/,
+    ],
+  ])("that hands over %s", async (_name, file, sentence) => {
+    const opened = await openChat(browser, { html: server.html, answer: serving(file) });
+    await opened.result(saved(sound.length, 4));
+    await tellsThePath(opened, sentence);
+    await opened.close();
+  });
+
+  it.concurrent.each([
+    ["a megabyte for each piece", { contents: [{ blob: "A".repeat(1_400_000) }] }],
+    ["no base64", { contents: [{ blob: "<b>" }] }],
+    ["text in place of bytes", { contents: [{ text: "sound" }] }],
+    ["no list", { contents: { 0: { blob: "" } } }],
+  ])("that answers a reading with %s", async (_name, answer) => {
+    const opened = await openChat(browser, {
+      html: server.html,
+      // Past the bridge, which checks shapes by itself.
+      answer: async () => JSON.parse(JSON.stringify(answer)),
+    });
+    await opened.result(saved(sound.length, 4));
+    await said(opened.player)
+      .getByText(/The file is at the path below\.$/)
+      .waitFor();
+    expect(opened.faults).toEqual([]);
+    await opened.close();
+  });
+
+  it.concurrent("that puts markup into every string: it is shown as text", async (test) => {
+    const bad = '<img src=x onerror="document.title=1"><script>1</script>&amp;';
+    const opened = await chat(test, {
+      answer: async (method, params) => {
+        if (method === "resources/read") return await serving(sound)(method, params);
+        const rows = [1, 2].map((take) => ({
+          task_id: `aud_${take}`,
+          take,
+          prompt_excerpt: bad,
+          voice: bad,
+          audio_path: bad,
+        }));
+        const isList = params["name"] === "list_tasks";
+        const structuredContent = isList
+          ? { tasks: rows }
+          : saved(sound.length, 4, { task_id: "aud_2", take: 2 }).structuredContent;
+        return { content: [{ type: "text", text: bad }], structuredContent };
+      },
+    });
+    await opened.input({ prompt: bad });
+    const audio = { path: `/${bad}.wav`, format: bad, sample_rate: HERTZ, size_bytes: sound.length };
+    await opened.result(saved(sound.length, 4, { message: bad, voice: bad, audio, next_step: bad }));
+    await opened.player.getByRole("group", { name: "Takes" }).getByRole("button").first().waitFor();
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    expect(await opened.player.locator("#path").textContent()).toBe(`Saved as /${bad}.wav`);
+    expect(await opened.player.locator("img, main script").count()).toBe(0);
+    await opened.result({ isError: true, content: [{ type: "text", text: bad }] });
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.concurrent("that sends results of anything: none is an error, and a sound stays", async (test) => {
+    const opened = await chat(test, { answer: serving(sound) });
+    const odd: unknown[] = [
+      null,
+      1,
+      "x",
+      [],
+      { content: 7 },
+      { structuredContent: [] },
+      { structuredContent: { task_id: 5 } },
+    ];
+    const more = [
+      { structuredContent: { task_id: "aud_1", audio: { path: 1 } } },
+      { structuredContent: { narration_id: "nar_1", files: {} } },
+    ];
+    for (const params of [...odd, ...more]) {
+      await opened.post({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params });
+    }
+    for (const message of [
+      null,
+      7,
+      "hello",
+      { jsonrpc: "2.0", id: 1, result: 5 },
+      { jsonrpc: "2.0", method: "toString" },
+    ]) {
+      await opened.post(message);
+    }
+    await opened.result(saved(sound.length, 4));
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    await opened.result({
+      content: [{ type: "text", text: "17 voices" }],
+      structuredContent: { voices: [] },
+    });
+    await opened.player.getByRole("heading", { name: "harbour.wav" }).waitFor();
+    await opened.player.getByRole("button", { name: "Pause" }).waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.concurrent("that tells a wrong length: what is there is played to its end", async (test) => {
+    const opened = await chat(test, { answer: serving(sound) });
+    await opened.result(saved(sound.length, 0.5));
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    expect(await opened.player.getByRole("slider").getAttribute("aria-valuemax")).toBe("4");
+    await opened.player.getByRole("slider").press("End");
+    await playButton(opened.player).waitFor();
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.concurrent("that hands over a long file of an impossible rate: it is not asked for at once", async (test) => {
+    const odd = Buffer.from(long);
+    odd.writeUInt32LE(4_000_000_000, 28);
+    const opened = await chat(test, { answer: serving(odd) });
+    await opened.result(saved(odd.length, 200));
+    await tellsThePath(opened, /^The file cannot be read as sound\./);
+    expect(opened.asked.filter(({ method }) => method === "resources/read")).toHaveLength(1);
+  });
+
+  it.concurrent("that tells what a narration's file should be listened to for: it stays to be read", async (test) => {
+    const opened = await chat(test, { answer: serving(sound) });
+    const files = [{ path: PATH, size_bytes: sound.length, duration_seconds: 4 }];
+    const problems = [{ part: 3, code: "long", message: "Part 3 plays longer than its text." }];
+    const message = "Saved. Part 3 plays longer than its text.";
+    const narration = { narration_id: `nar_${"0".repeat(32)}`, status: "finished", message, files, problems };
+    await opened.result({ content: [], structuredContent: { ...narration, parts: { total: 4, saved: 4 } } });
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    expect(await said(opened.player).textContent()).toBe(message);
+  });
+
+  it.concurrent("that sends two results at once: the second is what is shown and heard", async (test) => {
+    let isHeld = true;
+    const hand = serving(sound);
+    const opened = await chat(test, {
+      answer: async (method, params) => {
+        if (isHeld) await new Promise((resolve) => setTimeout(resolve, 800));
+        return await hand(method, params);
+      },
+    });
+    await opened.result(saved(sound.length, 4));
+    isHeld = false;
+    const audio = { path: "/second.wav", sample_rate: HERTZ, size_bytes: sound.length };
+    await opened.result(saved(sound.length, 4, { task_id: "aud_2", audio }));
+    await playButton(opened.player).click();
+    await startsSounding(opened.player);
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await opened.player.getByRole("heading", { name: "second.wav" }).waitFor();
+    expect(await opened.player.locator("#path").textContent()).toBe("Saved as /second.wav");
+    expect(await positionOf(opened.player)).toBeGreaterThan(0);
+  });
+
+  it.concurrent("that tears down in the middle of a reading: nothing sounds afterwards", async (test) => {
+    const hand = serving(sound);
+    let [answered, isAsked] = [false, false];
+    const opened = await chat(test, {
+      answer: async (method, params) => {
+        isAsked = true;
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        answered = true;
+        return await hand(method, params);
+      },
+    });
+    await opened.result(saved(sound.length, 4));
+    await test.expect.poll(() => isAsked).toBe(true);
+    await opened.teardown();
+    await test.expect.poll(() => answered).toBe(true);
+    expect(await opened.player.locator("audio").count()).toBe(0);
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.concurrent("that is another window: it is not heard", async (test) => {
+    const opened = await chat(test, { answer: serving(sound) });
+    await opened.player.evaluate(async () => {
+      const params = { isError: true, content: [{ type: "text", text: "from elsewhere" }] };
+      window.postMessage({ jsonrpc: "2.0", method: "ui/notifications/tool-result", params }, "*");
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    });
+    expect(await said(opened.player).textContent()).toBe("Waiting for the chat…");
+    await opened.result({ isError: true, content: [{ type: "text", text: "from the chat" }] });
+    await said(opened.player).getByText("from the chat").waitFor();
+  });
+
+  it.concurrent("that sends colours: they are taken on, and what would load is not", async (test) => {
+    const variables = {
+      "--color-background-primary": "rgb(10, 20, 30)",
+      "--color-text-primary": "url(http://elsewhere.test/x)",
+      "--font-sans": "Georgia, serif",
+    };
+    const opened = await chat(test, {
+      context: { theme: "dark", styles: { variables: variables as never } },
+    });
+    const style = await opened.player.evaluate(() => {
+      const { backgroundColor, color, fontFamily, colorScheme } = getComputedStyle(document.body);
+      return { backgroundColor, color, fontFamily, colorScheme };
+    });
+    expect(style).toMatchObject({
+      backgroundColor: "rgb(10, 20, 30)",
+      fontFamily: "Georgia, serif",
+      colorScheme: "dark",
+    });
+    expect(style.color).toBe("rgb(241, 239, 234)");
+    await opened.context({ theme: "light" });
+    await test.expect
+      .poll(() => opened.player.evaluate(() => document.documentElement.dataset["theme"]))
+      .toBe("light");
+    expect(opened.faults).toEqual([]);
+  });
+
+  it.concurrent("that tells of a failure: the reason, and nothing to be played", async (test) => {
+    const opened = await chat(test, {});
+    const { audio: _, ...failed } = z.looseObject({}).parse(saved(1, 1).structuredContent);
+    const structuredContent = { ...failed, status: "failed", message: "The task failed. Cost 0 credits." };
+    await opened.result({ content: [], structuredContent });
+    await said(opened.player).getByText("The task failed. Cost 0 credits.").waitFor();
+    expect(await opened.player.getByRole("button").count()).toBe(0);
+  });
+});

@@ -1,0 +1,93 @@
+/** Puts an hour of sound into the ledger of a running server: real speech, joined again and again, as the file of a finished narration. */
+import { createHash } from "node:crypto";
+import { open, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import { type JoinedAudio, joinAudio } from "../../src/audio/join.ts";
+import type { OutputFormat } from "../../src/contract/audio-format.ts";
+import { FILE_EXTENSIONS } from "../../src/contract/audio-format.ts";
+import type { ServerUnderTest } from "./server-under-test.ts";
+
+const SENTENCES = [
+  "The harbour lay quiet before the first ferry.",
+  "Somebody whistled, far out, among nets & ropes.",
+  "A kettle began to sing below deck.",
+  "Then the gulls came down all at once, and the day had begun.",
+];
+
+const saved = z.object({ audio: z.object({ path: z.string() }), audio_seconds: z.number() });
+
+export interface Joined extends JoinedAudio {
+  readonly path: string;
+}
+
+/** Speech of one format, repeated until it is as long as wanted. */
+export async function joinLong(
+  server: ServerUnderTest,
+  format: OutputFormat,
+  seconds: number,
+  name = `long${FILE_EXTENSIONS[format]}`,
+): Promise<Joined> {
+  const made = await server.call("generate_audio", { prompt: SENTENCES.join(" "), output_format: format });
+  const { audio, audio_seconds: once } = saved.parse(made.structuredContent);
+  const part = { path: audio.path, durationSeconds: once, sampleRateHz: 24_000, pauseAfterSeconds: 0.4 };
+  const count = Math.ceil(seconds / (once + 0.4));
+  const parts = Array.from({ length: count }, () => part);
+  const chapters = [0, 0.25, 0.5, 0.75].map((share, index) => ({
+    title: `Chapter ${index + 1}`,
+    firstPart: Math.floor(count * share),
+  }));
+  const path = join(server.workplace.outputDir, name);
+  const file = await open(path, "w");
+  const joined = await joinAudio({
+    format,
+    title: "Long",
+    parts,
+    chapters,
+    write: async (bytes) => void (await file.write(bytes)),
+  });
+  await file.close();
+  return { ...joined, path };
+}
+
+const stamp = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(11, 23);
+
+/** @returns its id; `narrate` tells it as finished, with that file, captions and chapters */
+export async function asNarration(server: ServerUnderTest, joined: Joined): Promise<string> {
+  const planned = await server.call("narrate", { text: `# Quiet\n\nA text of its own for ${joined.path}.` });
+  const { narration_id: narrationId } = z
+    .object({ narration_id: z.string() })
+    .parse(planned.structuredContent);
+  const stem = joined.path.replace(/\.[^.]*$/, "");
+  const cues = joined.parts.map(
+    ({ startSeconds, endSeconds }, index) =>
+      `${index + 1}\n${stamp(startSeconds)} --> ${stamp(endSeconds)}\n${index + 1}. ${SENTENCES[index % SENTENCES.length]?.replace("&", "&amp;")}`,
+  );
+  await writeFile(`${stem}.vtt`, `WEBVTT\n\n${cues.join("\n\n")}\n`);
+  const chapters = joined.chapters.map(({ title, startSeconds }) => ({ startTime: startSeconds, title }));
+  await writeFile(`${stem}.chapters.json`, JSON.stringify({ version: "1.2.0", chapters }));
+  const sha256 = createHash("sha256")
+    .update(await readFile(joined.path))
+    .digest("hex");
+  const file = {
+    path: joined.path,
+    sizeBytes: (await stat(joined.path)).size,
+    sha256,
+    savedAtMs: Date.now(),
+    isSound: true,
+    durationSeconds: joined.durationSeconds,
+    chapter: null,
+    captionsPath: `${stem}.vtt`,
+  };
+  const folders = await readdir(server.workplace.stateDir);
+  const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";
+  const database = new DatabaseSync(join(server.workplace.stateDir, folder, "ledger.sqlite"));
+  const row = database.prepare("SELECT state FROM narrations WHERE narration_id = ?").get(narrationId);
+  const state = z.looseObject({}).parse(JSON.parse(String(row?.["state"])));
+  database
+    .prepare("UPDATE narrations SET state = ?, revision = revision + 1 WHERE narration_id = ?")
+    .run(JSON.stringify({ ...state, status: "finished", files: [file] }), narrationId);
+  database.close();
+  return narrationId;
+}

@@ -1,0 +1,151 @@
+/** How the player and the page of tasks look: for everybody (axe), on 320 pixels, light and dark; and the pictures in the README. */
+import { spawnSync } from "node:child_process";
+import { existsSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import axe from "axe-core";
+import type { Browser, Frame, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+import { startSandbox } from "../../src/sandbox/sandbox.ts";
+import { BIN, createWorkplace, drive, NODE } from "../support/workplace.ts";
+import { type Chat, describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { asNarration, joinLong } from "./long-narration.ts";
+import { isRead, playButton, startsSounding } from "./player-view.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+
+const ASSETS = join(import.meta.dirname, "..", "..", "assets");
+const MOST_PICTURE_BYTES = 60_000;
+
+const report = z.object({
+  violations: z.array(
+    z.object({ id: z.string(), impact: z.string(), nodes: z.array(z.object({ html: z.string() })) }),
+  ),
+});
+
+/** Serious and critical findings among the rules that have a WCAG tag. */
+async function findings(place: Frame | Page): Promise<string[]> {
+  await place.evaluate(axe.source);
+  const values = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+  const found = await place.evaluate(
+    `axe.run(document, { runOnly: { type: "tag", values: ${JSON.stringify(values)} } })`,
+  );
+  return report
+    .parse(found)
+    .violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+/** Taken where it is missing, or where `UPDATE_PICTURES=1` asks for it: no two browsers draw letters alike. */
+async function picture(name: string, take: () => Promise<Buffer>): Promise<void> {
+  const path = join(ASSETS, name);
+  if (!existsSync(path) || process.env["UPDATE_PICTURES"] === "1") writeFileSync(path, await take());
+  expect(statSync(path).size, name).toBeLessThan(MOST_PICTURE_BYTES);
+}
+
+/** As it would stand in somebody's home: where the file really lies is the test's own matter. */
+function atHome(result: CallToolResult): CallToolResult {
+  const told = JSON.stringify(result)
+    .replaceAll(/\/[^"]*\/out\//g, "/home/you/audio-generation/")
+    .replace('"charged":0', '"charged":388');
+  return z.custom<CallToolResult>().parse(JSON.parse(told));
+}
+
+const ofPlayer = async ({ page }: Chat): Promise<Buffer> =>
+  await page.locator("iframe").screenshot({ animations: "disabled", scale: "css" });
+
+describeWithBrowser("the player", () => {
+  let browser: Browser;
+  let server: ServerUnderTest;
+  let narrationId: string;
+  const prompt =
+    "The harbour lay quiet before the first ferry. Somebody whistled, far out, where the nets were drying.";
+
+  beforeAll(async () => {
+    [browser, server] = await Promise.all([launch(), startServer()]);
+    narrationId = await asNarration(server, await joinLong(server, "mp3", 300, "harbour-stories.mp3"));
+    await server.call("generate_audio", { prompt, voice: "sophie_en_zh", file_name: "harbour" });
+    await server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2, file_name: "harbour-2" });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const THEMES = ["light", "dark"] as const;
+
+  it.concurrent.each(THEMES)(
+    "is for everybody, %s, with a narration, its chapters and its text",
+    async (theme) => {
+      const chat = await openChat(browser, { html: server.html, answer: server.answer, context: { theme } });
+      const { player } = chat;
+      await chat.result(atHome(await server.call("narrate", { narration_id: narrationId })));
+      await isRead(player);
+      await player.getByText("Chapters").click();
+      await player.getByRole("button", { name: /Chapter 2/ }).click();
+      await playButton(player).click();
+      await startsSounding(player);
+      expect(await findings(player)).toEqual([]);
+      await player.getByRole("button", { name: "Pause" }).click();
+      if (theme === "light") await picture("player-light.png", () => ofPlayer(chat));
+      await player.getByText("Text", { exact: true }).click();
+      expect(await findings(player)).toEqual([]);
+      await chat.close();
+    },
+  );
+
+  it.concurrent("is for everybody, on 320 pixels, dark, with two takes", async () => {
+    const context = { theme: "dark" } as const;
+    const chat = await openChat(browser, { html: server.html, answer: server.answer, context, width: 320 });
+    const { player } = chat;
+    await chat.result(
+      atHome(await server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2 })),
+    );
+    await player.getByRole("button", { name: /Take 1/ }).waitFor();
+    await playButton(player).click();
+    await startsSounding(player);
+    expect(await findings(player)).toEqual([]);
+    const isCut = (): boolean => document.documentElement.scrollWidth > innerWidth;
+    expect(await player.evaluate(isCut)).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await player.getByRole("button", { name: "Pause" }).click();
+    await picture("player-takes.png", () => ofPlayer(chat));
+    await chat.close();
+  });
+});
+
+describeWithBrowser("the page of tasks", () => {
+  it("is for everybody, loads nothing until Play is pressed, and plays", async () => {
+    const [service, workplace, browser] = await Promise.all([
+      startSandbox({ timeScale: 0.01 }),
+      createWorkplace(),
+      launch(),
+    ]);
+    try {
+      const settings = workplace.env(service, { AUDIO_TIME_SCALE: "0.01" });
+      const driver = await drive(settings);
+      for (const voice of ["felix_zh", "sophie_en_zh"]) {
+        await driver.call("generate_audio", { prompt: `Heard on the page of tasks, by ${voice}.`, voice });
+      }
+      await driver.close();
+      const file = join(workplace.root, "tasks.html");
+      expect(spawnSync(NODE, [BIN, "tasks", "--html", file], { env: settings }).status).toBe(0);
+      const page = await browser.newPage({ viewport: { width: 720, height: 640 } });
+      const sounds: string[] = [];
+      page.on("request", (request) => sounds.push(request.url()));
+      await page.goto(pathToFileURL(file).href);
+      expect(await findings(page)).toEqual([]);
+      expect(sounds).toHaveLength(1);
+      const player = page.locator("audio").first();
+      await player.evaluate((audio) => (audio instanceof HTMLAudioElement ? audio.play() : undefined));
+      await expect
+        .poll(() => player.evaluate((audio) => Reflect.get(audio, "currentTime")))
+        .toBeGreaterThan(0.1);
+      await picture("tasks-page.png", () => page.screenshot({ scale: "css" }));
+    } finally {
+      await Promise.all([browser.close(), service.stop()]);
+      await workplace.remove();
+    }
+  });
+});

@@ -1,0 +1,33 @@
+/** What a person sees and hears of the player. */
+import type { Frame, Locator } from "playwright-core";
+
+export const playButton = (player: Frame): Locator =>
+  player.getByRole("button", { name: "Play", exact: true });
+
+/** In whole seconds, as a screen reader is told. */
+export const positionOf = async (player: Frame): Promise<number> =>
+  Number(await player.getByRole("slider", { name: "Position" }).getAttribute("aria-valuenow"));
+
+/** Until something else than silence comes out. */
+export async function startsSounding(player: Frame): Promise<void> {
+  const isLoud = (): boolean => Reflect.get(globalThis, "loudness")() > 0.02;
+  await player.waitForFunction(isLoud, null, { polling: 30 });
+}
+
+/** How many colours the waveform has, beside nothing. */
+export const drawnColours = (player: Frame): Promise<number> =>
+  player.locator("#wave canvas").evaluate((canvas) => {
+    if (!(canvas instanceof HTMLCanvasElement)) return 0;
+    const { data } = canvas.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+    const colours = new Set<string>();
+    for (let at = 0; at < data.length; at += 4) {
+      if (data[at + 3] === 255) colours.add(`${data[at]} ${data[at + 1]} ${data[at + 2]}`);
+    }
+    return colours.size;
+  });
+
+/** The sentence about how it stands. */
+export const said = (player: Frame): Locator => player.locator("#say");
+
+/** Until the sentence about the reading has gone, and what is below it has moved up. */
+export const isRead = (player: Frame): Promise<void> => said(player).waitFor({ state: "hidden" });

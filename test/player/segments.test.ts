@@ -1,0 +1,99 @@
+/** Segments of long sounds, against a decoder: laid one behind the other they are the whole, without a gap and without a click. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Pieces } from "../../src/player/pieces.ts";
+import { type Segment, type Source, segmented } from "../../src/player/segment.ts";
+import type { Format } from "../../src/player/sounds.ts";
+import { cutterOf } from "../../src/player/source.ts";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
+import { joinLong } from "./long-narration.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+
+const HERTZ = 24_000;
+
+function decoded(bytes: Uint8Array, format: string[] = []): Int16Array {
+  const args = ["-v", "error", ...format, "-i", "-", "-f", "s16le", "-ac", "1", "-ar", `${HERTZ}`, "-"];
+  const { stdout } = spawnSync("ffmpeg", args, { input: bytes, maxBuffer: 1 << 30 });
+  return new Int16Array(stdout.buffer, stdout.byteOffset, Math.floor(stdout.byteLength / 2));
+}
+
+const piecesOfFile = (path: string): Pieces => {
+  const bytes = new Uint8Array(readFileSync(path));
+  return { sizeBytes: bytes.length, read: async (start, length) => bytes.slice(start, start + length) };
+};
+
+describeWithFfprobe("a long sound in segments", () => {
+  let server: ServerUnderTest;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.close());
+
+  async function open(format: Format, seconds: number): Promise<{ source: Source; whole: Int16Array }> {
+    const joined = await joinLong(server, format === "ogg" ? "ogg_opus" : format, seconds);
+    const pieces = piecesOfFile(joined.path);
+    const sound = {
+      uri: "",
+      path: joined.path,
+      format,
+      sizeBytes: pieces.sizeBytes,
+      seconds: joined.durationSeconds,
+      sampleRateHz: HERTZ,
+      companions: null,
+      chapter: "",
+    };
+    const raw = format === "pcm" ? ["-f", "s16le", "-ar", `${HERTZ}`, "-ac", "1"] : [];
+    const whole = decoded(readFileSync(joined.path), raw);
+    return { source: segmented(pieces, await cutterOf(sound, pieces), joined.durationSeconds), whole };
+  }
+
+  const heard = (segment: Segment): Int16Array =>
+    decoded(segment.bytes).subarray(
+      Math.round(segment.lead * HERTZ),
+      Math.round((segment.lead + segment.to - segment.from) * HERTZ),
+    );
+
+  /** The loudest difference, where both have been laid over each other as the times tell. */
+  function difference(part: Int16Array, whole: Int16Array, at: number): number {
+    let most = 0;
+    for (let index = 0; index < part.length; index += 1) {
+      most = Math.max(most, Math.abs((part[index] ?? 0) - (whole[at + index] ?? 0)));
+    }
+    return most;
+  }
+
+  it.each([
+    ["wav", 50],
+    ["pcm", 50],
+    ["mp3", 150],
+    ["ogg", 150],
+  ] as const)("is the whole, to the sample, for %s", async (format, seconds) => {
+    const { source, whole } = await open(format, seconds);
+    let [at, count] = [0, 0];
+    for (;;) {
+      const segment = await source.at(at);
+      expect(segment.from, `segment ${count}`).toBeCloseTo(at, 3);
+      const part = heard(segment);
+      expect(part.length).toBeCloseTo((segment.to - segment.from) * HERTZ, -1);
+      expect(difference(part, whole, Math.round(segment.from * HERTZ)), `segment ${count}`).toBe(0);
+      count += 1;
+      at = segment.to;
+      if (segment.isLast) break;
+    }
+    expect(count).toBeGreaterThanOrEqual(3);
+    expect(at).toBeCloseTo(whole.length / HERTZ, 1);
+  });
+
+  it.each(["mp3", "ogg"] as const)(
+    "is found for a moment that nothing was read before, for %s",
+    async (format) => {
+      const { source } = await open(format, 300);
+      for (const moment of [295, 160, 70, 1]) {
+        const { from, to } = await source.at(moment);
+        expect(from).toBeLessThanOrEqual(moment + 0.5);
+        expect(to).toBeGreaterThan(moment - 0.5);
+      }
+    },
+  );
+});

@@ -1,0 +1,72 @@
+/** The built bin with its sandbox, and what a host would ask it for. */
+
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { z } from "zod";
+import { PLAYER_URI } from "../../src/tools/player-uri.ts";
+import { BIN, createWorkplace, NODE, NODE_FLAGS, type Workplace } from "../support/workplace.ts";
+import { type Answerer, Refusal } from "./chat-host.ts";
+
+const pageSchema = z.object({
+  contents: z.tuple([
+    z.object({
+      mimeType: z.literal("text/html;profile=mcp-app"),
+      text: z.string(),
+      _meta: z.object({ ui: z.record(z.string(), z.unknown()) }),
+    }),
+  ]),
+});
+
+const callSchema = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() });
+
+export interface ServerUnderTest {
+  readonly workplace: Workplace;
+  readonly client: Client;
+  /** The player, as it is served. */
+  readonly html: string;
+  call(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
+  /** As a host that hands everything on. */
+  readonly answer: Answerer;
+  close(): Promise<void>;
+}
+
+export async function startServer(more: Record<string, string> = {}): Promise<ServerUnderTest> {
+  const workplace = await createWorkplace();
+  const client = new Client({ name: "test-chat", version: "1" });
+  const env = workplace.env(null, { AUDIO_TIME_SCALE: "0.01", ...more });
+  await client.connect(
+    new StdioClientTransport({
+      command: NODE,
+      args: [...NODE_FLAGS, BIN, "--sandbox"],
+      env,
+      stderr: "ignore",
+    }),
+  );
+  const [page] = pageSchema.parse(await client.readResource({ uri: PLAYER_URI })).contents;
+  const call = (name: string, args: Record<string, unknown>): Promise<CallToolResult> =>
+    client.callTool({ name, arguments: args }, { timeout: 60_000 });
+  return {
+    workplace,
+    client,
+    html: page.text,
+    call,
+    answer: async (method, params) => {
+      if (method === "resources/read") {
+        const { uri } = z.object({ uri: z.string() }).parse(params);
+        return await client.readResource({ uri }).catch((error) => {
+          throw new Refusal(Number(error.code ?? -32603), String(error.message));
+        });
+      }
+      if (method === "tools/call") {
+        const { name, arguments: args = {} } = callSchema.parse(params);
+        return await call(name, args);
+      }
+      return {};
+    },
+    close: async () => {
+      await client.close();
+      await workplace.remove();
+    },
+  };
+}
