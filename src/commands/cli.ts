@@ -74,8 +74,12 @@ async function dispatch(args: readonly string[]): Promise<void> {
       return;
     }
     case "tasks": {
+      const { json: asJson, html } = parse(rest, { ...json, html: { type: "string" } });
+      if (html === "" || (html !== undefined && asJson === true)) {
+        throw new UsageError("--html takes a file, and does not go with --json; see --help.");
+      }
       const { tasks } = await import("./tasks.ts");
-      await tasks(parse(rest, json)["json"] === true);
+      await tasks(asJson === true, typeof html === "string" ? html : undefined);
       return;
     }
     case "narrate": {

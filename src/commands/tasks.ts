@@ -1,8 +1,9 @@
-/** The `tasks` command: the ledger for a person, or as JSON. It asks the service nothing. */
+/** The `tasks` command: the ledger for a person, as JSON, or as a page. It asks the service nothing. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
+import { writeOwn } from "../files/write-own.ts";
 import { listTasks } from "../generation/use-cases/list-tasks.ts";
 import { createHolderId } from "../holder.ts";
 import { settlePlace } from "../ledger/machine-id.ts";
@@ -16,9 +17,13 @@ import { isoWithOffset } from "../tools/local-time.ts";
 import { narrationRow } from "../tools/narration-row.ts";
 import { printable, printableJson } from "./printable.ts";
 import { configurationError, outputDirOf, secretsOf } from "./settings.ts";
+import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
 import { CommandError } from "./usage.ts";
 
 const MOST_TASKS = 100;
+
+/** A page has room for more than a terminal. */
+const MOST_ON_PAGE = 2000;
 
 type Row = ReturnType<typeof taskRow>;
 
@@ -27,6 +32,7 @@ interface Entry {
   readonly atMs: number;
   readonly row: Record<string, unknown>;
   readonly words: string;
+  readonly page: PageEntry;
 }
 
 function describe(row: Row): string {
@@ -50,7 +56,41 @@ function describeNarration(row: NarrationRow): string {
   return lines.map(printable).join("\n");
 }
 
-async function readEntries(): Promise<Entry[]> {
+function pageEntry(row: Row): PageEntry {
+  return {
+    what: row.prompt_excerpt,
+    at: row.created_at,
+    status: row.status,
+    credits: row.credits ?? null,
+    seconds: row.audio_seconds ?? null,
+    voice: row.voice ?? "",
+    take: row.take ?? 1,
+    id: row.task_id,
+    paths: row.audio_path === undefined ? [] : [row.audio_path],
+    missingPaths: row.missing_path === undefined ? [] : [row.missing_path],
+    next: row.next_step,
+  };
+}
+
+function pageEntryOfNarration(row: NarrationRow): PageEntry {
+  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths, missingPaths } =
+    row;
+  return {
+    what: title,
+    at: isoWithOffset(createdAtMs),
+    status: `${status}, ${savedParts} of ${totalParts} parts`,
+    credits: status === "planned" ? null : credits,
+    seconds: row.audioSeconds,
+    voice: "narration",
+    take: 1,
+    id: narrationId,
+    paths,
+    missingPaths,
+    next: nextStepOf(row),
+  };
+}
+
+async function readEntries(limit: number): Promise<Entry[]> {
   const config = readConfig(process.env);
   if (config.service === null || config.faults.length > 0) throw configurationError(config);
   const redact = createRedact(secretsOf(process.env));
@@ -60,21 +100,22 @@ async function readEntries(): Promise<Entry[]> {
   const address = config.service;
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock: systemClock });
   try {
-    const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit: MOST_TASKS });
-    const entries = await new NarrationBook(ledger.store.narrations, () => systemClock.wallMs()).newest(
-      MOST_TASKS,
-    );
+    const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit });
+    const book = new NarrationBook(ledger.store.narrations, () => systemClock.wallMs());
+    const entries = await book.newest(limit);
     const narrations = await Promise.all(entries.map((entry) => rowOf(entry, folder.root)));
     return [
       ...listed.map((task) => ({
         atMs: task.createdAtMs,
         row: taskRow(task),
         words: describe(taskRow(task)),
+        page: pageEntry(taskRow(task)),
       })),
       ...narrations.map((row) => ({
         atMs: row.createdAtMs,
         row: narrationRow(row),
         words: describeNarration(row),
+        page: pageEntryOfNarration(row),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
   } finally {
@@ -82,10 +123,18 @@ async function readEntries(): Promise<Entry[]> {
   }
 }
 
-/** @throws CommandError when the settings or the store do not allow it */
-export async function tasks(asJson: boolean): Promise<void> {
+/**
+ * @param htmlFile where to write a page; `undefined`: what there is goes to stdout
+ * @throws CommandError when the settings, the store or what is there already do not allow it
+ */
+export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
   try {
-    const entries = await readEntries();
+    const entries = await readEntries(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE);
+    if (htmlFile !== undefined) {
+      const page = tasksPage(entries.map((entry) => entry.page));
+      process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
+      return;
+    }
     const rows = entries.map(({ row }) => row);
     const human =
       rows.length === 0 ? "No requests recorded yet." : entries.map(({ words }) => words).join("\n");

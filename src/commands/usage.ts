@@ -8,7 +8,8 @@ Usage:
   audio-generation-mcp sandbox         serve the sandbox service alone
       [--port N] [--accounts FILE] [--processing-seconds S] [--time-scale X]
   audio-generation-mcp doctor [--json] check settings, folders, store, host and key; costs nothing
-  audio-generation-mcp tasks [--json]  what was asked for, its cost and its file
+  audio-generation-mcp tasks [--json | --html FILE]
+                                       what was asked for, its cost and its file; FILE becomes a page with players
   audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
       [--max-credits N] [--voice ID] [--speaker NAME=ID]... [--output-format F] [--sample-rate HZ] [--speed X]
       [--volume X] [--pitch N] [--multilingual] [--pause-seconds S] [--files one|chapters]

@@ -1,0 +1,122 @@
+/** The ledger as one web page: what was asked for, when, what it cost, and players for the files. It has no script, and loads nothing but the sound of this machine. */
+import { pathToFileURL } from "node:url";
+
+/** One request or narration, as the page shows it. */
+export interface PageEntry {
+  readonly what: string;
+  /** Local date and time with its offset, as in ISO 8601. */
+  readonly at: string;
+  readonly status: string;
+  /** `null`: none yet, or not known. */
+  readonly credits: number | null;
+  readonly seconds: number | null;
+  /** Whose voice, in words; of a narration, that it is one. */
+  readonly voice: string;
+  readonly take: number;
+  readonly id: string;
+  readonly paths: readonly string[];
+  readonly missingPaths: readonly string[];
+  /** Where nothing is saved. */
+  readonly next: string;
+}
+
+/** A file that begins so is one of ours, and may be written again. */
+export const PAGE_MARKER = "<!doctype html><!-- audio-generation-mcp tasks -->";
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text for elements and quoted attributes alike. */
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
+
+const STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
+body{margin:0 auto;max-width:60rem;padding:1.5rem 1rem 4rem;font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:light-dark(#fff,#201f1d)}
+h1{font-size:1.4rem}h2{font-size:1rem;margin:0 0 .5rem}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:2rem;margin:1.5rem 0 2rem}
+.charts dl{display:grid;grid-template-columns:max-content 1fr max-content;gap:.25rem .75rem;margin:0;font-size:.85rem;align-items:center}
+.charts dt,.charts dd{margin:0}.charts dt{max-width:11rem;overflow-wrap:anywhere}.charts svg{width:100%;height:.8rem;display:block}rect{fill:var(--bar)}
+article{border-top:1px solid var(--line);padding:1rem 0}
+article p{margin:.2rem 0;overflow-wrap:anywhere}.facts{color:var(--dim);font-size:.85rem}audio{width:100%;max-width:30rem;margin-top:.4rem;display:block}
+code{font-size:.8rem}`;
+
+/** The page may sound files of this machine, and nothing else. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
+
+/** Bars that a person can compare; the figures stand beside them. */
+function chart(title: string, sums: ReadonlyMap<string, number>): string {
+  const most = Math.max(1, ...sums.values());
+  const rows = [...sums].map(([name, credits]) => {
+    const bar = `<svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${((100 * credits) / most).toFixed(1)}" height="8" rx="1"/></svg>`;
+    return `<dt>${escaped(name)}</dt><dd>${bar}</dd><dd>${credits} credits</dd>`;
+  });
+  return `<section><h2>${title}</h2><dl>${rows.join("\n")}</dl></section>`;
+}
+
+/** The longest lists that still are small charts. */
+const MOST_DAYS = 31;
+const MOST_VOICES = 20;
+
+function sumsBy(entries: readonly PageEntry[], keyOf: (entry: PageEntry) => string): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const entry of entries) {
+    if (entry.credits !== null && entry.credits > 0) {
+      sums.set(keyOf(entry), (sums.get(keyOf(entry)) ?? 0) + entry.credits);
+    }
+  }
+  return sums;
+}
+
+/** What browsers play; raw pcm is none of it. */
+const PLAYABLE = /\.(?:mp3|wav|ogg)$/i;
+
+function fileOf(path: string): string {
+  const uri = escaped(pathToFileURL(path).href);
+  const player = PLAYABLE.test(path)
+    ? `<audio controls preload="none" src="${uri}" aria-label="${escaped(path)}"></audio>`
+    : "";
+  return `<p><a href="${uri}"><code>${escaped(path)}</code></a></p>${player}`;
+}
+
+function article(entry: PageEntry): string {
+  const { what, at, status, credits, seconds, voice, take, id, paths, missingPaths, next } = entry;
+  const facts = [
+    at.slice(0, 19).replace("T", " "),
+    status,
+    ...(credits === null ? [] : [`${credits} credits`]),
+    ...(seconds === null ? [] : [`${seconds} s`]),
+    ...(voice === "" ? [] : [voice]),
+    ...(take === 1 ? [] : [`take ${take}`]),
+    id,
+  ];
+  const gone = missingPaths.map((path) => `<p class="facts">File gone: <code>${escaped(path)}</code></p>`);
+  const step = paths.length > 0 ? "" : `<p class="facts">Next: ${escaped(next)}</p>`;
+  return `<article><p>${escaped(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
+}
+
+/** @param entries newest first */
+export function tasksPage(entries: readonly PageEntry[]): string {
+  const days = sumsBy(entries, ({ at }) => at.slice(0, 10));
+  const voices = sumsBy(entries, ({ voice }) => voice || "not known");
+  const newestDays = new Map([...days].slice(0, MOST_DAYS));
+  const dearest = new Map([...voices].sort(([, a], [, b]) => b - a).slice(0, MOST_VOICES));
+  const total = [...days.values()].reduce((sum, credits) => sum + credits, 0);
+  const charts =
+    total === 0
+      ? ""
+      : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", dearest)}</div>`;
+  const count = `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
+  return `${PAGE_MARKER}
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="referrer" content="no-referrer">
+<title>Audio tasks</title><style>${STYLES}</style></head>
+<body><main><h1>Audio tasks</h1><p>${entries.length === 0 ? "No requests recorded yet." : count}</p>
+${charts}
+${entries.map(article).join("\n")}
+</main></body></html>
+`;
+}

@@ -1,0 +1,68 @@
+/** Writes a page of our own where a person wants it: over an earlier one of ours, and over nothing else. */
+import { lstat, rename } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import { AudioError } from "../errors.ts";
+import { AudioSink } from "./audio-sink.ts";
+import { openRegular } from "./file-content.ts";
+import { systemCode } from "./file-failure.ts";
+import { patiently } from "./patience.ts";
+import { publish, syncFolder } from "./publish.ts";
+import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+
+const refused = (path: string, why: string): AudioError =>
+  new AudioError("file_exists", `${path} ${why}; it stays as it is. Name another file.`);
+
+/** What has the path: nothing, or a file that begins with the marker. @throws AudioError for anything else */
+async function whatIsThere(path: string, marker: string): Promise<"nothing" | "ours"> {
+  const stats = await lstat(path).catch((error) => {
+    if (systemCode(error) === "ENOENT") return null;
+    throw error;
+  });
+  if (stats === null) return "nothing";
+  if (stats.isSymbolicLink()) throw refused(path, "is a symbolic link");
+  const handle = stats.isFile() ? await openRegular(path) : null;
+  if (handle === null) throw refused(path, "is no file that can be read");
+  try {
+    const wanted = Buffer.from(marker);
+    const head = Buffer.alloc(wanted.byteLength);
+    await handle.read(head, 0, head.byteLength, 0);
+    if (!head.equals(wanted)) throw refused(path, "was not written by this command");
+    return "ours";
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Whole or not at all; for its owner's eyes alone.
+ *
+ * @param marker the beginning of every text of this kind, this one's included
+ * @returns the absolute path
+ * @throws AudioError `file_exists` where something else has the path, `output_not_writable`
+ */
+export async function writeOwn(file: string, marker: string, text: string): Promise<string> {
+  const path = resolve(file);
+  const folder = dirname(path);
+  try {
+    const before = await whatIsThere(path, marker);
+    const temporary = await createTemporaryFile(folder);
+    try {
+      const sink = new AudioSink(temporary);
+      await sink.write(Buffer.from(text));
+      const digest = await sink.finish();
+      if (before === "ours") await patiently(() => rename(temporary.path, path));
+      else if ((await publish(temporary.path, folder, basename(path), digest)) === "taken") {
+        throw refused(path, "has just been made by somebody else");
+      }
+      await syncFolder(folder);
+      return path;
+    } finally {
+      await temporary.handle.close();
+      await removeQuietly(temporary.path);
+    }
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === undefined || error instanceof AudioError) throw error;
+    throw new AudioError("output_not_writable", `${path} cannot be written (${code}).`, { cause: error });
+  }
+}

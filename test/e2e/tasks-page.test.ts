@@ -1,0 +1,94 @@
+/** `tasks --html FILE`: the ledger as a page that a person opens, with players for the files; over nothing that is not its own. */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  BIN,
+  createWorkplace,
+  drive,
+  NODE,
+  type TaskOutput,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const FAST = { AUDIO_TIME_SCALE: "0.001" };
+const HOSTILE = `<img src=x onerror="alert(1)"> & 'quoted' </style><script>alert(2)</script>`;
+
+describe("tasks --html", () => {
+  let service: CountingService;
+  let workplace: Workplace;
+  let made: TaskOutput;
+  let file: string;
+
+  beforeEach(async () => {
+    service = await CountingService.start();
+    workplace = await createWorkplace();
+    file = join(workplace.root, "tasks.html");
+    const driver = await drive(workplace.env(service, FAST));
+    made = taskOf(
+      await driver.call("generate_audio", { prompt: HOSTILE, voice: "felix_zh", file_name: "it's #1" }),
+    );
+    await driver.call("generate_audio", { prompt: "Another one", output_format: "pcm" });
+    await driver.close();
+  });
+  afterEach(async () => {
+    await service.stop();
+    await workplace.remove();
+  });
+
+  function tasks(...args: string[]) {
+    const { status, stdout, stderr } = spawnSync(NODE, [BIN, "tasks", ...args], {
+      env: workplace.env(service, FAST),
+      encoding: "utf8",
+    });
+    return { status, stdout, stderr };
+  }
+
+  it("writes what was asked, its cost by day and voice, and a player for each file that a browser plays", () => {
+    expect(tasks("--html", file)).toEqual({ status: 0, stdout: `Written: ${file}\n`, stderr: "" });
+    const page = readFileSync(file, "utf8");
+    const src = pathToFileURL(made.audio?.path ?? "").href.replaceAll("'", "&#39;");
+    expect(page).toContain(`<audio controls preload="none" src="${src}"`);
+    expect(page.match(/<audio /g)).toHaveLength(1);
+    expect(page).toMatch(/Cost by day.*<dt>\d{4}-\d\d-\d\d<\/dt>.*Cost by voice.*<dt>felix_zh<\/dt>/s);
+    expect(page).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt; &amp; &#39;quoted&#39;");
+    expect(page).not.toMatch(/<img|<script|https?:/);
+    expect(statSync(file).mode & 0o077).toBe(0);
+  });
+
+  it("writes over its own page, and over nothing else", () => {
+    expect(tasks("--html", file).status).toBe(0);
+    writeFileSync(file, `${readFileSync(file, "utf8")}<!-- older -->`);
+    expect(tasks("--html", file).status).toBe(0);
+    expect(readFileSync(file, "utf8")).not.toContain("older");
+
+    const [foreign, link, folder] = ["mine.html", "link.html", "folder.html"].map((name) =>
+      join(workplace.root, name),
+    );
+    writeFileSync(foreign ?? "", "<!doctype html><p>mine");
+    symlinkSync(file, link ?? "");
+    mkdirSync(folder ?? "");
+    for (const [path, why] of [
+      [foreign, "was not written by this command"],
+      [link, "is a symbolic link"],
+      [folder, "is no file that can be read"],
+    ]) {
+      const { status, stderr } = tasks("--html", path ?? "");
+      expect(status).toBe(1);
+      expect(stderr).toContain(`${path} ${why}; it stays as it is.`);
+    }
+    expect(readFileSync(foreign ?? "", "utf8")).toBe("<!doctype html><p>mine");
+  });
+
+  it("says where it cannot write, and what the option wants", () => {
+    expect(tasks("--html", join(workplace.root, "nowhere", "tasks.html")).stderr).toContain(
+      "cannot be written (ENOENT)",
+    );
+    expect(tasks("--html", file, "--json")).toMatchObject({ status: 2 });
+    expect(tasks("--html", "")).toMatchObject({ status: 2 });
+  });
+});
