@@ -21,16 +21,30 @@ const MOST_OF_A_COMPLAINT = 300;
 /** Lines that are no protocol are passed over; one that is too long has ended the connection. */
 const hasEndedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
+/** Files are closed within that, or their disk no longer answers. */
+const FILES_WITHIN_MS = 200;
+
+/** Exits. Node waits for its threads first, and one that asks a disk that is gone never comes back: then without it. */
+function leave(code: number): void {
+  const waitsForFiles = (): boolean =>
+    process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"));
+  if (!waitsForFiles()) process.exit(code);
+  setTimeout(() => {
+    if (waitsForFiles()) process.kill(process.pid, "SIGKILL");
+    process.exit(code);
+  }, FILES_WITHIN_MS);
+}
+
 /** Stops once, on whatever comes first, and always exits. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {
     if (isStopping) return;
     isStopping = true;
-    setTimeout(() => process.exit(code), STOP_WITHIN_MS);
+    setTimeout(() => leave(code), STOP_WITHIN_MS);
     stop()
       .catch((cause: unknown) => log.warn("stopping was not clean", cause))
-      .finally(() => process.exit(code));
+      .finally(() => leave(code));
   };
 }
 
@@ -91,9 +105,10 @@ export async function run(args: readonly string[]): Promise<void> {
   process.stdin.once("error", () => stop(0));
   process.stdout.once("error", () => stop(0));
   process.stdout.once("close", () => stop(0));
-  process.once("SIGTERM", () => stop(0));
-  process.once("SIGINT", () => stop(0));
-  process.once("SIGHUP", () => stop(0));
+  // Again and again: a host and a terminal may both send one, and the second must not end what the first has begun.
+  process.on("SIGTERM", () => stop(0));
+  process.on("SIGINT", () => stop(0));
+  process.on("SIGHUP", () => stop(0));
   // Nobody reads the log any more: no reason to stop, and nowhere to say so.
   process.stderr.on("error", () => undefined);
   // The protocol layer waits for a slow reader with one listener per answer, which is no leak.

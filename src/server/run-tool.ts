@@ -17,6 +17,7 @@ import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from ".
 import { askPerson } from "./ask-person.ts";
 import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
+import { inTime, longestSeconds } from "./in-time.ts";
 import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
 
@@ -139,18 +140,20 @@ export async function runTool(
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const call = { signal, onProgress };
+    const seconds = longestSeconds(args, deps.tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
-    const begin =
+    const start =
       isTask && tool.begin !== undefined
         ? tool.begin
         : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
-    let begun = await begin(args, deps.tools, call);
+    const begin = async (given: unknown) =>
+      await inTime(seconds, signal, (ending) => start(given, deps.tools, { signal: ending, onProgress }));
+    let begun = await begin(args);
     const question = "view" in begun ? begun.view.question : undefined;
     const asked = question === undefined ? null : askPerson(question, context, client.capabilities);
     if (asked?.kind === "ask") return asked.result;
     if (asked?.kind === "answered" && question !== undefined) {
-      begun = await begin({ ...args, [question.argument]: asked.value }, deps.tools, call);
+      begun = await begin({ ...args, [question.argument]: asked.value });
     }
     return "view" in begun
       ? callResult(begun.view, readerOf(deps, context, client))

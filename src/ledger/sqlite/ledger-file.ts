@@ -75,8 +75,10 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     chmodSync(draft, FILE_MODE);
     const db = new sqlite.DatabaseSync(draft);
     try {
+      // Everything is in the file itself before it has a write-ahead log, for a log is merged when the file is closed,
+      // and a disk that is full by then is not told.
+      db.exec(`PRAGMA synchronous = FULL; BEGIN; ${SCHEMA} COMMIT`);
       db.exec("PRAGMA journal_mode = WAL");
-      db.exec(`BEGIN; ${SCHEMA} COMMIT`);
     } finally {
       db.close();
     }

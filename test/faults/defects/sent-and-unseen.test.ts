@@ -26,7 +26,15 @@ const ENDINGS: Readonly<Record<string, (server: RawServer) => void>> = {
   "the end of stdin": (server) => void server.child.stdin.end(),
   SIGTERM: (server) => void server.child.kill("SIGTERM"),
   SIGINT: (server) => void server.child.kill("SIGINT"),
+  // A terminal sends one to all, and a starter such as npx another one on top.
+  "SIGINT, twice": (server) => twice(server, "SIGINT"),
+  "SIGTERM, twice": (server) => twice(server, "SIGTERM"),
 };
+
+function twice(server: RawServer, signal: NodeJS.Signals): void {
+  server.child.kill(signal);
+  setTimeout(() => server.child.kill(signal), 40);
+}
 
 /** Takes the first create, and answers it only after a while. */
 function answerLate(bench: Bench, afterMs: number): void {

@@ -9,6 +9,7 @@ const faults = z
     z.strictObject({
       /** `promises.link`, `fs.linkSync` or `handle.sync`. */
       call: z.string(),
+      /** `STUCK`: a thread waits for ever, as for a disk that is gone. */
       code: z.string(),
       /** How often, from the first call on; absent: for ever. */
       times: z.int().optional(),
@@ -18,6 +19,7 @@ const faults = z
   )
   .parse(JSON.parse(process.env["TEST_FS_FAULTS"] ?? "[]"));
 
+const openFile = promises.open;
 const handle = await promises.open(import.meta.filename);
 const owners: Record<string, object> = { promises, fs, handle: Object.getPrototypeOf(handle) };
 await handle.close();
@@ -41,6 +43,8 @@ for (const { call, code, times, path } of faults) {
     }
     left -= 1;
     const error = failure(code, name, args[0]);
+    // Nobody ever writes into that pipe.
+    if (code === "STUCK") return openFile(process.env["TEST_PIPE"] ?? "");
     if (ownerName === "fs") throw error;
     return Promise.reject(error);
   };

@@ -1,0 +1,33 @@
+/** A state disk that is nearly full when the ledger is made: refused, and once there is room the same call works. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { taskOf } from "../support/workplace.ts";
+import { mountSmallDisk } from "./mounts.ts";
+import { skipUnless } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+const root = mkdtempSync(join(tmpdir(), "agm-mount-"));
+const tried = process.platform === "linux" ? mountSmallDisk(join(root, "tried"), 64) : null;
+tried?.unmount();
+rmSync(root, { recursive: true, force: true });
+const isSkipped = skipUnless(tried !== null, "no disk in memory can be mounted here");
+
+it.skipIf(isSkipped).each([120, 180, 220])("%d KiB", async (sizeKiB) => {
+  const folder = mkdtempSync(join(tmpdir(), "agm-mount-"));
+  const disk = mountSmallDisk(join(folder, "state"), sizeKiB);
+  onTestFinished(() => {
+    disk?.unmount();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const bench = await openBench({ env: { AUDIO_STATE_DIR: join(folder, "state") } });
+  const first = await bench.server.call("generate_audio", { prompt: "Little room" });
+  expect(first.content[0]?.text).not.toContain("damaged");
+  disk?.resize(20_000);
+  const next = await bench.another();
+  expect(taskOf(await next.call("generate_audio", { prompt: "Little room" })).status).toBe("succeeded");
+  expect(bench.service.tasks.size).toBe(1);
+});

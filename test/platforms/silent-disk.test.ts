@@ -1,0 +1,50 @@
+/** A disk that no longer answers (a server of files that is gone): calls are answered all the same, and the server ends in time. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { scratchFolder } from "../support/scratch.ts";
+import { errorOf, taskOf } from "../support/workplace.ts";
+import { preload, skipUnless } from "./scene.ts";
+
+closeBenchesAfterEach();
+
+/** A thread of the server waits in the system as it would for a real disk, but can be ended, so that no test hangs. */
+const STUCK = [{ call: "promises.open", code: "STUCK", path: ".audio-generation" }];
+
+function silentDisk(): { env: Record<string, string>; start: { nodeArgs: string[] } } {
+  const pipe = join(scratchFolder(), "pipe");
+  execFileSync("mkfifo", [pipe]);
+  return {
+    env: { TEST_FS_FAULTS: JSON.stringify(STUCK), TEST_PIPE: pipe },
+    start: { nodeArgs: preload("fs-faults") },
+  };
+}
+
+const isSkipped = skipUnless(process.platform !== "win32", "Windows has no named pipes among files");
+
+it.skipIf(isSkipped)(
+  "a call whose disk is silent is answered, and on a disk that answers it pays nothing twice",
+  async () => {
+    const bench = await openBench(silentDisk());
+    const silent = { prompt: "Into the void", wait_seconds: 0 };
+    const outcome = await bench.server.call("generate_audio", silent);
+    expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true });
+    expect(outcome.content[0]?.text).toContain("disk");
+    await bench.server.end();
+    const next = await bench.another({ TEST_FS_FAULTS: "[]" });
+    expect(taskOf(await next.call("generate_audio", { prompt: "Into the void" })).status).toBe("succeeded");
+    expect(bench.service.tasks.size).toBe(1);
+  },
+  60_000,
+);
+
+it.skipIf(isSkipped)("the server ends within 2 s though its disk never answers", async () => {
+  const bench = await openBench(silentDisk());
+  const id = bench.server.begin("generate_audio", { prompt: "Frozen" });
+  bench.server.answerTo(id).catch(() => undefined);
+  await new Promise((resolve) => setTimeout(resolve, 800));
+  const beganAtMs = performance.now();
+  expect(await bench.server.end()).toMatchObject({ signal: "SIGKILL" });
+  expect(performance.now() - beganAtMs).toBeLessThan(2_500);
+});
