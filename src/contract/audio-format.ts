@@ -20,6 +20,12 @@ export const FILE_EXTENSIONS: Readonly<Record<OutputFormat, string>> = {
   ogg_opus: ".ogg",
 };
 
+/** What a file that is found elsewhere is called says its format. */
+export function mimeTypeOfPath(path: string): string {
+  const format = OUTPUT_FORMATS.find((candidate) => path.endsWith(FILE_EXTENSIONS[candidate]));
+  return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
+}
+
 /** How many leading bytes {@link looksLikeFormat} wants to see. */
 export const MAGIC_BYTES = 12;
 

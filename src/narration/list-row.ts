@@ -1,7 +1,7 @@
 /** A narration as a row of the list of tasks. */
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
 import type { NarrationEntry } from "./narration-book.ts";
-import type { StoredPlan } from "./narration-state.ts";
+import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
 export interface NarrationRow {
@@ -13,6 +13,8 @@ export interface NarrationRow {
   readonly savedParts: number;
   readonly totalParts: number;
   readonly paths: readonly string[];
+  /** The files at those paths. */
+  readonly files: readonly NarrationFile[];
   /** Of files that were saved and are not there any more. */
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
@@ -36,6 +38,7 @@ export async function rowOf(entry: NarrationEntry, root: string): Promise<Narrat
     savedParts: state.savedParts,
     totalParts: state.totalParts,
     paths: pathsThat(true),
+    files: state.files.filter((_, index) => isThere[index]),
     missingPaths: pathsThat(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };

@@ -68,17 +68,17 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     const { complete } = await import("./completion.ts");
     return await complete(request.params, deps);
   });
-  server.setRequestHandler("resources/list", async () => {
+  server.setRequestHandler("resources/list", async (_request, context) => {
     const { listResources } = await import("./resources.ts");
-    return { resources: await listResources(deps) };
+    return { resources: await listResources(deps, context.mcpReq.signal) };
   });
   server.setRequestHandler("resources/templates/list", async () => {
     const { RESOURCE_TEMPLATES } = await import("./resources.ts");
     return { resourceTemplates: RESOURCE_TEMPLATES };
   });
-  server.setRequestHandler("resources/read", async (request) => {
+  server.setRequestHandler("resources/read", async (request, context) => {
     const { readResource } = await import("./resources.ts");
-    return await readResource(request.params.uri, deps);
+    return await readResource(request.params.uri, deps, context.mcpReq.signal);
   });
   return server;
 }

@@ -1,4 +1,5 @@
 /** The resource side: the newest saved files, one template, and reads of audio that the ledger knows. */
+import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
   ProtocolError,
@@ -8,9 +9,12 @@ import {
   ResourceNotFoundError,
   type ResourceTemplateType,
 } from "@modelcontextprotocol/server";
+import { mimeTypeOfPath } from "../contract/audio-format.ts";
+import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
+import { inTime } from "./in-time.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
@@ -41,11 +45,33 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
 
 const MOST_LISTED = 50;
 
+/** Clients ask for the list by themselves, and some show nothing until it is there. */
+const LIST_SECONDS = 10;
+const READ_SECONDS = 30;
+
+/** Tasks' files and narrations', the newest first. */
+async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
+  const generation = await deps.openLedger();
+  if (generation === null) return [];
+  const rows = await (await deps.tools.narrations()).list(null, MOST_LISTED);
+  const joined = rows.flatMap(({ title, files }) =>
+    files.map(({ path, sizeBytes, savedAtMs, chapter }) => ({
+      path,
+      name: basename(path),
+      title: chapter ?? title,
+      mimeType: mimeTypeOfPath(path),
+      sizeBytes,
+      savedAtMs,
+    })),
+  );
+  const all = [...(await generation.newestSaved(MOST_LISTED)), ...joined];
+  return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MOST_LISTED);
+}
+
 /** The newest saved files, by the address that results link to; nothing where anything is in the way. */
-export async function listResources(deps: ServerDeps): Promise<Resource[]> {
+export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const generation = await deps.openLedger();
-    const files = generation === null ? [] : await generation.newestSaved(MOST_LISTED);
+    const files = await inTime(LIST_SECONDS, signal, () => newestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -94,16 +120,24 @@ async function readPlayer(): Promise<ReadResourceResult> {
   return { contents: [{ uri: PLAYER_URI, mimeType, text: playerPage(), _meta }] };
 }
 
+async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
+  const piece = await readPieceAt(uri, deps);
+  if (piece !== null) return piece;
+  const narrationId = NARRATION_URI.exec(uri)?.[1];
+  if (narrationId !== undefined) return await readParts(uri, narrationId, deps);
+  const { bytes, mimeType } = (await readOfNarration(uri, deps)) ?? (await readOfTask(uri, deps));
+  return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
+}
+
 /** Bytes as a blob; every failure is a protocol error that says what to do. */
-export async function readResource(uri: string, deps: ServerDeps): Promise<ReadResourceResult> {
+export async function readResource(
+  uri: string,
+  deps: ServerDeps,
+  signal: AbortSignal,
+): Promise<ReadResourceResult> {
   if (uri === PLAYER_URI) return await readPlayer();
   try {
-    const piece = await readPieceAt(uri, deps);
-    if (piece !== null) return piece;
-    const narrationId = NARRATION_URI.exec(uri)?.[1];
-    if (narrationId !== undefined) return await readParts(uri, narrationId, deps);
-    const { bytes, mimeType } = (await readOfNarration(uri, deps)) ?? (await readOfTask(uri, deps));
-    return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
+    return await inTime(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);

@@ -55,6 +55,26 @@ async function complete(server: RawServer, name: string, value: string): Promise
 }
 
 describe("resources/list", () => {
+  it("names narrations' files, too, and reads them; none of a part", async () => {
+    const speaking = await CountingService.start({ audioBytes: 4 * 24_000 * 2, audioSeconds: 4 });
+    const server = await RawServer.start(workplace.env(speaking, FAST), { isGreeted: true });
+    onTestFinished(async () => {
+      await server.end();
+      await speaking.stop();
+    });
+    const call = {
+      text: "A narration of one line.",
+      file_name: "told",
+      output_format: "pcm",
+      max_credits: 300,
+    };
+    expect(JSON.stringify(await server.call("narrate", call))).toContain("told.pcm");
+    const resources = await listed(server);
+    expect(resources).toMatchObject([{ name: "told.pcm", title: "A narration of one line." }]);
+    const read = await server.request("resources/read", { uri: resources[0]?.uri });
+    expect(read).toHaveProperty("result.contents");
+  });
+
   it("names the newest saved files that are there, as the links do", async () => {
     const server = await start({ AUDIO_RESOURCE_LINKS: "always" });
     const made = await server.call("generate_audio", { prompt: "Listed", file_name: "listed" });

@@ -16,6 +16,7 @@ export interface ListedFile {
   readonly title: string | null;
   readonly mimeType: string;
   readonly sizeBytes: number;
+  readonly savedAtMs: number;
 }
 
 type Deps = Pick<GenerationDeps, "ledger" | "folder">;
@@ -37,6 +38,7 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
         title: prompt === "" ? null : firstCodePoints(prompt.replaceAll(/\s+/g, " "), TITLE_CODE_POINTS),
         mimeType: MIME_TYPES[formatOf(record).format],
         sizeBytes: file.sizeBytes,
+        savedAtMs: file.savedAtMs,
       };
     }),
   );

@@ -1,6 +1,6 @@
 /** The use case behind `resources/read`: the bytes of audio that the ledger knows; downloads nothing. */
 import { fileURLToPath } from "node:url";
-import { FILE_EXTENSIONS, MIME_TYPES, OUTPUT_FORMATS } from "../../contract/audio-format.ts";
+import { MIME_TYPES, mimeTypeOfPath } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import { AudioError } from "../../errors.ts";
 import { holds } from "../../files/file-content.ts";
@@ -90,16 +90,10 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   return { bytes, mimeType: file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
 }
 
-/** What a file that is found elsewhere is called says its format. */
-function mimeTypeOf({ path }: SavedFile): string {
-  const format = OUTPUT_FORMATS.find((candidate) => path.endsWith(FILE_EXTENSIONS[candidate]));
-  return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
-}
-
 /** As {@link readAudio}, for a file that is found elsewhere. */
 export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<AudioBytes> {
   const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
-  return { bytes, mimeType: mimeTypeOf(file) };
+  return { bytes, mimeType: mimeTypeOfPath(file.path) };
 }
 
 /** As {@link readFile}, a piece of it. */
@@ -111,5 +105,5 @@ export async function readPieceOfFile(
 ): Promise<AudioBytes> {
   const bytes = await reader.read(file, deps.folder.root, piece);
   if (bytes === null) throw goneOrChanged();
-  return { bytes, mimeType: mimeTypeOf(file) };
+  return { bytes, mimeType: mimeTypeOfPath(file.path) };
 }
