@@ -1,4 +1,5 @@
 /** Every sentence about a narration: how it stands, what it cost, what to call next. */
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 
@@ -106,6 +107,10 @@ function stoppedStep(view: NarrationView, call: string): string {
   const goOn = `${call} and max_credits ${more}: it goes on where it stopped, and pays for nothing twice.`;
   const [first] = view.problems;
   if (first === undefined) return goOn;
+  // Nothing is missing, so a repeat would only find the same: the audio itself is at fault.
+  if (first.part !== null && first.code === "unexpected_response" && view.parts.saved === view.parts.total) {
+    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.charged + RESERVED_CREDITS}, and retakes with a quote of it and its next take, such as 2.`;
+  }
   if (first.part !== null && first.code !== "parts_differ") {
     return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
   }

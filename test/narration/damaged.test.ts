@@ -1,0 +1,28 @@
+/** A part whose audio the service delivered damaged: a repeat cannot mend it, so another take is offered. */
+import { expect, it, onTestFinished } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import { createWorkplace, drive, FAST } from "../support/workplace.ts";
+import { narrationOf } from "./narrator.ts";
+
+it("is told with the one call that helps, and that call asks for another take", async () => {
+  // 20,000 bytes are no 4 s of raw sound.
+  const service = await CountingService.start({ audioBytes: 20_000, audioSeconds: 4 });
+  const workplace = await createWorkplace();
+  const driver = await drive(workplace.env(service, FAST));
+  onTestFinished(async () => {
+    await driver.close();
+    await service.stop();
+    await workplace.remove();
+  });
+  const text = "A line that comes out damaged.";
+  const call = { text, output_format: "pcm", max_credits: 300 };
+  const stopped = narrationOf(await driver.call("narrate", call));
+  expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 1 } });
+  expect(stopped.next_step).toContain("retakes");
+  expect(stopped.next_step).toContain("max_credits 160");
+  await driver.call("narrate", call);
+  expect(service.count("create")).toBe(1);
+  const retakes = [{ quote: "comes out damaged", take: 2 }];
+  await driver.call("narrate", { narration_id: stopped.narration_id, max_credits: 160, retakes });
+  expect(service.count("create")).toBe(2);
+});
