@@ -5,6 +5,7 @@ import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor } from "../server/instructions.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
+import { StdioWire } from "../server/stdio-wire.ts";
 import { onceOnly } from "../tools/once-only.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
@@ -18,7 +19,22 @@ const FOR_EVER_MS = 2 ** 31 - 1;
 /** What is wrong with a line that is no protocol can take pages. */
 const MOST_OF_A_COMPLAINT = 300;
 
-/** Lines that are no protocol are passed over; one that is too long has ended the connection. */
+/** A client that goes on and on with lines that are no message must not fill the log. */
+const MOST_REFUSALS_TOLD = 5;
+
+/** Tells of the first lines that were no message; of further ones only somebody who looks for faults. */
+function refusalTeller(log: Log): (sentence: string) => void {
+  let told = 0;
+  return (sentence) => {
+    told += 1;
+    const words = `a line of the client was refused: ${sentence}`;
+    if (told > MOST_REFUSALS_TOLD) log.debug(words);
+    else if (told < MOST_REFUSALS_TOLD) log.warn(words);
+    else log.warn(`${words} Further ones are told at the level debug alone.`);
+  };
+}
+
+/** One that is too long has ended the connection. */
 const hasEndedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
 /** Files are closed within that, or their disk no longer answers. */
@@ -86,6 +102,7 @@ export async function run(args: readonly string[]): Promise<void> {
         era,
       ),
     {
+      transport: new StdioWire(process.stdin, process.stdout, refusalTeller(log)),
       onerror: (error) => {
         const complaint = error.message.slice(0, MOST_OF_A_COMPLAINT);
         if (!hasEndedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
@@ -111,8 +128,6 @@ export async function run(args: readonly string[]): Promise<void> {
   process.on("SIGHUP", () => stop(0));
   // Nobody reads the log any more: no reason to stop, and nowhere to say so.
   process.stderr.on("error", () => undefined);
-  // The protocol layer waits for a slow reader with one listener per answer, which is no leak.
-  process.stdout.setMaxListeners(0);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {
     log.error("an uncaught error; stopping, the ledger keeps what was accepted", cause);

@@ -1,0 +1,140 @@
+/** What is done about messages that the protocol's own schemas refuse: `null` for what is absent, what is no request, and faults that are told as a dump (docs/design.md, Odd requests). */
+import { ProtocolErrorCode } from "@modelcontextprotocol/server";
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The protocol nests no deeper where it has something optional; what nests deeper is somebody's own. */
+const DEEPEST = 8;
+
+function withoutNullMembers(value: unknown, depth = 0): unknown {
+  if (!isObject(value) || depth > DEEPEST) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== null)
+      .map(([name, member]) => [name, withoutNullMembers(member, depth + 1)]),
+  );
+}
+
+/** The arguments of a tool stay as they are: the tool judges them itself. */
+function absentInParams(method: unknown, params: unknown): unknown {
+  const read = withoutNullMembers(params);
+  const isCall = method === "tools/call" && isObject(params) && isObject(params["arguments"]);
+  return isCall && isObject(read) ? { ...read, arguments: params["arguments"] } : read;
+}
+
+/**
+ * A message in which `null` for an absent member is absent: clients of languages without "absent" spell it so. Its
+ * id stays, for without one a request would be a notification.
+ */
+export function withAbsentForNull(message: unknown): unknown {
+  if (!isObject(message)) return message;
+  return Object.fromEntries(
+    Object.entries(message).flatMap(([name, member]): Array<[string, unknown]> => {
+      if (name === "params")
+        return member === null ? [] : [[name, absentInParams(message["method"], member)]];
+      return [[name, name === "result" ? withoutNullMembers(member) : member]];
+    }),
+  );
+}
+
+/** An answer to what is no message: an id where it has one that can be used. */
+export interface Refusal {
+  readonly id: string | number | null;
+  readonly code: ProtocolErrorCode;
+  /** One sentence. */
+  readonly message: string;
+  /** Nobody waits for an answer to what has no id, or is an answer itself. */
+  readonly isAwaited: boolean;
+}
+
+export const NO_JSON: Refusal = {
+  id: null,
+  code: ProtocolErrorCode.ParseError,
+  message: "This line is no JSON. Each message is one line of JSON-RPC 2.0.",
+  isAwaited: true,
+};
+
+const REQUEST_MEMBERS = ["jsonrpc", "id", "method", "params"];
+
+function faultOf(message: Members): string {
+  const { jsonrpc, id, method, params } = message;
+  const isToken = (value: unknown): boolean => typeof value === "string" || Number.isSafeInteger(value);
+  if (jsonrpc !== "2.0") return 'jsonrpc must be "2.0"';
+  if (typeof method !== "string") return "method must be a string";
+  if ("id" in message && !isToken(id)) return "id must be a string or an integer";
+  if (params !== undefined && !isObject(params)) return "params must be an object";
+  const meta = params?.["_meta"];
+  if (meta !== undefined && !isObject(meta)) return "params._meta must be an object";
+  const token = meta?.["progressToken"];
+  if (token !== undefined && !isToken(token))
+    return "params._meta.progressToken must be a string or an integer";
+  const stranger = Object.keys(message).find((name) => !REQUEST_MEMBERS.includes(name));
+  return stranger === undefined
+    ? "something in params._meta is not of its kind"
+    : `a request has no member ${JSON.stringify(stranger.slice(0, 40))}`;
+}
+
+/** Why a value that the protocol's schema has refused is no message, and who is to hear of it. */
+export function refusalOf(value: unknown): Refusal {
+  const refusal = { id: null, code: ProtocolErrorCode.InvalidRequest, isAwaited: true };
+  if (Array.isArray(value)) {
+    return { ...refusal, message: "Batches are not spoken here. Send each message in a line of its own." };
+  }
+  if (!isObject(value)) return { ...refusal, message: "This is no request: a message must be an object." };
+  const { id } = value;
+  const isAnswer = !("method" in value) && ("result" in value || "error" in value);
+  const isNotification = !("id" in value) && typeof value["method"] === "string";
+  return {
+    ...refusal,
+    id: typeof id === "string" || (typeof id === "number" && Number.isFinite(id)) ? id : null,
+    message: isAnswer ? "This is no answer of JSON-RPC 2.0." : `This is no request: ${faultOf(value)}.`,
+    isAwaited: !isAnswer && !isNotification,
+  };
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  array: "a list",
+  boolean: "true or false",
+  int: "a whole number",
+  number: "a number",
+  object: "an object",
+  record: "an object",
+  string: "a string",
+};
+
+function describeIssue(issue: unknown): string | null {
+  if (!isObject(issue) || !Array.isArray(issue["path"])) return null;
+  const path = issue["path"].join(".");
+  const words = String(issue["message"]).slice(0, 200);
+  if (!path.startsWith("params")) return null;
+  if (words.endsWith("received undefined")) return `${path} is required`;
+  const kind = KINDS[String(issue["expected"])];
+  return kind === undefined ? `${path}: ${words}` : `${path} must be ${kind}`;
+}
+
+/**
+ * An error of the protocol's own, in sentences: its package tells faults of a request as the dump of a schema, and
+ * in places as a fault of the server.
+ *
+ * @returns `null` for any other error
+ */
+export function withoutDump(error: { readonly code: number; readonly message: string }) {
+  const [, head = "", dump = ""] =
+    /^(Invalid \S+ request: )?(\[\s*\{[\s\S]*\}\s*\])$/.exec(error.message) ?? [];
+  if (dump === "") return null;
+  try {
+    const issues: unknown = JSON.parse(dump);
+    const [fault = null] = Array.isArray(issues) ? issues.map(describeIssue) : [];
+    if (fault === null) return null;
+    return {
+      ...error,
+      code: ProtocolErrorCode.InvalidParams,
+      message: `${head || "Invalid request: "}${fault}.`,
+    };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,112 @@
+/** The protocol's lines on two streams: as the official transport has them, but what is no message is answered, and said (docs/design.md, Odd requests). */
+import {
+  type JSONRPCMessage,
+  parseJSONRPCMessage,
+  STDIO_DEFAULT_MAX_BUFFER_SIZE,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/server";
+import { NO_JSON, type Refusal, refusalOf, withAbsentForNull, withoutDump } from "./odd-messages.ts";
+
+const LINE_FEED = 0x0a;
+
+/** A client that does not read what it is answered gets no more answers to what is no message. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
+
+export class StdioWire implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #input: NodeJS.ReadStream;
+  readonly #output: NodeJS.WriteStream;
+  readonly #onRefusal: (sentence: string) => void;
+  /** The beginning of a line whose end has not come yet. */
+  #pieces: Buffer[] = [];
+  #pieceBytes = 0;
+  #isClosed = false;
+
+  /** @param onRefusal hears why a line was no message */
+  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, onRefusal: (sentence: string) => void) {
+    this.#input = input;
+    this.#output = output;
+    this.#onRefusal = onRefusal;
+  }
+
+  async start(): Promise<void> {
+    const end = (): void => void this.close();
+    // It has ended already, and will not say so again.
+    if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
+    this.#input.on("data", this.#take);
+    this.#input.on("error", (error) => this.onerror?.(error));
+    this.#input.on("end", end);
+    this.#input.on("close", end);
+    this.#output.on("error", (error) => {
+      if (!this.#isClosed) this.onerror?.(error);
+      end();
+    });
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    let from = 0;
+    for (let to = chunk.indexOf(LINE_FEED); to !== -1; to = chunk.indexOf(LINE_FEED, from)) {
+      this.#pieces.push(chunk.subarray(from, to));
+      const line = Buffer.concat(this.#pieces).toString("utf8");
+      this.#pieces = [];
+      this.#pieceBytes = 0;
+      from = to + 1;
+      this.#read(line);
+      if (this.#isClosed) return;
+    }
+    this.#pieces.push(chunk.subarray(from));
+    this.#pieceBytes += chunk.length - from;
+    if (this.#pieceBytes <= STDIO_DEFAULT_MAX_BUFFER_SIZE) return;
+    this.onerror?.(new Error(`a message exceeded ${STDIO_DEFAULT_MAX_BUFFER_SIZE} bytes`));
+    void this.close();
+  };
+
+  #read(line: string): void {
+    if (!/\S/.test(line)) return;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      this.#refuse(NO_JSON);
+      return;
+    }
+    if (line.includes("null")) value = withAbsentForNull(value);
+    let message: JSONRPCMessage;
+    try {
+      message = parseJSONRPCMessage(value);
+    } catch {
+      this.#refuse(refusalOf(value));
+      return;
+    }
+    this.onmessage?.(message);
+  }
+
+  #refuse({ id, code, message, isAwaited }: Refusal): void {
+    this.#onRefusal(message);
+    if (!isAwaited || this.#output.writableLength > MOST_UNREAD_BYTES) return;
+    // The package's types know no answer without an id.
+    this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
+  }
+
+  /** Resolves when the message has left this process. */
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#isClosed) throw new Error("the connection is closed");
+    const error = "error" in message ? withoutDump(message.error) : null;
+    const line = serializeMessage(error === null ? message : { ...message, error });
+    await new Promise<void>((resolve, reject) => {
+      this.#output.write(line, (fault) => (fault ? reject(fault) : resolve()));
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#input.off("data", this.#take);
+    this.#input.pause();
+    this.#pieces = [];
+    this.onclose?.();
+  }
+}

@@ -1,0 +1,175 @@
+/** Requests as clients of other languages spell them: what is absent may be `null`, and what is no request still gets an answer. */
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
+import type { RawServer } from "./raw-server.ts";
+
+closeBenchesAfterEach();
+
+const HANDSHAKE = {
+  protocolVersion: "2025-06-18",
+  capabilities: {},
+  clientInfo: { name: "x", version: "1" },
+};
+
+/** What each request of the era of 2026-07-28 carries. */
+const ENVELOPE = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "x", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+const nameless = z.object({ id: z.null(), error: z.object({ code: z.number(), message: z.string() }) });
+
+/** Answers that name no request, the oldest first. */
+const namelessOf = ({ lines }: RawServer) =>
+  lines.flatMap((line) => {
+    const read = nameless.safeParse(JSON.parse(line));
+    return read.success ? [read.data.error] : [];
+  });
+
+async function answerOf(server: RawServer, method: string, params: unknown) {
+  const id = server.nextId();
+  server.send({ jsonrpc: "2.0", id, method, params });
+  return await server.answerTo(id, 5000);
+}
+
+describe("null for what is absent is read so", () => {
+  const shared = shareBench();
+  it.each<[string, string, unknown]>([
+    ["_meta of a call", "tools/call", { name: "list_voices", arguments: {}, _meta: null }],
+    ["progressToken", "tools/call", { name: "list_voices", arguments: {}, _meta: { progressToken: null } }],
+    ["arguments of a call", "tools/call", { name: "list_voices", arguments: null }],
+    ["an argument", "tools/call", { name: "list_voices", arguments: { language: null } }],
+    ["params", "tools/list", null],
+    ["_meta", "tools/list", { _meta: null }],
+    ["cursor", "tools/list", { cursor: null }],
+    ["an argument of a prompt", "prompts/get", { name: "narrate", arguments: { voice: null } }],
+    ["params of a ping", "ping", null],
+  ])("%s (%s)", async (_what, method, params) => {
+    expect(await answerOf(shared().server, method, params)).toMatchObject({ result: {} });
+  });
+
+  it.each([
+    ["_meta", { ...HANDSHAKE, _meta: null }],
+    ["a capability", { ...HANDSHAKE, capabilities: { roots: null, sampling: null, experimental: null } }],
+    ["a title", { ...HANDSHAKE, clientInfo: { name: "x", version: "1", title: null } }],
+  ])("in a handshake: %s", async (_what, params) => {
+    const bench = await openBench({ start: { isGreeted: false } });
+    expect(await answerOf(bench.server, "initialize", params)).toMatchObject({ result: {} });
+    bench.server.send({ jsonrpc: "2.0", method: "notifications/initialized", params: null });
+    expect(await answerOf(bench.server, "tools/list", {})).toMatchObject({ result: {} });
+  });
+
+  it("in the era of 2026-07-28", async () => {
+    const { server } = await openBench({ start: { isGreeted: false } });
+    const _meta = { ...ENVELOPE, progressToken: null, "io.modelcontextprotocol/logLevel": null };
+    expect(await answerOf(server, "server/discover", { _meta })).toMatchObject({ result: {} });
+    expect(await answerOf(server, "tools/list", { cursor: null, _meta })).toMatchObject({ result: {} });
+    const call = { name: "list_voices", arguments: null, _meta };
+    expect(await answerOf(server, "tools/call", call)).toMatchObject({ result: {} });
+    // What each request of this era must have is missed in an answer.
+    for (const params of [null, { _meta: null }]) {
+      expect(await answerOf(server, "tools/list", params)).toMatchObject({ error: { code: -32602 } });
+    }
+  });
+
+  it("but a value that is needed is missed, in a plain sentence", async () => {
+    const { error } = await answerOf(shared().server, "initialize", { ...HANDSHAKE, clientInfo: null });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringMatching(/clientInfo is required/) });
+  });
+});
+
+describe("what is no request", () => {
+  const shared = shareBench();
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ["params of the wrong kind", { method: "tools/list", params: "all" }, /params must be an object/],
+    [
+      "_meta of the wrong kind",
+      { method: "tools/list", params: { _meta: 5 } },
+      /params\._meta must be an object/,
+    ],
+    [
+      "a token of the wrong kind",
+      { method: "tools/list", params: { _meta: { progressToken: {} } } },
+      /progressToken must be a string or an integer/,
+    ],
+    ["no method", { params: {} }, /method must be a string/],
+    ["another version", { jsonrpc: "1.0", method: "ping" }, /jsonrpc must be "2\.0"/],
+    ["a stranger beside them", { method: "ping", extra: 1 }, /"extra"/],
+  ])("is answered under its id: %s", async (_what, members, words) => {
+    const { server } = shared();
+    const id = server.nextId();
+    server.send({ jsonrpc: "2.0", id, ...members });
+    const { error } = await server.answerTo(id, 5000);
+    expect(error).toMatchObject({ code: -32600, message: expect.stringMatching(words) });
+  });
+
+  it.each<[string, string, number, RegExp]>([
+    ["a batch", '[{"jsonrpc":"2.0","id":8,"method":"ping"}]', -32600, /batches are not spoken/i],
+    ["an empty batch", "[]", -32600, /batches are not spoken/i],
+    ["no JSON", "Content-Length: 52", -32700, /no JSON/],
+    ["a number", "5", -32600, /object/],
+    ["no id that could be used", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, /id must be/],
+    ["nothing at all", "{}", -32600, /jsonrpc must be/],
+  ])("is answered without an id: %s", async (_what, line, code, words) => {
+    const { server } = shared();
+    const before = namelessOf(server).length;
+    server.send(line);
+    await expect.poll(() => namelessOf(server).length, { timeout: 5000 }).toBe(before + 1);
+    expect(namelessOf(server).at(-1)).toMatchObject({ code, message: expect.stringMatching(words) });
+  });
+
+  it.each([
+    '{"jsonrpc":"2.0","method":"notifications/cancelled","params":"all"}',
+    '{"jsonrpc":"2.0","id":5,"result":7}',
+    '{"jsonrpc":"2.0","id":5,"error":null}',
+    " \t",
+  ])("and asks for nothing is not answered: %s", async (line) => {
+    const { server } = shared();
+    const before = server.lines.length;
+    server.send(line);
+    await server.call("list_voices", { language: "pt" });
+    expect(server.lines).toHaveLength(before + 1);
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ["text as arguments", { name: "list_voices", arguments: "x" }, "params.arguments must be an object"],
+    ["a list as arguments", { name: "list_voices", arguments: [] }, "params.arguments must be an object"],
+    ["a number as the name", { name: 5 }, "params.name must be a string"],
+    ["no name", {}, "params.name is required"],
+  ])("by its method's rules is told in one plain sentence: %s", async (_what, params, words) => {
+    const { error } = await answerOf(shared().server, "tools/call", params);
+    expect(error).toMatchObject({ code: -32602, message: `Invalid tools/call request: ${words}.` });
+  });
+});
+
+describe("many lines that are no request", () => {
+  it("warn a few times, and the next request is served", async () => {
+    const bench = await openBench();
+    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" });
+    server.child.stdin.write("no JSON\n".repeat(20_000));
+    expect((await server.call("list_voices", { language: "pt" })).structuredContent).toMatchObject({
+      count: 1,
+    });
+    const warnings = server.stderr.trim().split("\n");
+    expect(warnings).toHaveLength(5);
+    for (const warning of warnings) expect(warning).toMatch(/^audio-generation-mcp warn: .{20,250}$/);
+    expect(warnings.at(-1)).toMatch(/debug/);
+  });
+
+  it.runIf(process.platform === "linux")(
+    "do not fill the memory while nobody reads the answers",
+    async () => {
+      const bench = await openBench();
+      const server = await bench.another({ AUDIO_LOG_LEVEL: "warn" }, { isRead: false, isGreeted: false });
+      const lines = "no JSON\n".repeat(300_000);
+      await new Promise((resolve) => server.child.stdin.write(lines, resolve));
+      await expect.poll(() => server.child.stdin.writableLength, { timeout: 5000 }).toBe(0);
+      const status = await readFile(`/proc/${server.child.pid}/status`, "utf8");
+      // The answers to all of them would take 40 MB, and their copies on the way some more.
+      expect(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1])).toBeLessThan(150_000);
+    },
+  );
+});
