@@ -73,12 +73,9 @@ export function defaultStateFolder(
   return below(readValue(env, "XDG_STATE_HOME") ?? null) ?? below(home, ".local", "state");
 }
 
-/** The state folder before any setting is judged; a faulty one counts as unset. `null`: there is none. */
+/** The state folder before any setting is judged. `null`: there is none, or what is given cannot be one. */
 export function stateFolder(env: Environment): string | null {
   const home = homeFolder();
   const given = readValue(env, "AUDIO_STATE_DIR");
-  return (
-    (given === undefined ? null : absoluteFolder(given, home)) ??
-    defaultStateFolder(env, process.platform, home)
-  );
+  return given === undefined ? defaultStateFolder(env, process.platform, home) : absoluteFolder(given, home);
 }

@@ -42,6 +42,13 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   });
 }
 
+/** What `--sandbox` and a command together may have been meant for. */
+function notTogether(command: string): UsageError {
+  return new UsageError(
+    `${command} and --sandbox do not go together: the sandbox of --sandbox lives and ends with its server. Run "sandbox" instead, leave it running, and give ${command} what it prints as AUDIO_BASE_URL and AUDIO_API_KEY; see --help.`,
+  );
+}
+
 /** Those that may be asked for help themselves; it is the same help. */
 const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "narrate"];
 
@@ -52,7 +59,13 @@ async function dispatch(args: readonly string[]): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  const command = COMMANDS.find((name) => name !== "sandbox" && args.includes(name));
+  if (command !== undefined && (first === "--sandbox" || (first === command && rest.includes("--sandbox")))) {
+    throw notTogether(command);
+  }
   switch (first) {
+    case "help":
+    case "version":
     case "--help":
     case "-h":
     case "--version":
@@ -62,7 +75,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
       if (first === "--sandbox") {
         const { run: serve } = await import("./serve.ts");
         await serve(["--sandbox"]);
-      } else process.stdout.write(first.endsWith("h") || first === "--help" ? HELP : `${VERSION}\n`);
+      } else process.stdout.write(/h(?:elp)?$/.test(first) ? HELP : `${VERSION}\n`);
       return;
     }
     case "sandbox":

@@ -1,15 +1,18 @@
 /** Single checks of `doctor`: what a check says when it fails, in words for a person, and within what time. */
 import { connect } from "node:net";
 import type { ProxySettings } from "../config/config.ts";
-import { AudioError, type ErrorCode } from "../errors.ts";
+import { AudioError } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { REMEDIES } from "../server/remedies.ts";
+import { detailOf, fixOf } from "./person-words.ts";
 
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
   readonly detail: string;
   readonly fix: string | null;
+  /** It works, and somebody should look at it all the same. */
+  readonly warning?: boolean;
 }
 
 /** Nothing is waited for longer than this, whatever hangs. */
@@ -17,26 +20,13 @@ export const DEADLINE_MS = 8_000;
 const PROXY_DEADLINE_MS = 3_000;
 
 export const passed = (name: string, detail: string): Check => ({ name, ok: true, detail, fix: null });
+export const warned = (name: string, detail: string): Check => ({ ...passed(name, detail), warning: true });
 export const failed = (name: string, detail: string, fix: string): Check => ({
   name,
   ok: false,
   detail,
   fix,
 });
-
-/** The server's remedies speak to an assistant in the middle of a call; here a person reads, and no call is under way. */
-const FIXES: Partial<Record<ErrorCode, string>> = {
-  invalid_api_key: "Set AUDIO_API_KEY to an active key of the account at this address.",
-  network_error:
-    "Check the spelling of AUDIO_BASE_URL and this machine's connection; behind a proxy, set HTTPS_PROXY.",
-  timeout: "Check AUDIO_BASE_URL and this machine's connection; behind a proxy, set HTTPS_PROXY.",
-  unexpected_response:
-    "What answers there is not the audio service: check AUDIO_BASE_URL, a path at its end included.",
-  api_unavailable: "The service itself is not available: try again later.",
-  temporarily_unavailable: "The service itself is not available: try again later.",
-  output_not_writable: "Make the folder writable, or set AUDIO_OUTPUT_DIR to one that is.",
-  disk_full: "Free disk space, or set AUDIO_OUTPUT_DIR to a folder on another disk.",
-};
 
 export function failedBy(name: string, error: unknown): Check {
   if (!(error instanceof AudioError)) {
@@ -46,11 +36,7 @@ export function failedBy(name: string, error: unknown): Check {
       "The detail says what to change; the README explains each setting.",
     );
   }
-  const { code, message, cause, remedy } = error;
-  // Most messages name the system's code already; where one does not, the cause is all there is to go by.
-  const isExplained = cause === undefined || /\([A-Z][A-Z0-9_]+\)|: [A-Z]+[ :]/.test(message);
-  const detail = isExplained ? message : `${message} (${describeCause(cause)})`;
-  return failed(name, detail, remedy ?? FIXES[code] ?? REMEDIES[code]);
+  return failed(name, detailOf(error), fixOf(error) ?? REMEDIES[error.code]);
 }
 
 /** A check that must end: one that does not, fails, naming what hangs. */

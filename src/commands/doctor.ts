@@ -2,6 +2,7 @@
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
+import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
@@ -14,7 +15,16 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
-import { type Check, DEADLINE_MS, failed, failedBy, passed, proxyFault, within } from "./doctor-checks.ts";
+import {
+  type Check,
+  DEADLINE_MS,
+  failed,
+  failedBy,
+  passed,
+  proxyFault,
+  warned,
+  within,
+} from "./doctor-checks.ts";
 import { outputDirOf, secretsOf } from "./settings.ts";
 
 /** Well formed, and no service will ever have given it out. */
@@ -149,8 +159,21 @@ async function hostFault(config: Config, { baseUrl }: ServiceAddress, error: unk
   );
 }
 
+/** A misspelt setting leaves its default in force, and nothing else would show it. */
+function checkNames({ unknownVariables }: Config): Check[] {
+  if (unknownVariables.length === 0) return [];
+  return [warned("other variables", unknownVariables.map(unknownVariableWords).join(" "))];
+}
+
+/** Others take Node's place, and tell its version as theirs. */
+function runtimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
+  if (bun !== undefined) return `Bun ${bun} (not supported; as Node.js ${node})`;
+  if (deno !== undefined) return `Deno ${deno} (not supported; as Node.js ${node})`;
+  return `Node.js ${node}`;
+}
+
 async function runChecks(config: Config, env: Environment): Promise<Check[]> {
-  const node = passed("node", `Node.js ${process.versions.node} runs audio-generation-mcp ${VERSION}`);
+  const node = passed("node", `${runtimeName(process.versions)} runs audio-generation-mcp ${VERSION}`);
   const unknown = ["host", "key"].map((name) =>
     failed(name, "not tested: the address or the key cannot be used", "Mend the settings first."),
   );
@@ -167,11 +190,11 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   const store = hasStore ? await checkStore(config) : untested("store");
   const [folder, service] = await others;
   const input = config.inputDir === null ? [] : [await checkInputFolder(config.inputDir)];
-  return [node, ...checkSettings(config, env), folder, ...input, store, ...service];
+  return [node, ...checkSettings(config, env), ...checkNames(config), folder, ...input, store, ...service];
 }
 
-function describe({ name, ok, detail, fix }: Check): string {
-  return `${ok ? "✓" : "✗"} ${name}: ${detail}${fix === null ? "" : `\n    fix: ${fix}`}`;
+function describe({ name, ok, detail, fix, warning = false }: Check): string {
+  return `${warning ? "!" : ok ? "✓" : "✗"} ${name}: ${detail}${fix === null ? "" : `\n    fix: ${fix}`}`;
 }
 
 /** @returns the exit code: 0 when everything works, else 1 */
@@ -184,7 +207,10 @@ export async function doctor(asJson: boolean): Promise<0 | 1> {
     fix: check.fix === null ? null : redact(check.fix),
   }));
   const ok = checks.every((check) => check.ok);
-  const human = `${checks.map(describe).join("\n")}\n${ok ? "Everything works." : "Something needs mending."}`;
+  const works = checks.some(({ warning }) => warning)
+    ? 'Everything works, but look at what is marked with "!".'
+    : "Everything works.";
+  const human = `${checks.map(describe).join("\n")}\n${ok ? works : "Something needs mending."}`;
   const text = `${asJson ? JSON.stringify({ ok, checks }, null, 2) : human}\n`;
   await new Promise((resolve) => process.stdout.write(text, resolve));
   // Whatever hung in a check must not keep the process: its verdict is given.

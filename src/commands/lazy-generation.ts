@@ -11,7 +11,7 @@ import { createRedact, type Redact } from "../redaction.ts";
 import { configurationError } from "./settings.ts";
 
 /**
- * The environment as `--sandbox` sees it: address, key, shared store and budget are its own. The address is a
+ * The environment as `--sandbox` sees it: address, key and store are its own. The address is a
  * stand-in on this machine until the sandbox listens; it lets loopback-only settings pass.
  */
 export function sandboxEnvironment(env: Environment): Environment {
@@ -20,7 +20,6 @@ export function sandboxEnvironment(env: Environment): Environment {
     AUDIO_BASE_URL: "http://127.0.0.1",
     AUDIO_API_KEY: "not-known-yet",
     AUDIO_STORE_URL: undefined,
-    AUDIO_CREDIT_BUDGET: undefined,
   };
 }
 

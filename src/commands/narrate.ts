@@ -9,11 +9,12 @@ import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
 import { changesOf, type NarrateArgs, narrateRules, planRequestOf } from "../tools/narrate-input.ts";
 import { LazyGeneration } from "./lazy-generation.ts";
+import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readAnyText } from "./read-text.ts";
 import { secretsOf } from "./settings.ts";
-import { CommandError, UsageError } from "./usage.ts";
+import { UsageError } from "./usage.ts";
 
 /** Exit codes beside those of every command. */
 const EXIT_STOPPED = 3;
@@ -55,6 +56,13 @@ function nextStepOf(view: NarrationView): string | null {
   }
 }
 
+function finishedWords({ files, credits, isRepeat }: NarrationView): string {
+  const length = duration(files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0));
+  return isRepeat
+    ? `${length} of audio. Nothing new was charged; it had cost ${credits.charged} credits.`
+    : `${length} of audio, ${credits.charged} credits.`;
+}
+
 function report(view: NarrationView, asJson: boolean): void {
   if (asJson) {
     process.stdout.write(`${printableJson(structuredOf(view))}\n`);
@@ -62,10 +70,7 @@ function report(view: NarrationView, asJson: boolean): void {
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
   const captions = view.files.flatMap(({ captionsPath }) => (captionsPath === null ? [] : [captionsPath]));
-  const head =
-    view.status === "finished"
-      ? `${duration(view.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0))} of audio, ${view.credits.charged} credits.`
-      : messageOf(view);
+  const head = view.status === "finished" ? finishedWords(view) : messageOf(view);
   const next = nextStepOf(view);
   const lines = [...paths, ...(paths.length === 0 ? [] : captions), head, ...(next === null ? [] : [next])];
   process.stdout.write(`${lines.map(printable).join("\n")}\n`);
@@ -109,7 +114,8 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
   const checkedArgs = checked(args);
   const config = readConfig(process.env);
   const lazy = new LazyGeneration(config, false);
-  lazy.log = createLog(config.logLevel, createRedact(secretsOf(process.env)));
+  const redact = createRedact(secretsOf(process.env));
+  lazy.log = createLog(config.logLevel, redact);
   // The workflow's own timers keep no process alive.
   const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
   try {
@@ -121,7 +127,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
     return view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
-    throw new CommandError(`${error.message}${error.remedy === undefined ? "" : ` ${error.remedy}`}`);
+    throw commandError(error, redact);
   } finally {
     await lazy.close();
     clearInterval(keepAlive);

@@ -1,6 +1,7 @@
 /** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
+import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor } from "../server/instructions.ts";
@@ -64,6 +65,9 @@ function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   };
 }
 
+const SANDBOX_NOTE =
+  "This server runs on a sandbox of its own (--sandbox): no real credits are spent, and what it knows of its tasks ends with it; saved files stay.";
+
 /** @param args `--sandbox` or nothing */
 export async function run(args: readonly string[]): Promise<void> {
   const isSandbox = args.includes("--sandbox");
@@ -73,13 +77,19 @@ export async function run(args: readonly string[]): Promise<void> {
   const log = createLog(config.logLevel, (text) => lazy.redact(redact(text)));
   lazy.log = log;
   const isFirstSuccess = onceOnly();
-  const instructions = instructionsFor(config);
+  const isFirstUse = onceOnly();
+  const isFirstOnSandbox = onceOnly();
+  const instructions = instructionsFor({ ...config, isSandbox });
   const handle = serveStdio(
     ({ era }) =>
       createMcpServer(
         {
           tools: {
-            assertConfigured: () => lazy.assertConfigured(),
+            assertConfigured: () => {
+              if (isFirstUse())
+                for (const each of config.unknownVariables) log.warn(unknownVariableWords(each));
+              lazy.assertConfigured();
+            },
             generation: () => lazy.get(),
             narrations: () => lazy.narrations(),
             // Few calls name a file, so its code is loaded by the first of them.
@@ -97,6 +107,7 @@ export async function run(args: readonly string[]): Promise<void> {
           redact: (text) => lazy.redact(redact(text)),
           holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
           resourceLinks: config.resourceLinks,
+          note: () => (isSandbox && isFirstOnSandbox() ? SANDBOX_NOTE : null),
           log,
         },
         era,

@@ -1,5 +1,6 @@
 /** What commands derive from settings beside the configuration: their secrets, and the error about their faults. */
 import type { Config } from "../config/config.ts";
+import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { type Environment, readValue } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 
@@ -76,5 +77,6 @@ export function outputDirOf(config: Config): string {
 /** All faults of a configuration in one error: every tool but `list_voices` answers with it. */
 export function configurationError(config: Config): AudioError {
   const faults = config.faults.map(({ message, fix }) => `${message} ${fix}`);
-  return new AudioError("configuration_error", `${faults.join(" ")} Nothing was sent or charged.`);
+  const words = [...faults, ...config.unknownVariables.map(unknownVariableWords)];
+  return new AudioError("configuration_error", `${words.join(" ")} Nothing was sent or charged.`);
 }

@@ -1,6 +1,6 @@
 /** The `tasks` command: the ledger for a person, as JSON, or as a page. It asks the service nothing. */
 import { systemClock } from "../clock.ts";
-import { readConfig } from "../config/config.ts";
+import { readConfig, type ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeOwn } from "../files/write-own.ts";
@@ -15,10 +15,10 @@ import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
 import { narrationRow } from "../tools/narration-row.ts";
+import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { configurationError, outputDirOf, secretsOf } from "./settings.ts";
 import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
-import { CommandError } from "./usage.ts";
 
 const MOST_TASKS = 100;
 
@@ -90,7 +90,19 @@ function pageEntryOfNarration(row: NarrationRow): PageEntry {
   };
 }
 
-async function readEntries(limit: number): Promise<Entry[]> {
+interface Listing {
+  readonly entries: readonly Entry[];
+  /** What a person is told where there are none. */
+  readonly nothing: string;
+}
+
+function nothingYet({ baseUrl }: ServiceAddress, otherOrigins: readonly string[]): string {
+  return otherOrigins.length === 0
+    ? "No requests recorded yet."
+    : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherOrigins.join(", ")}.`;
+}
+
+async function readListing(limit: number): Promise<Listing> {
   const config = readConfig(process.env);
   if (config.service === null || config.faults.length > 0) throw configurationError(config);
   const redact = createRedact(secretsOf(process.env));
@@ -104,7 +116,7 @@ async function readEntries(limit: number): Promise<Entry[]> {
     const book = new NarrationBook(ledger.store.narrations, () => systemClock.wallMs());
     const entries = await book.newest(limit);
     const narrations = await Promise.all(entries.map((entry) => rowOf(entry, folder.root)));
-    return [
+    const all = [
       ...listed.map((task) => ({
         atMs: task.createdAtMs,
         row: taskRow(task),
@@ -118,6 +130,8 @@ async function readEntries(limit: number): Promise<Entry[]> {
         page: pageEntryOfNarration(row),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
+    const others = all.length === 0 ? await ledger.store.otherOrigins() : [];
+    return { entries: all, nothing: printable(nothingYet(address, others)) };
   } finally {
     await ledger.store.close();
   }
@@ -129,18 +143,17 @@ async function readEntries(limit: number): Promise<Entry[]> {
  */
 export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
   try {
-    const entries = await readEntries(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE);
+    const { entries, nothing } = await readListing(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE);
     if (htmlFile !== undefined) {
       const page = tasksPage(entries.map((entry) => entry.page));
       process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }
     const rows = entries.map(({ row }) => row);
-    const human =
-      rows.length === 0 ? "No requests recorded yet." : entries.map(({ words }) => words).join("\n");
+    const human = rows.length === 0 ? nothing : entries.map(({ words }) => words).join("\n");
     process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
-    if (error instanceof AudioError) throw new CommandError(error.message);
+    if (error instanceof AudioError) throw commandError(error, createRedact(secretsOf(process.env)));
     throw error;
   }
 }

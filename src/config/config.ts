@@ -4,6 +4,7 @@ import { readStoreUrl } from "./connections.ts";
 import { type ConfigFault, Reader } from "./reader.ts";
 import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
+import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export type { ProxySettings } from "./connections.ts";
 export type { ServiceAddress } from "./service-address.ts";
@@ -15,11 +16,13 @@ export interface Config extends Settings {
   /** `null`: the ledger lies on this machine. */
   readonly storeUrl: string | null;
   readonly faults: readonly ConfigFault[];
+  /** No faults, for another program's may be among them. */
+  readonly unknownVariables: readonly UnknownVariable[];
 }
 
 /**
  * Reads the whole configuration. Never throws: everything wrong is a {@link ConfigFault}, and the value used
- * meanwhile is the default.
+ * meanwhile is the default; a folder that cannot be is `null`.
  */
 export function readConfig(
   env: Environment,
@@ -30,5 +33,6 @@ export function readConfig(
   const storeUrl = readStoreUrl(reader);
   const { service, isLoopback } = readServiceSettings(reader);
   const settings = readSettings(reader, { storeUrl, isLoopback });
-  return { ...settings, service, storeUrl, faults: reader.faults };
+  const unknown = unknownVariables(env, reader.asked);
+  return { ...settings, service, storeUrl, faults: reader.faults, unknownVariables: unknown };
 }

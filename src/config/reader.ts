@@ -19,10 +19,12 @@ export interface Surroundings {
 
 /**
  * Collects faults while it reads, so that a person sees all of them at once. Every method answers with a value that
- * can be used, the default where what was given cannot; none throws.
+ * can be used, the default where what was given cannot (but see {@link Reader.folder}); none throws.
  */
 export class Reader {
   readonly faults: ConfigFault[] = [];
+  /** Every variable that was looked for, whether it is set or not. */
+  readonly asked = new Set<string>();
   readonly surroundings: Surroundings;
 
   constructor(surroundings: Surroundings) {
@@ -36,6 +38,7 @@ export class Reader {
 
   /** `undefined`: unset, empty, or a placeholder that a client did not fill in. */
   text(name: string): string | undefined {
+    this.asked.add(name);
     return readValue(this.surroundings.env, name);
   }
 
@@ -64,13 +67,16 @@ export class Reader {
     );
   }
 
-  /** @param isNeeded whether it is a fault that there is neither a value nor a default */
+  /**
+   * `null` also for a faulty value: the default in its place would be a folder that nobody has chosen.
+   *
+   * @param isNeeded whether it is a fault that there is neither a value nor a default
+   */
   folder(name: string, fallback: string | null, isNeeded = true): string | null {
+    const isGiven = this.text(name) !== undefined;
     const { folder, fault } = readFolder(this.surroundings, name);
-    if (fault !== null && (this.text(name) !== undefined || (fallback === null && isNeeded))) {
-      this.faults.push(fault);
-    }
-    return folder ?? fallback;
+    if (fault !== null && (isGiven || (fallback === null && isNeeded))) this.faults.push(fault);
+    return isGiven ? folder : fallback;
   }
 }
 

@@ -26,9 +26,9 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
   const { env, platform, home } = reader.surroundings;
   return {
     timeScale: readTimeScale(reader, isLoopback),
-    /** `null` only where a default needs a home folder and there is none, which is a fault. */
+    /** `null` where what is given cannot be, or a default needs a home folder and there is none: both are faults. */
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
-    /** `null` as above, but no fault with a ledger elsewhere. */
+    /** `null` as above; that there is no default is no fault with a ledger elsewhere. */
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
     /** `null` where no file may be read. */
     inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),

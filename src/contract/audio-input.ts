@@ -59,7 +59,7 @@ export const audioInputFields = {
     description: `Text to speak, verbatim, at most ${PROMPT_MAX_CODE_POINTS.toLocaleString("en")} characters; line breaks are kept`,
   }),
   voice: z
-    .enum(VOICE_IDS, `${oneOf(VOICE_IDS)}; list_voices describes them`)
+    .enum(VOICE_IDS, oneOf(VOICE_IDS))
     .meta({
       description:
         "The id ends in its languages; no tone or gender is published. Omitted: the service's default",

@@ -1,4 +1,5 @@
 /** Which voice somebody may have meant: the nearest names, of which a common beginning weighs most. */
+import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
 /** A beginning of so many letters is enough; a shorter one needs a name that is near as a whole. */
@@ -10,20 +11,6 @@ function commonBeginning(a: string, b: string): number {
   return length;
 }
 
-/** How many letters to change, add or remove (Levenshtein). */
-function distance(a: string, b: string): number {
-  let above = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const replaced = (above[column - 1] ?? 0) + (a.charAt(row - 1) === b.charAt(column - 1) ? 0 : 1);
-      current.push(Math.min(replaced, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    above = current;
-  }
-  return above[b.length] ?? 0;
-}
-
 interface Likeness {
   readonly beginning: number;
   readonly distance: number;
@@ -33,7 +20,7 @@ function likeness(wanted: string, { id, name }: Voice): Likeness {
   const alone = name.toLowerCase().replaceAll(" ", "_");
   return {
     beginning: Math.max(commonBeginning(wanted, alone), commonBeginning(wanted, id)),
-    distance: Math.min(distance(wanted, alone), distance(wanted, id)),
+    distance: Math.min(editDistance(wanted, alone), editDistance(wanted, id)),
   };
 }
 

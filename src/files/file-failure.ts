@@ -30,6 +30,13 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: "Node.js was started without the permission",
 };
 
+/** What a code of the system means, for a person: "no permission (EACCES)"; `null` for what is no failure of a file. */
+export function systemReason(error: unknown): string | null {
+  const code = systemCode(error);
+  if (code === undefined || !isFileFailure(error, code)) return null;
+  return `${REASONS[code] ?? "the system refuses it"} (${code})`;
+}
+
 /** Refusals that a socket knows too: those are somebody else's to explain. */
 const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind", "listen", "accept"]);
 const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTFOUND$|EAI_)/;
@@ -57,8 +64,7 @@ export function fileFailure(error: unknown, folder: string): unknown {
       cause: error,
     });
   }
-  const reason = REASONS[code] ?? "the system refuses it";
-  return notWritable(folder, `${reason} (${code})`, error);
+  return notWritable(folder, systemReason(error) ?? code, error);
 }
 
 export function notWritable(folder: string, reason: string, cause?: unknown): AudioError {

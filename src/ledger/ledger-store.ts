@@ -152,6 +152,8 @@ export interface LedgerStore {
   ofWork(workId: string): Promise<StoredValue[]>;
   ofTask(taskId: string): Promise<StoredValue[]>;
   ofPath(path: string): Promise<StoredValue[]>;
+  /** Other addresses that this store holds requests of, a few; none where that cannot be told cheaply. */
+  otherOrigins(): Promise<string[]>;
   /** Where it is, for a person; never with credentials. */
   readonly description: string;
   /**

@@ -127,6 +127,8 @@ export const narrationStateSchema = z.object({
   /** When it last began to run, and how many parts were saved then: the pace follows from both. */
   begunAtMs: z.number().nullable(),
   savedAtBegin: z.int().nonnegative(),
+  /** When it last saved a part since; `null`: none yet. */
+  lastSavedAtMs: z.number().nullable().default(null),
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;
 
@@ -153,6 +155,7 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   createdAtMs,
   begunAtMs: null,
   savedAtBegin: 0,
+  lastSavedAtMs: null,
 });
 
 /** @throws AudioError `store_unavailable` when what is stored cannot be read */

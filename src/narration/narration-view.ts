@@ -63,13 +63,20 @@ function suggestedMax(charged: number, toCome: number, missingParts: number): nu
 /** Six creates a minute are the most that the service takes; the first pace that is told. */
 const SECONDS_A_PART_AT_BEST = 10;
 
-/** What is left by the clock, at the pace of this run; before its first part, at the best pace that there is. */
+/**
+ * What is left by the clock, at the pace up to the last saved part; before the first, at the best pace that there is.
+ * While nothing is saved it never grows; of a part that takes longer nobody knows how much, so half of it stays.
+ */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
-  const left = state.totalParts - saved;
-  const done = saved - state.savedAtBegin;
-  const elapsedSeconds = state.begunAtMs === null ? 0 : Math.max(0, nowMs - state.begunAtMs) / 1000;
-  const pace = done <= 0 ? SECONDS_A_PART_AT_BEST : elapsedSeconds / done;
-  return Math.round(left * pace);
+  const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
+  const done = saved - savedAtBegin;
+  const begun = begunAtMs ?? nowMs;
+  const reckonedAt = lastSavedAtMs ?? begun;
+  const isPaced = done > 0 && reckonedAt > begun;
+  const pace = isPaced ? (reckonedAt - begun) / 1000 / done : SECONDS_A_PART_AT_BEST;
+  const left = (totalParts - saved) * pace;
+  const passed = Math.max(0, nowMs - reckonedAt) / 1000;
+  return Math.round(Math.max(left - passed, left / 2));
 }
 
 /** A narration that says it runs, and that nobody drives, has been stopped by the end of its process. */

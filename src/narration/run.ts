@@ -143,6 +143,7 @@ export class Run {
       problems: [],
       begunAtMs: clock.wallMs(),
       savedAtBegin: savedParts,
+      lastSavedAtMs: null,
       savedParts,
     }));
     const speakers = new Speakers({
@@ -168,9 +169,10 @@ export class Run {
 
   /** For lists and other processes; how the parts stand is known without it. */
   async #noteSaved(): Promise<void> {
-    const { book, log } = this.#deps;
+    const { book, clock, log } = this.#deps;
+    const lastSavedAtMs = clock.wallMs();
     await book
-      .change(this.narrationId, (before) => ({ ...before, ...this.#figures() }))
+      .change(this.narrationId, (before) => ({ ...before, ...this.#figures(), lastSavedAtMs }))
       .catch((cause: unknown) => log.debug(`how a narration stands could not be written: ${String(cause)}`));
     this.#tell();
   }

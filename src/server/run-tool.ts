@@ -42,6 +42,8 @@ export interface ServerDeps {
   /** Whether a text holds the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
+  /** What the next result has to say beside its own words; `null`: nothing. */
+  readonly note: () => string | null;
   readonly log: Log;
 }
 
@@ -70,6 +72,14 @@ export function callResult(result: ToolResult, reader: Reader): CallToolResult {
   }
   if (result.inline !== undefined) content.push(inlineBlock(result.inline, reader));
   return { content, structuredContent: result.structured };
+}
+
+/** The note in both forms, for each is complete without the other. */
+function withNote(result: ToolResult, note: string | null): ToolResult {
+  if (note === null) return result;
+  const { message } = result.structured;
+  const noted = typeof message === "string" ? { message: `${message} ${note}` } : {};
+  return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
 }
 
 /** Sends progress only where the client gave a token, always increasing. */
@@ -155,8 +165,9 @@ export async function runTool(
     if (asked?.kind === "answered" && question !== undefined) {
       begun = await begin({ ...args, [question.argument]: asked.value });
     }
+    const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in begun
-      ? callResult(begun.view, readerOf(deps, context, client))
+      ? callResult(withNote(begun.view, note()), readerOf(deps, context, client))
       : createTaskResult(begun.ticket, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));

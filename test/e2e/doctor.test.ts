@@ -1,6 +1,6 @@
 /** `doctor` in broken situations: names the cause and the fix each time, soon, and never sends a create. */
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -16,7 +16,13 @@ import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace
 const report = z.strictObject({
   ok: z.boolean(),
   checks: z.array(
-    z.strictObject({ name: z.string(), ok: z.boolean(), detail: z.string(), fix: z.string().nullable() }),
+    z.strictObject({
+      name: z.string(),
+      ok: z.boolean(),
+      detail: z.string(),
+      fix: z.string().nullable(),
+      warning: z.literal(true).optional(),
+    }),
   ),
 });
 type Report = z.infer<typeof report>;
@@ -186,7 +192,11 @@ describe.concurrent("doctor", () => {
   });
 
   it.each([
-    ["a file where its folder should be", "file", /not-a-folder.*FIX .*AUDIO_STATE_DIR/],
+    [
+      "a file where its folder should be",
+      "file",
+      /not-a-folder cannot be used: it is a file, not a folder\. FIX .*AUDIO_STATE_DIR/,
+    ],
     ["a Redis server that is down", "redis", /127\.0\.0\.1:1.*FIX .*Redis server of AUDIO_STORE_URL/],
   ])("store gone, %s: names it", async (_what, kind, words) => {
     const place = await workplace();
@@ -246,6 +256,61 @@ describe.concurrent("doctor", () => {
         /lets no generation pass.*150.*FIX Set AUDIO_CREDIT_BUDGET to 150 or more, or unset it/,
       ),
     });
+  });
+
+  it("misspelt settings: warns of each, with the nearest, and everything works", async () => {
+    const place = await workplace();
+    const misspelt = {
+      AUDIO_CREDIT_BUGET: "500",
+      AUDIO_SOMETHING_QUITE_ELSE: "secret-word",
+      AUDIO_EMPTY: "",
+    };
+    const found = await diagnose(place.env(service, misspelt));
+    expect(faultsOf(found)).toEqual({});
+    const [warning, ...more] = found.checks.filter((check) => check.warning);
+    expect(more).toEqual([]);
+    expect(warning?.detail).toMatch(
+      /AUDIO_CREDIT_BUGET is set, .*no such setting; AUDIO_CREDIT_BUDGET is one/,
+    );
+    expect(warning?.detail).toMatch(/AUDIO_SOMETHING_QUITE_ELSE is set, but there is no such setting\./);
+    expect(JSON.stringify(found)).not.toMatch(/secret-word|AUDIO_EMPTY/);
+    const { stdout } = await runDoctor(place.env(service, misspelt), []);
+    expect(stdout).toMatch(/^! other variables: AUDIO_CREDIT_BUGET/m);
+    expect(stdout).toContain('Everything works, but look at what is marked with "!".');
+  });
+
+  it("a misspelt key: names it beside what is missing", async () => {
+    const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service, { AUDIO_APIKEY: "sk-secret-word" });
+    const found = await diagnose(env);
+    expect(faultsOf(found)["setting AUDIO_API_KEY"]).toContain("not set");
+    expect(found.checks.find(({ warning }) => warning)?.detail).toContain("AUDIO_API_KEY is one");
+    expect(JSON.stringify(found)).not.toContain("secret-word");
+  });
+
+  it.each(["audio", "~bob/x", "$HOME/x", '"/tmp/x"'])(
+    "a folder that cannot be one, %s: tests no default in its place, and makes none",
+    async (folder) => {
+      const place = await workplace();
+      const home = join(place.root, "home");
+      await mkdir(home);
+      const broken = { HOME: home, AUDIO_OUTPUT_DIR: folder, AUDIO_STATE_DIR: folder };
+      const faults = faultsOf(await diagnose(place.env(service, broken)));
+      for (const name of ["AUDIO_OUTPUT_DIR", "AUDIO_STATE_DIR"]) {
+        expect(faults[`setting ${name}`]).toMatch(/not an absolute path.*FIX Set AUDIO_/);
+      }
+      for (const name of ["output folder", "store"]) expect(faults[name]).toMatch(/not tested/);
+      expect(await readdir(home)).toEqual([]);
+    },
+  );
+
+  it.runIf(process.platform === "linux")("store in a home that is a file: says so", async () => {
+    const place = await workplace();
+    const file = join(place.root, "home-file");
+    await writeFile(file, "");
+    const { AUDIO_STATE_DIR: _, ...env } = place.env(service, { HOME: file });
+    expect(faultsOf(await diagnose(env))["store"]).toMatch(
+      /state folder .*home-file\/.* cannot be used: .*home-file is a file, not a folder\. FIX Set AUDIO_STATE_DIR/,
+    );
   });
 
   it("a budget of one generation: has nothing against it", async () => {

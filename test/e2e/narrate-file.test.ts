@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { PART_BYTES } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
@@ -37,7 +38,7 @@ describe("narrate with a file", () => {
   let driver: Driver;
 
   beforeAll(async () => {
-    service = await CountingService.start();
+    service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
     workplace = await createWorkplace();
     texts = join(workplace.root, "texts");
     mkdirSync(texts);
@@ -121,6 +122,22 @@ describe("narrate with a file", () => {
     };
     expect(await ask(join(workplace.root, "diary.txt"))).toBe(1);
     expect(await ask("-", BOOK)).toBe(2);
+  });
+
+  it("asked for again on the command line says that nothing new was charged", async () => {
+    const env = workplace.env(service, FAST);
+    const ask = async (...more: string[]): Promise<string> => {
+      const file = join(workplace.root, "diary.txt");
+      const options = ["--output-format", "pcm", ...more];
+      return (await run(NODE, [...NODE_FLAGS, BIN, "narrate", file, ...options], { env })).stdout;
+    };
+    const first = await ask("--max-credits", "300");
+    expect(first).toMatch(/^\/.*\.pcm\n.* of audio, 10 credits\.\n$/s);
+    for (const again of [await ask("--max-credits", "300"), await ask()]) {
+      expect(again).toMatch(/ of audio\. Nothing new was charged; it had cost 10 credits\.\n$/);
+      expect(again.split("\n")[0]).toBe(first.split("\n")[0]);
+    }
+    expect(service.tasks.size).toBe(1);
   });
 
   it("is decoded as strictly on the command line", async () => {

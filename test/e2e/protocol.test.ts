@@ -241,6 +241,8 @@ describe("the command line", () => {
 
   it("prints help and version", () => {
     expect(run("--help")).toMatchObject({ status: 0, stderr: "" });
+    expect(run("help")).toEqual(expect.objectContaining({ status: 0, stdout: run("--help").stdout }));
+    expect(run("version")).toEqual(expect.objectContaining({ status: 0, stdout: run("--version").stdout }));
     expect(run("--help").stdout).toContain("doctor");
     expect(run("--version").stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
@@ -279,6 +281,7 @@ describe("the command line", () => {
     ["--nonsense"],
     ["play"],
     ["--sandbox", "extra"],
+    ["help", "me"],
     ["sandbox", "--port", "many"],
     ["sandbox", "--port", "99999"],
     ["sandbox", "--port", "-1"],
@@ -289,6 +292,27 @@ describe("the command line", () => {
     const result = run(...args);
     expect(result).toMatchObject({ status: 2, stdout: "" });
     expect(result.stderr).toMatch(/^audio-generation-mcp: .+\n$/);
+  });
+
+  it.each([
+    ["doctor", "--sandbox"],
+    ["doctor", "--json", "--sandbox"],
+    ["tasks", "--sandbox"],
+    ["narrate", "a.md", "--sandbox"],
+    ["--sandbox", "doctor"],
+    ["--sandbox", "tasks"],
+  ])("tells whoever gives a command --sandbox how to have a sandbox: %s %s", (...args) => {
+    const result = run(...args);
+    expect(result).toMatchObject({ status: 2, stdout: "" });
+    expect(result.stderr).toMatch(/do not go together.*Run "sandbox".*AUDIO_BASE_URL and AUDIO_API_KEY.*\n$/);
+    expect(result.stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  it("names nothing in a fault of narrate that a shell does not have", async () => {
+    const result = run("narrate", "any.md", "--voice", "x");
+    expect(result).toMatchObject({ status: 2 });
+    expect(result.stderr).toMatch(/^audio-generation-mcp: --voice must be one of .*see --help\.\n$/);
+    expect(result.stderr).not.toContain("list_voices");
   });
 
   it("serves the sandbox alone and says where, in one line of JSON", async () => {

@@ -1,5 +1,7 @@
 /** What the `tasks` command prints for a person: the ledger, and nothing that a terminal would act on. */
 import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { CountingService } from "../support/counting-service.ts";
@@ -50,3 +52,45 @@ describe("a request with characters that a terminal would act on", () => {
     expect(rows[0]?.prompt_excerpt).toBe(PROMPT);
   });
 });
+
+describe("a ledger without a request for this address", () => {
+  it("is said to be empty only where it is", async () => {
+    expect(tasks()).toBe("No requests recorded yet.\n");
+    const driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+    await driver.call("generate_audio", { prompt: "For another address" });
+    await driver.close();
+    const env = workplace.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });
+    const result = spawnSync(NODE, [BIN, "tasks"], { env, encoding: "utf8" });
+    expect(result).toMatchObject({ status: 0, stderr: "" });
+    expect(result.stdout).toBe(
+      `No requests recorded yet for http://127.0.0.1:9 (AUDIO_BASE_URL); the ledger holds some for ${service.baseUrl}.\n`,
+    );
+  });
+});
+
+describe.each([["tasks"], ["narrate", "-", "--max-credits", "100"]])(
+  "a ledger that is out of order (%s)",
+  (...args) => {
+    const failing = (env: Record<string, string>): string => {
+      const all = workplace.env(service, env);
+      const result = spawnSync(NODE, [BIN, ...args], { env: all, encoding: "utf8", input: "A text." });
+      expect(result).toMatchObject({ status: 1, stdout: "" });
+      expect(result.stderr.trim().split("\n")).toHaveLength(1);
+      return result.stderr;
+    };
+
+    it("is told with what mends it: damaged", () => {
+      mkdirSync(workplace.stateDir, { recursive: true });
+      writeFileSync(join(workplace.stateDir, "ledger.sqlite"), "");
+      expect(failing({})).toMatch(/is damaged and was left as it is\. Restore it from a backup, or move it/);
+    });
+
+    it("is told with what mends it: a file in the place of its folder", () => {
+      const file = join(workplace.root, "plain-file");
+      writeFileSync(file, "");
+      expect(failing({ AUDIO_STATE_DIR: file })).toMatch(
+        /plain-file cannot be used: it is a file, not a folder\. Set AUDIO_STATE_DIR/,
+      );
+    });
+  },
+);

@@ -186,6 +186,30 @@ describe("a setting that no client filled in", () => {
   );
 });
 
+describe("a misspelt setting", () => {
+  it("is told once in the log, at the first use of a tool, without its value", async () => {
+    const bench = await openBench();
+    const server = await bench.another({ AUDIO_LOG_LEVEL: "warn", AUDIO_WAIT_SECOND: "secret-word" });
+    await server.call("list_voices", {});
+    expect(server.stderr).toBe("");
+    await server.call("list_tasks", {});
+    await server.call("list_tasks", {});
+    expect(server.stderr).toBe(
+      "audio-generation-mcp warn: AUDIO_WAIT_SECOND is set, but there is no such setting; AUDIO_WAIT_SECONDS is one.\n",
+    );
+  });
+
+  it("is named in the error about what is missing", async () => {
+    const { faults, unknownVariables } = readConfig(
+      { ...GOOD, AUDIO_API_KEY: "", AUDIO_KEY: "k" },
+      "linux",
+      "/h",
+    );
+    expect(faults).toHaveLength(1);
+    expect(unknownVariables).toEqual([{ name: "AUDIO_KEY", nearest: "AUDIO_API_KEY" }]);
+  });
+});
+
 describe("a folder of the settings that cannot be written", () => {
   it("with --sandbox is named by the setting that mends it", async () => {
     const bench = await openBench();

@@ -41,6 +41,7 @@ async function call(
     },
     openLedger: () => Promise.resolve(null),
     instructions: "",
+    note: () => null,
     resourceLinks: "auto",
     redact: (text) => text,
     holdsSecret: () => false,

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { instructionsFor } from "../../src/server/instructions.ts";
+import { promptList } from "../../src/server/prompts.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
@@ -93,6 +94,21 @@ describe("the tool list", () => {
   });
 });
 
+describe("the README", () => {
+  const readme = readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8");
+
+  it.each(NAMES)("has %s in its table of tools", (name) => {
+    expect(readme).toMatch(new RegExp(`^\\| \`${name}\` \\| `, "m"));
+  });
+
+  it("names the prompts, and no others", () => {
+    const [, list = ""] = /menu of prompts show \w+: ([^.]+)\./.exec(readme) ?? [];
+    expect([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(
+      promptList().map(({ name }) => name),
+    );
+  });
+});
+
 describe("the instructions", () => {
   const ready = { faults: [], service: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false } };
   const long = `/${"a long folder name/".repeat(40)}end`;
@@ -104,8 +120,8 @@ describe("the instructions", () => {
     expect(text).toContain("/home/me/audio-generation (setting AUDIO_OUTPUT_DIR)");
   });
 
-  it("stay as short with a folder whose path is long, and keep its end", () => {
-    const text = instructionsFor({ ...ready, outputDir: long });
+  it.each([false, true])("stay as short with a folder whose path is long, and keep its end", (isSandbox) => {
+    const text = instructionsFor({ ...ready, outputDir: long, isSandbox });
     expect(text.length).toBeLessThanOrEqual(1200);
     expect(text).toContain("/end (setting");
   });

@@ -209,6 +209,11 @@ class RedisStore implements LedgerStore {
     return this.#guard.use((link) => this.#lists.ofPath(link, path));
   }
 
+  /** Nothing here reads what belongs to others (docs/design.md, Ledger on Redis). */
+  async otherOrigins(): Promise<string[]> {
+    return [];
+  }
+
   check(): Promise<string[]> {
     return this.#guard.use((link: RedisLink) => health(link, this.#keys.check));
   }

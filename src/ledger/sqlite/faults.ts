@@ -1,5 +1,6 @@
 /** What can be wrong with the ledger file, in words. */
 import { AudioError } from "../../errors.ts";
+import { systemReason } from "../../files/file-failure.ts";
 
 /** SQLite's primary result codes that are told apart here. */
 const SQLITE_BUSY = 5;
@@ -28,6 +29,14 @@ export function isBusy(error: unknown): boolean {
 export function damagedFile(file: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The ledger file ${file} is damaged and was left as it is.`, {
     remedy: `Restore it from a backup, or move it (with ${file}-wal and ${file}-shm) out of the way. ${NOT_TWICE}`,
+    cause,
+  });
+}
+
+/** @param why to go after a colon */
+export function unusableFolder(folder: string, why: string, cause?: unknown): AudioError {
+  return new AudioError("store_unavailable", `The state folder ${folder} cannot be used: ${why}.`, {
+    remedy: "Set AUDIO_STATE_DIR to a folder of your own that can be written, or mend what is named.",
     cause,
   });
 }
@@ -65,7 +74,8 @@ export function storeFault(file: string, error: unknown): AudioError {
     });
   }
   const what = code === SQLITE_READONLY ? "is not writable" : "cannot be used";
-  const why = error instanceof Error ? `: ${error.message}` : "";
+  const reason = systemReason(error) ?? (error instanceof Error ? error.message : null);
+  const why = reason === null ? "" : `: ${reason}`;
   return new AudioError("store_unavailable", `The ledger file ${file} ${what}${why}.`, {
     remedy: "Make the folder and the file writable, or set AUDIO_STATE_DIR to a folder that is.",
     cause: error,

@@ -15,7 +15,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
-import { damagedFile } from "./faults.ts";
+import { systemReason } from "../../files/file-failure.ts";
+import { damagedFile, unusableFolder } from "./faults.ts";
 import { SCHEMA } from "./schema.ts";
 
 export const LEDGER_FILE_NAME = "ledger.sqlite";
@@ -39,7 +40,16 @@ function ensureFolder(folder: string): void {
     missing.unshift(nearest);
     nearest = dirname(nearest);
   }
-  accessSync(nearest, constants.W_OK | constants.X_OK);
+  if (!statSync(nearest).isDirectory()) {
+    throw unusableFolder(folder, `${nearest === folder ? "it" : nearest} is a file, not a folder`);
+  }
+  try {
+    accessSync(nearest, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const lack =
+      nearest === folder ? "it cannot be written" : `it does not exist, and ${nearest} cannot be written`;
+    throw unusableFolder(folder, `${lack}: ${systemReason(error)}`, error);
+  }
   for (const path of missing) {
     try {
       mkdirSync(path, { mode: FOLDER_MODE });
@@ -99,7 +109,8 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
 /**
  * The path of a ledger file that exists and belongs to this person alone.
  *
- * @throws AudioError `store_unavailable` for a file that was emptied; otherwise the file system's own error
+ * @throws AudioError `store_unavailable` for a folder that cannot be one and for a file that was emptied; otherwise
+ *   the file system's own error
  */
 export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {
   ensureFolder(stateDir);

@@ -61,6 +61,24 @@ export function list(session: Session, identity: LedgerIdentity, query: ListQuer
     );
 }
 
+const originRow = z.object({ origin: z.string().nullable() });
+const MOST_ORIGINS = 5;
+
+/** A step along an index for each, however many records there are. */
+export function otherOrigins(session: Session, own: string): string[] {
+  const origins: string[] = [];
+  let last = "";
+  while (origins.length < MOST_ORIGINS) {
+    const { origin } = originRow.parse(
+      session.get("SELECT min(origin) AS origin FROM records WHERE origin > ?", last),
+    );
+    if (origin === null) break;
+    if (origin !== own) origins.push(origin);
+    last = origin;
+  }
+  return origins;
+}
+
 function whoseOf(
   session: Session,
   { origin, accountId }: LedgerIdentity,

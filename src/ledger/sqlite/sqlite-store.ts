@@ -25,7 +25,7 @@ import { admitCreate, admitRead } from "./admission.ts";
 import { LedgerDatabase, type Session } from "./database.ts";
 import { KeyvSqlite } from "./keyv-sqlite.ts";
 import { claim, type Now, releaseLease, renewLease } from "./leases.ts";
-import { list, ofPath, ofTask, ofWork } from "./lists.ts";
+import { list, ofPath, ofTask, ofWork, otherOrigins } from "./lists.ts";
 import { SqliteNarrations } from "./narrations.ts";
 import { keyOf } from "./record-rows.ts";
 import { noteAlive, pause, settleSlot } from "./slots.ts";
@@ -147,6 +147,10 @@ class SqliteStore implements LedgerStore {
 
   ofPath(path: string): Promise<StoredValue[]> {
     return this.#database.read((session) => ofPath(session, this.#identity, path));
+  }
+
+  otherOrigins(): Promise<string[]> {
+    return this.#database.read((session) => otherOrigins(session, this.#identity.origin));
   }
 
   async check(): Promise<string[]> {

@@ -1,0 +1,40 @@
+/** Finds variables that look like settings and are none: a misspelt one would go unnoticed, and its default be used (docs/design.md, Configuration). */
+import { editDistance } from "../contract/edit-distance.ts";
+import { type Environment, readValue } from "../environment.ts";
+
+/** A variable that nobody reads, and the setting that may have been meant. */
+export interface UnknownVariable {
+  readonly name: string;
+  readonly nearest: string | null;
+}
+
+/** Enough for a word too much or too little, such as AUDIO_URL. */
+const MOST_LETTERS_OFF = 6;
+const MOST_NAMED = 5;
+
+/** @param known every setting that was looked for */
+export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
+  // Windows takes either case for the same.
+  const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
+  return Object.keys(env)
+    .filter(
+      (name) => /^AUDIO_/i.test(name) && !known.has(spelled(name)) && readValue(env, name) !== undefined,
+    )
+    .slice(0, MOST_NAMED)
+    .map((name) => ({ name, nearest: nearestOf(name.toUpperCase(), known) }));
+}
+
+function nearestOf(name: string, known: ReadonlySet<string>): string | null {
+  const [best] = [...known]
+    .filter((setting) => setting.startsWith("AUDIO_"))
+    .map((setting) => ({ setting, distance: editDistance(name.slice(0, 64), setting) }))
+    .filter(({ distance }) => distance <= MOST_LETTERS_OFF)
+    .sort((a, b) => a.distance - b.distance);
+  return best?.setting ?? null;
+}
+
+/** One sentence. */
+export function unknownVariableWords({ name, nearest }: UnknownVariable): string {
+  const meant = nearest === null ? "" : `; ${nearest} is one`;
+  return `${name} is set, but there is no such setting${meant}.`;
+}

@@ -1,0 +1,64 @@
+/** What `--sandbox` says of itself, and which settings it heeds: through the built bin, as a client starts it. */
+import { afterEach, expect, it } from "vitest";
+import {
+  BIN,
+  createWorkplace,
+  type Driver,
+  driveCommand,
+  errorOf,
+  NODE,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const FOR_ANOTHER = {
+  AUDIO_STORE_URL: "redis://127.0.0.1:1",
+  AUDIO_API_KEY: "sk-real",
+  AUDIO_BASE_URL: "nonsense",
+};
+
+let open: Array<{ close(): Promise<void> }> = [];
+let places: Workplace[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((driver) => driver.close()));
+  await Promise.all(places.map((place) => place.remove()));
+  open = [];
+  places = [];
+});
+
+async function start(env: Record<string, string> = {}, args = ["--sandbox"]): Promise<Driver> {
+  const place = await createWorkplace();
+  places.push(place);
+  const driver = await driveCommand({ command: NODE, args: [BIN, ...args], env: place.env(null, env) });
+  open.push(driver);
+  return driver;
+}
+
+it("the instructions say that no real credits are spent, and that the ledger is new", async () => {
+  const driver = await start();
+  expect(driver.instructions()).toMatch(/^SANDBOX: .*no real credits are spent.*ledger is new at each start/);
+  expect(driver.instructions()?.length).toBeLessThanOrEqual(1200);
+  const real = await start(FOR_ANOTHER, []);
+  expect(real.instructions()).not.toContain("SANDBOX");
+});
+
+it("the first result says so in both forms, and no other does", async () => {
+  const driver = await start(FOR_ANOTHER);
+  // What is said of voices is the same everywhere.
+  expect(textOf(await driver.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
+  const first = await driver.call("generate_audio", { prompt: "Hello there." });
+  expect(first.isError).not.toBe(true);
+  const note = /runs on a sandbox of its own \(--sandbox\): no real credits are spent/;
+  expect(textOf(first)).toMatch(note);
+  expect(first.structuredContent?.["message"]).toMatch(note);
+  expect(textOf(await driver.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
+});
+
+it("a budget acts, and a wrong one is refused", async () => {
+  const tight = await start({ AUDIO_CREDIT_BUDGET: "149" });
+  expect(errorOf(await tight.call("generate_audio", { prompt: "Too dear" })).code).toBe("budget_exceeded");
+  const wrong = await start({ AUDIO_CREDIT_BUDGET: "lots" });
+  const refused = await wrong.call("generate_audio", { prompt: "Nothing" });
+  expect(errorOf(refused).code).toBe("configuration_error");
+  expect(textOf(refused)).toContain("AUDIO_CREDIT_BUDGET");
+});

@@ -1,0 +1,51 @@
+/** How long a narration still takes, as it is told while it runs. */
+import { expect, it } from "vitest";
+import { type NarrationState, narrationStateSchema } from "../../src/narration/narration-state.ts";
+import { secondsLeft } from "../../src/narration/narration-view.ts";
+
+const BEGUN_AT_MS = 1_000_000;
+const state = (changes: Partial<NarrationState>): NarrationState =>
+  narrationStateSchema.parse({
+    version: 1,
+    status: "running",
+    maxCredits: 1000,
+    paidBefore: [],
+    takes: [],
+    replaced: [],
+    asks: 1,
+    skipsFailed: false,
+    fileName: null,
+    problems: [],
+    files: [],
+    doubts: [],
+    joinedFrom: null,
+    title: "A text",
+    totalParts: 4,
+    savedParts: 0,
+    chargedCredits: 0,
+    createdAtMs: BEGUN_AT_MS,
+    begunAtMs: BEGUN_AT_MS,
+    savedAtBegin: 0,
+    ...changes,
+  });
+
+const told = (of: NarrationState, seconds: number): number =>
+  secondsLeft(of, of.savedParts, BEGUN_AT_MS + seconds * 1000);
+
+it.each([
+  ["before the first part", state({}), 0],
+  ["after one", state({ savedParts: 1, lastSavedAtMs: BEGUN_AT_MS + 18_000 }), 18],
+  ["after some that were there at the beginning", state({ savedAtBegin: 2, savedParts: 2 }), 0],
+  ["stored by a version that did not keep the time of the last part", state({ savedParts: 1 }), 5],
+])("never grows while nothing is saved: %s", (_when, of, from) => {
+  const times = Array.from({ length: 120 }, (_, seconds) => told(of, from + seconds));
+  for (const [index, time] of times.entries()) expect(time).toBeLessThanOrEqual(times[index - 1] ?? time);
+  // Of what takes longer than it should, nobody says that it is as good as done.
+  expect(times.at(-1)).toBeGreaterThan(0);
+});
+
+it("follows the pace of this run", () => {
+  const saved = state({ savedParts: 2, lastSavedAtMs: BEGUN_AT_MS + 60_000 });
+  expect(told(saved, 60)).toBe(60);
+  expect(told(saved, 80)).toBe(40);
+});
