@@ -64,7 +64,9 @@ export class StdioWire implements Transport {
     void this.close();
   };
 
-  #read(line: string): void {
+  #read(given: string): void {
+    // Some systems' writers put a byte order mark before the first line.
+    const line = given.startsWith("\uFEFF") ? given.slice(1) : given;
     if (!/\S/.test(line)) return;
     let value: unknown;
     try {

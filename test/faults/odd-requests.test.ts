@@ -62,6 +62,14 @@ describe("null for what is absent is read so", () => {
     expect(await answerOf(bench.server, "tools/list", {})).toMatchObject({ result: {} });
   });
 
+  it("a byte order mark before the first line is passed over", async () => {
+    const { server } = await openBench({ start: { isGreeted: false } });
+    const id = server.nextId();
+    const line = JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params: HANDSHAKE });
+    server.send(`\uFEFF${line}`);
+    expect(await server.answerTo(id, 5000)).toMatchObject({ result: {} });
+  });
+
   it("in the era of 2026-07-28", async () => {
     const { server } = await openBench({ start: { isGreeted: false } });
     const _meta = { ...ENVELOPE, progressToken: null, "io.modelcontextprotocol/logLevel": null };
