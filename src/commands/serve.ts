@@ -4,7 +4,7 @@ import { readConfig } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
-import { instructionsFor } from "../server/instructions.ts";
+import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { StdioWire } from "../server/stdio-wire.ts";
 import { onceOnly } from "../tools/once-only.ts";
@@ -64,9 +64,6 @@ function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
       .finally(() => leave(code));
   };
 }
-
-const SANDBOX_NOTE =
-  "This server runs on a sandbox of its own (--sandbox): no real credits are spent, and what it knows of its tasks ends with it; saved files stay.";
 
 /** @param args `--sandbox` or nothing */
 export async function run(args: readonly string[]): Promise<void> {

@@ -4,6 +4,10 @@ import type { Config } from "../config/config.ts";
 /** Clients cut what is longer. */
 const MOST_CHARACTERS = 1200;
 
+/** With the first result of a process under `--sandbox`: some clients show no instructions. */
+export const SANDBOX_NOTE =
+  "This server runs on a sandbox of its own (--sandbox): no real credits are spent, and what it knows of its tasks ends with it; saved files stay.";
+
 const SANDBOX =
   "SANDBOX: a stand-in service; no real credits are spent, and its ledger is new at each start.\n\n";
 

@@ -7,7 +7,7 @@ import { describe as describePhase, type HoldReason, type Phase } from "../../sr
 import { explainCredits } from "../../src/generation/no-credits.ts";
 import type { ListedTask } from "../../src/generation/use-cases/list-tasks.ts";
 import { asAudioError, errorResult } from "../../src/server/error-result.ts";
-import { instructionsFor } from "../../src/server/instructions.ts";
+import { instructionsFor, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { getPrompt, promptList } from "../../src/server/prompts.ts";
 import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "../../src/server/remedies.ts";
 import { toolList } from "../../src/server/tool-list.ts";
@@ -225,6 +225,7 @@ async function everything(): Promise<string> {
   const service = { baseUrl: "https://audio.example.com", apiKey: "k", isLoopback: false };
   const ready = instructionsFor({ ...config, faults: [], service });
   const bare = instructionsFor(config);
+  const onSandbox = instructionsFor({ ...config, faults: [], service, isSandbox: true });
   const prompts = promptList().flatMap(({ name }) =>
     [{}, { voice: "sophie_en_zh", task_id: TASK_ID, language: "es" }].map((given) => {
       const [message] = getPrompt(name, given).messages;
@@ -237,6 +238,9 @@ async function everything(): Promise<string> {
     `## Instructions (${ready.length} characters; ${bare.length} without settings)`,
     fence(ready),
     fence(bare),
+    "Under `--sandbox` they begin so, and the first result ends with the second:",
+    fence(onSandbox.slice(0, onSandbox.indexOf("\n"))),
+    fence(SANDBOX_NOTE),
     `## Tools (${sized(JSON.stringify(withoutPlayer(toolList())))})`,
     ...tools(),
     "## Results of generate_audio, get_task and download_audio",
