@@ -38,6 +38,8 @@ export class Speakers {
   /** Parts that were begun and are not saved. */
   readonly #begun = new Set<number>();
   readonly #wasRunning: Set<number>;
+  /** Parts whose create was sent, and nobody works on: the service may have set their credits aside. */
+  readonly #unanswered: Set<number>;
   readonly #waiters = new Set<() => void>();
   /** Every part that is to be in the files, in order. */
   readonly wanted: readonly number[];
@@ -53,12 +55,14 @@ export class Speakers {
       state.skipsFailed && stands(index, "failed") ? [] : [index],
     );
     // What has its credits set aside already comes first, so that the guard counts it.
-    // One whose answer was never seen may have to be sent again, and to set its credits aside only then.
     const isAccepted = (index: number): boolean => (tally.records[index]?.taskId ?? null) !== null;
     const running = this.wanted.filter((index) => stands(index, "running") && isAccepted(index));
-    const open = this.wanted.filter((index) => !stands(index, "saved") && !running.includes(index));
-    this.#queue = [...running, ...open];
+    const unanswered = this.wanted.filter((index) => tally.records[index]?.status === "unresolved");
+    const begun = new Set([...running, ...unanswered]);
+    const open = this.wanted.filter((index) => !stands(index, "saved") && !begun.has(index));
+    this.#queue = [...begun, ...open];
     this.#wasRunning = new Set(running);
+    this.#unanswered = new Set(unanswered);
     this.#savedParts = tally.standings.filter((standing) => standing === "saved").length;
     this.#charges.set(REPLACED, tally.replacedCredits + tally.replacedReservations);
     tally.records.forEach((record, index) => {
@@ -99,7 +103,7 @@ export class Speakers {
   /** What may be spent has changed: whoever waits for room looks again, and what has too much room now stops. */
   wake(): void {
     const { maxCredits, onProblem, signal } = this.#options;
-    const isOver = this.chargedCredits + RESERVED_CREDITS * this.#activeParts > maxCredits();
+    const isOver = this.chargedCredits + this.#setAside > maxCredits();
     if (isOver && this.#activeParts > 0 && !signal.aborted) {
       onProblem(outOfCredits(maxCredits(), this.chargedCredits));
     }
@@ -113,7 +117,7 @@ export class Speakers {
       if (index === undefined) return;
       // Once: what is made of it after that is new.
       if (this.#wasRunning.delete(index)) this.#activeParts += 1;
-      else if (!(await this.#takeRoom())) return;
+      else if (!(await this.#takeRoom(index))) return;
       this.#begun.add(index);
       try {
         await this.#speak(index);
@@ -153,16 +157,24 @@ export class Speakers {
       // A failure may have been charged, too.
       const record = await parts.find(request);
       if (record !== null && !wasPaidBefore(state, index)) this.#charges.set(index, chargeOf(record));
+      if (record?.status === "unresolved") this.#unanswered.add(index);
     }
     this.#savedParts += 1;
     await onSaved();
   }
 
+  /** For the parts under way, and those that may be. */
+  get #setAside(): number {
+    return RESERVED_CREDITS * (this.#activeParts + this.#unanswered.size);
+  }
+
   /** Takes one part's room, for which it waits while running parts may yet leave it; `false`: there is none. */
-  async #takeRoom(): Promise<boolean> {
+  async #takeRoom(index: number): Promise<boolean> {
     const { signal, maxCredits, onProblem } = this.#options;
-    const fits = (): boolean =>
-      this.chargedCredits + RESERVED_CREDITS * (this.#activeParts + 1) <= maxCredits();
+    // Its own room is counted already where it may have been accepted, but not without being looked at: should it
+    // never have arrived, sending it again sets the credits aside only now.
+    const more = this.#unanswered.has(index) ? 0 : RESERVED_CREDITS;
+    const fits = (): boolean => this.chargedCredits + this.#setAside + more <= maxCredits();
     while (!signal.aborted && !fits()) {
       if (this.#activeParts === 0) {
         onProblem(outOfCredits(maxCredits(), this.chargedCredits));
@@ -171,6 +183,7 @@ export class Speakers {
       await this.#news();
     }
     if (signal.aborted) return false;
+    this.#unanswered.delete(index);
     this.#activeParts += 1;
     return true;
   }

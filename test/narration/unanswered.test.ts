@@ -1,0 +1,53 @@
+/** A create that the service took and whose answer nobody saw: its credits are set aside, and are counted before any other part is made. */
+import { expect, it, onTestFinished } from "vitest";
+import { z } from "zod";
+import { RESERVED_CREDITS } from "../../src/contract/billing.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { killHard } from "../support/processes.ts";
+import { createWorkplace, drive, FAST } from "../support/workplace.ts";
+import { narrationOf, textOf } from "./narrator.ts";
+
+const LONG = { timeout: 20_000, interval: 5 };
+/** Room for one part that was charged 138, and one under way; not for a third. */
+const MAX_CREDITS = 290;
+
+const billed = z.object({ billing: z.object({ charged_credits: z.number().nullable() }) });
+
+it("a limit holds although a dead process has left a create unanswered", async () => {
+  const service = await CountingService.start({
+    processingMs: 200,
+    audioBytes: 4 * 24_000 * 2,
+    audioSeconds: 110,
+  });
+  service.intercept = async (exchange, response, self) => {
+    if (exchange.kind !== "create") return false;
+    const task = self.accept(exchange);
+    if (task === "conflict") return false;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    self.json(response, 202, self.view(task, true));
+    return true;
+  };
+  const workplace = await createWorkplace();
+  const env = workplace.env(service, FAST);
+  const [doomed, next] = [await drive(env), await drive(env)];
+  onTestFinished(async () => {
+    await next.close();
+    await service.stop();
+    await workplace.remove();
+  });
+  const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+  const call = { text, output_format: "pcm", max_credits: MAX_CREDITS };
+  void doomed.call("narrate", call).catch(() => undefined);
+  await expect.poll(() => service.tasks.size, LONG).toBe(2);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  await killHard(doomed.pid);
+  service.intercept = undefined;
+  const stopped = narrationOf(await next.call("narrate", call));
+  expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+  const charges = [...service.tasks.values()].map((task) => {
+    const { billing } = billed.parse(service.view(task));
+    return billing.charged_credits ?? RESERVED_CREDITS;
+  });
+  expect(charges.reduce((sum, credits) => sum + credits, 0)).toBeLessThanOrEqual(MAX_CREDITS);
+  expect(stopped.credits.charged + stopped.credits.reserved).toBeLessThanOrEqual(MAX_CREDITS);
+}, 60_000);
