@@ -5,13 +5,14 @@ import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { isOtherChoice } from "./changes.ts";
-import type { JoinedFiles, MadeFiles, PartFile } from "./joined-files.ts";
+import type { JoinedFiles, MadeFiles } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
-import { partRequest, takeOf } from "./part-request.ts";
+import { partFiles } from "./part-files.ts";
+import { takeOf } from "./part-request.ts";
 import { Speakers } from "./speakers.ts";
 import { joinProblems, problemOf } from "./stop-reasons.ts";
-import { standingOf, takeTally } from "./tally.ts";
+import { takeTally } from "./tally.ts";
 
 export interface RunDeps {
   readonly book: NarrationBook;
@@ -80,6 +81,12 @@ export class Run {
     this.#speakers?.wake();
     this.#tell();
   }
+
+  /** A cancel, a stop or a lower limit that another process has written counts before the next look. */
+  readonly #mayCreate = async (): Promise<boolean> => {
+    this.refresh((await this.#deps.book.entry(this.narrationId)).state);
+    return !this.isStopping;
+  };
 
   #stop(): void {
     this.#abort.abort(new Error("the narration was stopped"));
@@ -152,6 +159,7 @@ export class Run {
       state,
       tally,
       signal: this.#abort.signal,
+      mayCreate: this.#mayCreate,
       maxCredits: () => this.#maxCredits,
       onProblem: (problem) => {
         this.#stopProblem ??= problem;
@@ -192,11 +200,12 @@ export class Run {
     const isWhole = given.length === 0 && spoken.length > 0 && (isGivenUp.size === 0 || state.skipsFailed);
     if (!isWhole) return await this.#endWith(state, "stopped", problems);
     try {
-      const parts = await this.#partFiles(plan, state, spoken);
+      const { signal } = this.#abort;
+      const call = { signal, mayCreate: this.#mayCreate };
+      const parts = await partFiles(this.#deps.parts, { plan, state, spoken }, call);
       // Something was taken away meanwhile: it is made again, within the limit.
       if (parts === null) return "changed";
       const { narrationId } = this;
-      const { signal } = this.#abort;
       const files = await joined.make({ narrationId, plan, state, parts, signal });
       return await this.#endWith(state, "finished", problems, files);
     } catch (error) {
@@ -204,21 +213,6 @@ export class Run {
       if (found === null) throw error;
       return await this.#endWith(state, "stopped", [...problems, ...found]);
     }
-  }
-
-  /** Each verified; one that somebody has removed since is fetched again, free of charge. */
-  async #partFiles(
-    plan: StoredPlan,
-    state: NarrationState,
-    spoken: readonly number[],
-  ): Promise<PartFile[] | null> {
-    const files: PartFile[] = [];
-    for (const index of spoken) {
-      const request = partRequest(plan, state, index);
-      if (standingOf(await this.#deps.parts.find(request)) !== "saved") return null;
-      files.push({ index, ...(await this.#deps.parts.generate(request, { signal: this.#abort.signal })) });
-    }
-    return files;
   }
 
   async #endWith(

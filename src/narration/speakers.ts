@@ -21,6 +21,8 @@ export interface SpeakersOptions {
   readonly tally: Tally;
   /** Aborts when no create may be sent any more. */
   readonly signal: AbortSignal;
+  /** Looks at what others have decided, as the last thing before each create. */
+  readonly mayCreate: () => Promise<boolean>;
   /** The most that may be spent; it may change while the run goes on. */
   readonly maxCredits: () => number;
   /** What ends the whole run. */
@@ -149,10 +151,10 @@ export class Speakers {
   }
 
   async #speak(index: number): Promise<void> {
-    const { parts, plan, state, signal, onSaved } = this.#options;
+    const { parts, plan, state, signal, mayCreate, onSaved } = this.#options;
     const request = partRequest(plan, state, index);
     try {
-      await parts.generate(request, { signal });
+      await parts.generate(request, { signal, mayCreate });
     } finally {
       // A failure may have been charged, too.
       const record = await parts.find(request);

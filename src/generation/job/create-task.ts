@@ -84,6 +84,7 @@ async function takeTurn(
       },
     });
     // The caller may have cancelled while the ledger was writing: nothing has been sent yet.
+    if (grant.kind === "admitted") await stopUnlessWanted(job, grant, limits);
     if (job.signal.aborted) await limits.giveBack(grant);
     job.signal.throwIfAborted();
     return grant;
@@ -92,6 +93,18 @@ async function takeTurn(
     throw error;
   } finally {
     settled.abort();
+  }
+}
+
+/** After the admission, which may have been waited for long: a cancel that another process was told of counts at once. */
+async function stopUnlessWanted(job: Job, grant: Admitted, limits: GenerationDeps["limits"]): Promise<void> {
+  // What may have arrived is seen through.
+  if (job.isCommitted) return;
+  try {
+    if (!(await job.mayCreate())) job.stop();
+  } catch (error) {
+    await limits.giveBack(grant);
+    throw error;
   }
 }
 

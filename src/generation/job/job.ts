@@ -16,6 +16,9 @@ export type JobEnd =
   /** Dropped before anything was sent, or left to another process. */
   | { readonly kind: "left" };
 
+/** Whether a create may still be sent, by what other processes have written meanwhile. */
+export type MayCreate = () => Promise<boolean>;
+
 /** A call that has been open for so long, and is made again, was probably given up by its client. */
 const SILENT_AFTER_MS = 2000;
 
@@ -42,6 +45,8 @@ export class Job {
   #finish: (end: JobEnd) => void = () => undefined;
   /** Of each caller its ticket; `null`: it waits within its window. */
   readonly #callers: Array<number | null> = [];
+  /** Of callers who are to be asked before each create. */
+  readonly #gates = new Set<MayCreate>();
   /** A caller whose window has closed was told that the job goes on. */
   #isPromised = false;
   /** When the caller that has waited longest began to; who has a ticket may be asked again at any time. */
@@ -80,6 +85,22 @@ export class Job {
   get isWanted(): boolean {
     if (this.#isPromised || !this.hasCallers) return true;
     return this.#callers.some((ticket) => ticket === null || isTicketWanted(this.record, ticket));
+  }
+
+  /** @returns what takes it away again */
+  gate(mayCreate: MayCreate | undefined): () => void {
+    if (mayCreate === undefined) return () => undefined;
+    // Two callers may bring the same question.
+    const gate: MayCreate = () => mayCreate();
+    this.#gates.add(gate);
+    return () => this.#gates.delete(gate);
+  }
+
+  /** Who is not asked wants it. @throws what looking throws */
+  async mayCreate(): Promise<boolean> {
+    const gates = [...this.#gates];
+    if (this.#isPromised || gates.length === 0 || gates.length < this.#callers.length) return true;
+    return (await Promise.all(gates.map((gate) => gate()))).includes(true);
   }
 
   /**

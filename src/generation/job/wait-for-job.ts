@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Job, JobEnd } from "./job.ts";
+import type { Job, JobEnd, MayCreate } from "./job.ts";
 
 /** One tool call, as the workflow sees it. */
 export interface Call {
@@ -14,6 +14,8 @@ export interface Call {
   readonly onProgress: (message: string) => void;
   /** Of a call that is answered as a task of the protocol's extension. */
   readonly ticket?: TicketOfCall;
+  /** Asked once more before each create that only callers with such a question wait for. */
+  readonly mayCreate?: MayCreate;
 }
 
 /** What a call with a ticket does before its job begins. */
@@ -69,6 +71,7 @@ export async function waitForJob(
   });
   const ticket = call.ticket?.openedAtMs ?? null;
   job.attach(ticket);
+  const dropGate = job.gate(call.mayCreate);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
@@ -80,6 +83,7 @@ export async function waitForJob(
   } finally {
     timer.abort();
     stopListening();
+    dropGate();
     job.detach(isCancelled, ticket);
   }
 }

@@ -7,6 +7,7 @@ import { recordId, workId } from "../../ledger/identity.ts";
 import { isOpen, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
+import type { MayCreate } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
@@ -38,6 +39,8 @@ export interface PartWork {
 export interface PartCall {
   /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
   readonly signal: AbortSignal;
+  /** Asked as the last thing before each create. */
+  readonly mayCreate?: MayCreate;
 }
 
 /**
@@ -104,7 +107,7 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, take }: PartRequest,
-  { signal }: PartCall,
+  { signal, mayCreate }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
@@ -114,7 +117,8 @@ export async function generatePart(
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
     const { job } = jobs.start(record, "create", { isBackground: true });
-    const end = await waitForJob(job, openEnded(deps, signal));
+    const call = openEnded(deps, signal);
+    const end = await waitForJob(job, mayCreate === undefined ? call : { ...call, mayCreate });
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };
