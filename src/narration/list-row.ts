@@ -1,6 +1,6 @@
 /** A narration as a row of the list of tasks. */
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
-import type { NarrationEntry } from "./narration-book.ts";
+import type { NarrationBook, NarrationEntry } from "./narration-book.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
@@ -44,8 +44,26 @@ export async function rowOf(entry: NarrationEntry, root: string): Promise<Narrat
   };
 }
 
+/** A query looks at so many. */
+export const MOST_SEARCHED = 500;
+
+/** Newest first; those that hold every word of the query. */
+export async function rowsOf(
+  book: NarrationBook,
+  root: string,
+  { query, limit }: { readonly query: string | null; readonly limit: number },
+): Promise<NarrationRow[]> {
+  const found: NarrationRow[] = [];
+  for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
+    if (found.length === limit) break;
+    const row = await rowOf(entry, root);
+    if (query === null || holdsWords(row, (await book.get(entry.narrationId)).plan, query)) found.push(row);
+  }
+  return found;
+}
+
 /** Whether a narration holds every word of a query, in its text or in the names of its files. */
-export function holdsWords({ title, paths }: NarrationRow, { parts }: StoredPlan, query: string): boolean {
+function holdsWords({ title, paths }: NarrationRow, { parts }: StoredPlan, query: string): boolean {
   const haystack = [title, ...paths, ...parts.map(({ text }) => text)].join("\n").toLowerCase();
   return query
     .toLowerCase()

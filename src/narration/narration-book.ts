@@ -4,6 +4,7 @@ import type { HolderId } from "../holder.ts";
 import { isHolderGone } from "../holder.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/narration-store.ts";
 import {
+  type NarrationFigures,
   type NarrationFile,
   type NarrationState,
   narrationStateSchema,
@@ -12,7 +13,7 @@ import {
   type StoredPlan,
   storedPlanSchema,
 } from "./narration-state.ts";
-import { settled } from "./tickets.ts";
+import { isToSettle, settled, unasked } from "./tickets.ts";
 
 /** Plans kept at hand; each may have the length of a book. */
 const MOST_PLANS = 4;
@@ -31,15 +32,23 @@ export interface KnownNarration extends NarrationEntry {
   readonly plan: StoredPlan;
 }
 
+/** Counts how a narration's parts stand. */
+export type Reckon = (known: KnownNarration) => Promise<NarrationFigures>;
+
+const onlyRead: Reckon = () => Promise.reject(new Error("a book that is only read was to be written"));
+
 export class NarrationBook {
   readonly #store: NarrationStore;
   readonly #wallMs: () => number;
+  readonly #reckon: Reckon;
   /** A plan never changes, and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  constructor(store: NarrationStore, wallMs: () => number) {
+  /** @param reckon for a book that is written: what is told of a narration's end is kept with it */
+  constructor(store: NarrationStore, wallMs: () => number, reckon: Reckon = onlyRead) {
     this.#store = store;
     this.#wallMs = wallMs;
+    this.#reckon = reckon;
   }
 
   /** Keeps a plan under its name; one that is known stays as it is. */
@@ -95,13 +104,19 @@ export class NarrationBook {
       const stored = await this.#store.read(narrationId);
       if (stored === undefined) throw unknown(narrationId);
       const before = stateOf(stored);
-      const after = settled(change(before), this.#wallMs());
+      const wanted = unasked(change(before));
+      const after = isToSettle(wanted) ? await this.#settled(narrationId, wanted) : wanted;
       if (after === before) return before;
       if (await this.#store.write(narrationId, stored.revision, JSON.stringify(after))) return after;
     }
     throw new AudioError("store_unavailable", "The ledger stayed busy with the same narration.", {
       retryable: true,
     });
+  }
+
+  async #settled(narrationId: string, state: NarrationState): Promise<NarrationState> {
+    const known = { narrationId, plan: await this.#plan(narrationId), state, holder: null };
+    return settled(state, { figures: await this.#reckon(known), atMs: this.#wallMs() });
   }
 
   /** Takes or renews the lease. @returns whether it is this process's */

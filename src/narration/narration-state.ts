@@ -68,13 +68,44 @@ const narrationFileSchema = z.object({
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
+const count = z.int().nonnegative();
+const amount = z.number().nonnegative();
+/** The figures that are told of a narration. */
+const figuresSchema = z.object({
+  parts: z.object({ total: count, saved: count, running: count, failed: count, alreadyPaid: count }),
+  credits: z.object({
+    estimate: amount,
+    charged: amount,
+    reserved: amount,
+    /** `null`: nobody has allowed anything yet. */
+    max: amount.nullable(),
+    suggestedMax: amount,
+  }),
+  seconds: z.object({
+    /** Of audio. */
+    estimate: amount,
+    saved: amount,
+    /** Until it is finished, by the clock; `null`: it does not run. */
+    left: amount.nullable(),
+  }),
+  /** Parts with another take than the first. */
+  otherTakes: count,
+});
+export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
+
 /** A call that was answered as a task of the protocol's extension; its name is the time it was opened. */
 const ticketSchema = z.object({
   openedAtMs: z.int().positive(),
   /** `null`: it has not ended. */
   end: z
     .discriminatedUnion("kind", [
-      z.object({ kind: z.literal("cancelled"), atMs: z.number() }),
+      z.object({
+        kind: z.literal("cancelled"),
+        atMs: z.number(),
+        figures: figuresSchema,
+        /** Others had asked for the narration as well. */
+        isLeftRunning: z.boolean(),
+      }),
       /** As the narration stood then; it may have gone on since. */
       z.object({
         kind: z.literal("ended"),
@@ -83,6 +114,7 @@ const ticketSchema = z.object({
         problems: z.array(problemSchema),
         files: z.array(narrationFileSchema),
         doubts: z.array(problemSchema),
+        figures: figuresSchema,
       }),
     ])
     .nullable(),
@@ -108,8 +140,11 @@ export const narrationStateSchema = z.object({
   asks: z.int().nonnegative(),
   /** The newest last. */
   tickets: z.array(ticketSchema).default([]),
-  /** Since it began to run, a call without a ticket has asked for it: it goes on, whatever tickets are taken back. */
-  isAskedPlainly: z.boolean().default(false),
+  /**
+   * The processes in which, since it began to run, a call without a ticket has asked for it: while one of them lives,
+   * it goes on, whatever tickets are taken back.
+   */
+  plainAskers: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
@@ -141,7 +176,7 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   replaced: [],
   asks: 0,
   tickets: [],
-  isAskedPlainly: false,
+  plainAskers: [],
   skipsFailed: false,
   fileName: null,
   problems: [],

@@ -5,6 +5,7 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
 import {
   formatOfPlan,
+  type NarrationFigures,
   type NarrationFile,
   type NarrationProblem,
   type NarrationState,
@@ -13,40 +14,16 @@ import type { Tally } from "./tally.ts";
 
 export type NarrationStatus = NarrationState["status"];
 
-export interface NarrationView {
+export interface NarrationView extends NarrationFigures {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
-  readonly parts: {
-    readonly total: number;
-    readonly saved: number;
-    readonly running: number;
-    readonly failed: number;
-    readonly alreadyPaid: number;
-  };
-  readonly credits: {
-    readonly estimate: number;
-    readonly charged: number;
-    readonly reserved: number;
-    /** `null`: nobody has allowed anything yet. */
-    readonly max: number | null;
-    readonly suggestedMax: number;
-  };
-  readonly seconds: {
-    /** Of audio. */
-    readonly estimate: number;
-    readonly saved: number;
-    /** Until it is finished, by the clock; `null`: it does not run. */
-    readonly left: number | null;
-  };
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** What will not be spoken, in whole sentences. */
   readonly remarks: readonly string[];
   /** It was finished before this call, which has cost nothing. */
   readonly isRepeat: boolean;
-  /** Parts with another take than the first. */
-  readonly otherTakes: number;
 }
 
 const EXCERPT_CODE_POINTS = 60;
@@ -84,18 +61,16 @@ export function statusOf({ state, holder }: NarrationEntry): NarrationStatus {
   return state.status === "running" && holder === null ? "stopped" : state.status;
 }
 
-export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): NarrationView {
-  const { narrationId, plan, state } = known;
+export const viewOf = (known: KnownNarration, tally: Tally, nowMs: number): NarrationView =>
+  viewWith(known, figuresOf(known, tally, nowMs));
+
+export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): NarrationFigures {
+  const { state } = known;
   const count = (standing: Tally["standings"][number]): number =>
     tally.standings.filter((other) => other === standing).length;
-  const status = statusOf(known);
-  const mimeType = MIME_TYPES[formatOfPlan(plan)];
   const saved = count("saved");
   const charged = Math.round(tally.chargedCredits);
   return {
-    narrationId,
-    status,
-    title: state.title,
     parts: {
       total: state.totalParts,
       saved,
@@ -113,8 +88,22 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
     seconds: {
       estimate: Math.round(tally.estimatedSeconds),
       saved: Math.round(tally.savedSeconds),
-      left: status === "running" ? secondsLeft(state, saved, nowMs) : null,
+      left: statusOf(known) === "running" ? secondsLeft(state, saved, nowMs) : null,
     },
+    otherTakes: state.takes.length,
+  };
+}
+
+/** @param figures of now, or as they were kept with an end */
+export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
+  const { narrationId, plan, state } = known;
+  const status = statusOf(known);
+  const mimeType = MIME_TYPES[formatOfPlan(plan)];
+  return {
+    narrationId,
+    status,
+    title: state.title,
+    ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
     problems: [...state.problems, ...(status === "finished" ? state.doubts : [])].map((problem) => ({
       ...problem,
@@ -125,6 +114,5 @@ export function viewOf(known: KnownNarration, tally: Tally, nowMs: number): Narr
     })),
     remarks: plan.remarks,
     isRepeat: false,
-    otherTakes: state.takes.length,
   };
 }

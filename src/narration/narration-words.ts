@@ -1,9 +1,11 @@
 /** Every sentence about a narration: how it stands, what it cost, what to call next. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { NarrationState } from "./narration-state.ts";
+import type { NarrationState, NarrationTicket } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
+
+type CancelledEnd = Extract<NarrationTicket["end"], { kind: "cancelled" }>;
 
 /** "52 min", "40 s", "3 h 20 min". */
 export function duration(seconds: number): string {
@@ -18,6 +20,17 @@ export function progressOf(state: NarrationState, nowMs: number): string {
   const left = secondsLeft(state, state.savedParts, nowMs);
   const time = state.savedParts < state.totalParts ? `; about ${duration(left)} left` : "";
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(state.chargedCredits)} credits${time}`;
+}
+
+/** What a task is told for ever that was taken back. */
+export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string {
+  const { parts, credits } = figures;
+  const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
+  const repeat =
+    "The same call begins a new task, which goes on from what is saved and pays for nothing twice.";
+  return isLeftRunning
+    ? `Cancelled: nothing more is created for this task. ${stood}. Another call had asked for the same narration, so it went on for that one, within its max_credits. ${repeat}`
+    : `Cancelled: nothing more is created for this task. ${stood}; what else had been sent is seen through, charged as usual and saved. ${repeat}`;
 }
 
 function problemWords({ problems }: NarrationView): string[] {

@@ -13,19 +13,19 @@ import type { Log } from "../log.ts";
 import { changed, choosesAnew, type NarrateChanges, previewed } from "./changes.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { createJoinedFiles } from "./joined-files.ts";
-import { holdsWords, type NarrationRow, rowOf } from "./list-row.ts";
+import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
-import { type KnownNarration, NarrationBook } from "./narration-book.ts";
+import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import type { NarrationFile, NarrationState } from "./narration-state.ts";
-import { type NarrationView, statusOf, viewOf } from "./narration-view.ts";
+import { figuresOf, type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
 import { Run, type RunDeps } from "./run.ts";
 import { newsOf } from "./run-news.ts";
 import { type PartStanding, takeTally } from "./tally.ts";
 import { NarrationDesk } from "./ticket-desk.ts";
-import { askedPlainly, callCancelled, openTicket, withTicket } from "./tickets.ts";
+import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./tickets.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 
@@ -76,15 +76,14 @@ export interface NarrationsDeps {
   readonly log: Log;
 }
 
-/** A query looks at so many. */
-const MOST_SEARCHED = 500;
-
 /** How often a call looks at a narration that another process drives. */
 const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
   const { ledger, parts, folder, clock, log } = deps;
-  const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs());
+  const reckon: Reckon = async (known) =>
+    figuresOf(known, await takeTally(parts, known.plan, known.state), clock.wallMs());
+  const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
   const { origin, holder } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock });
   const runDeps: RunDeps = { book, parts, joined, clock, log, holder, leaseTtlMs: ledger.leaseTtlMs };
@@ -148,7 +147,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   const desk = new NarrationDesk({
     book,
-    parts,
+    reckon,
     clock,
     identity: ledger.identity,
     isRunningHere: (narrationId) => runs.has(narrationId),
@@ -158,11 +157,14 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   /** Writes what a call has decided, and goes on with it. */
   const decide = async (
-    { narrationId, plan }: KnownNarration,
+    { narrationId, plan, holder: driver }: KnownNarration,
     changes: NarrateChanges,
     ask: (state: NarrationState) => NarrationState,
   ): Promise<NarrationState> => {
-    const state = await book.change(narrationId, (current) => ask(changed(current, changes, plan)));
+    const isLeft = driver === null && !runs.has(narrationId);
+    const state = await book.change(narrationId, (current) =>
+      ask(changed(isLeft ? leftByOthers(current, holder) : current, changes, plan)),
+    );
     runs.get(narrationId)?.refresh(state);
     if (state.status === "running") start(narrationId);
     return state;
@@ -173,7 +175,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const known = await find(source);
     const { narrationId, state: before } = known;
     call.signal.throwIfAborted();
-    if (changes.maxCredits !== null) await decide(known, changes, askedPlainly);
+    if (changes.maxCredits !== null) await decide(known, changes, (asked) => askedPlainly(asked, holder));
     try {
       if (call.windowMs > 0) await wait(narrationId, call);
     } catch (error) {
@@ -203,14 +205,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return { ticket: desk.opened(known.narrationId, state, ticket) };
     },
     async list(query, limit) {
-      const found: NarrationRow[] = [];
-      for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
-        if (found.length === limit) break;
-        const row = await rowOf(entry, folder.root);
-        if (query === null || holdsWords(row, (await book.get(entry.narrationId)).plan, query))
-          found.push(row);
-      }
-      return found;
+      return await rowsOf(book, folder.root, { query, limit });
     },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });
@@ -241,7 +236,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   async function cancel(narrationId: string): Promise<void> {
-    const state = await book.change(narrationId, callCancelled);
+    const state = await book.change(narrationId, (before) => callCancelled(before, holder));
     runs.get(narrationId)?.refresh(state);
   }
 }

@@ -4,20 +4,18 @@ import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { TicketDesk, TicketStanding, WorkingTicket } from "../generation/tickets/standing.ts";
 import { nameOfTicket, spellTicket } from "../generation/tickets/ticket-handle.ts";
-import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { LedgerIdentity } from "../ledger/ledger-store.ts";
-import type { KnownNarration, NarrationBook } from "./narration-book.ts";
+import type { KnownNarration, NarrationBook, Reckon } from "./narration-book.ts";
 import type { NarrationState, NarrationTicket } from "./narration-state.ts";
-import { type NarrationView, viewOf } from "./narration-view.ts";
-import { progressOf } from "./narration-words.ts";
-import { takeTally } from "./tally.ts";
-import { ticketCancelled, ticketOf } from "./tickets.ts";
+import { type NarrationView, viewWith } from "./narration-view.ts";
+import { cancelledWords, progressOf } from "./narration-words.ts";
+import { leftByOthers, ticketCancelled, ticketOf } from "./tickets.ts";
 
 export interface TicketDeskDeps {
   readonly book: NarrationBook;
-  readonly parts: PartWork;
+  readonly reckon: Reckon;
   readonly clock: Pick<Clock, "wallMs">;
-  readonly identity: Pick<LedgerIdentity, "accountId">;
+  readonly identity: Pick<LedgerIdentity, "accountId" | "holder">;
   /** Whether this process is at work on it. */
   readonly isRunningHere: (narrationId: string) => boolean;
   /** Goes on with it, within its limit. */
@@ -58,23 +56,31 @@ export class NarrationDesk implements TicketDesk<NarrationView> {
     if (found === null) return null;
     const { known, ticket } = found;
     const { narrationId, state, holder } = known;
-    if (ticket.end !== null) return await this.#ended(found, ticket.end);
+    if (ticket.end !== null) return this.#ended(found, ticket.end);
     // Its process is gone: what was allowed is still allowed.
-    if (holder === null && !this.#deps.isRunningHere(narrationId)) this.#deps.start(narrationId);
+    if (holder === null && !this.#deps.isRunningHere(narrationId)) await this.#goOn(narrationId);
     return this.#working({ handle, state, ticket });
   }
 
   async cancel(handle: string): Promise<boolean> {
     const found = await this.#find(handle);
     if (found === null) return false;
-    const { book, clock, refresh } = this.#deps;
+    if (found.ticket.end !== null) return true;
+    const { book, clock, reckon, refresh } = this.#deps;
     const { narrationId } = found.known;
     const { openedAtMs } = found.ticket;
+    const figures = await reckon(found.known);
     const state = await book.change(narrationId, (before) =>
-      ticketCancelled(before, openedAtMs, clock.wallMs()),
+      ticketCancelled(before, openedAtMs, { figures, atMs: clock.wallMs() }),
     );
     refresh(narrationId, state);
     return true;
+  }
+
+  async #goOn(narrationId: string): Promise<void> {
+    const { book, identity, start } = this.#deps;
+    await book.change(narrationId, (before) => leftByOthers(before, identity.holder));
+    start(narrationId);
   }
 
   async #find(handle: string): Promise<Found | null> {
@@ -90,16 +96,15 @@ export class NarrationDesk implements TicketDesk<NarrationView> {
     }
   }
 
-  async #ended(
+  #ended(
     { handle, known, ticket }: Found,
     end: NonNullable<NarrationTicket["end"]>,
-  ): Promise<TicketStanding<NarrationView>> {
+  ): TicketStanding<NarrationView> {
     const head = { handle, createdAtMs: ticket.openedAtMs, updatedAtMs: end.atMs };
-    if (end.kind === "cancelled") return { ...head, kind: "cancelled" };
-    const { status, problems, files, doubts } = end;
+    if (end.kind === "cancelled") return { ...head, kind: "cancelled", message: cancelledWords(end) };
+    const { status, problems, files, doubts, figures } = end;
     const state = { ...known.state, status, problems, files, doubts };
-    const tally = await takeTally(this.#deps.parts, known.plan, state);
-    return { ...head, kind: "done", view: viewOf({ ...known, state }, tally, this.#deps.clock.wallMs()) };
+    return { ...head, kind: "done", view: viewWith({ ...known, state }, figures) };
   }
 
   #working({ handle, state, ticket }: Pick<Found, "handle" | "ticket"> & { state: NarrationState }) {

@@ -1,5 +1,6 @@
 /** Tickets of a narration: who waits for it without a call, how that ends, and what becomes of it when one is taken back. */
-import type { NarrationState, NarrationTicket } from "./narration-state.ts";
+import { type HolderId, isHolderGone } from "../holder.ts";
+import type { NarrationFigures, NarrationState, NarrationTicket } from "./narration-state.ts";
 
 /** A narration that has so many gets no further ones: its calls are answered as for clients that know no tasks. */
 const MOST_TICKETS = 20;
@@ -26,36 +27,67 @@ export function withTicket(state: NarrationState, nowMs: number): NarrationState
   return { ...state, tickets: [...tickets, { openedAtMs, end: null }] };
 }
 
-/** The same for a call that is answered at its window's end. */
-export const askedPlainly = (state: NarrationState): NarrationState =>
-  state.status === "running" && !state.isAskedPlainly ? { ...state, isAskedPlainly: true } : state;
+/** The same for a call that is answered at its window's end. @param asker its process */
+export const askedPlainly = (state: NarrationState, asker: HolderId): NarrationState =>
+  state.status === "running" && !state.plainAskers.includes(asker)
+    ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
+    : state;
+
+/** Before it is gone on with after its process has ended: what was asked for there has ended with it. */
+export const leftByOthers = (state: NarrationState, self: HolderId): NarrationState =>
+  state.plainAskers.some((asker) => asker !== self)
+    ? { ...state, plainAskers: state.plainAskers.filter((asker) => asker === self) }
+    : state;
+
+/** Whether somebody who waits for it is to be told how it ended. */
+export const isToSettle = (state: NarrationState): boolean =>
+  state.status !== "running" && openTicket(state) !== undefined;
+
+/** Once it runs no more, nobody asks for it. */
+export const unasked = (state: NarrationState): NarrationState =>
+  state.status === "running" || state.plainAskers.length === 0 ? state : { ...state, plainAskers: [] };
+
+/** How the narration stands when a ticket ends, which is told of that for ever. */
+export interface MomentOfEnd {
+  readonly atMs: number;
+  readonly figures: NarrationFigures;
+}
 
 /** Once it runs no more, whoever waited for it is told how it stands then. */
-export function settled(state: NarrationState, nowMs: number): NarrationState {
+export function settled(state: NarrationState, moment: MomentOfEnd): NarrationState {
   const { status, problems, files, doubts, tickets } = state;
-  if (status === "running" || (openTicket(state) === undefined && !state.isAskedPlainly)) return state;
-  const end = { kind: "ended" as const, atMs: nowMs, status, problems, files, doubts };
+  if (status === "running") return state;
+  const end = { kind: "ended" as const, ...moment, status, problems, files, doubts };
   return {
     ...state,
-    isAskedPlainly: false,
     tickets: tickets.map((ticket) => (ticket.end === null ? { ...ticket, end } : ticket)),
   };
 }
 
 /** A ticket was taken back: the narration stops, unless a call without one has asked for it as well. */
-export function ticketCancelled(state: NarrationState, openedAtMs: number, nowMs: number): NarrationState {
+export function ticketCancelled(
+  state: NarrationState,
+  openedAtMs: number,
+  moment: MomentOfEnd,
+): NarrationState {
   const ticket = ticketOf(state, openedAtMs);
   if (ticket === undefined || ticket.end !== null) return state;
-  const end = { kind: "cancelled" as const, atMs: nowMs };
-  const tickets = state.tickets.map((other) => (other === ticket ? { ...ticket, end } : other));
-  const after = { ...state, tickets };
-  return after.isAskedPlainly || openTicket(after) !== undefined ? after : stopped(after);
+  const isLeftRunning = state.plainAskers.some(isAlive);
+  const end = { kind: "cancelled" as const, ...moment, isLeftRunning };
+  const after = {
+    ...state,
+    tickets: state.tickets.map((other) => (other === ticket ? { ...ticket, end } : other)),
+  };
+  return isLeftRunning ? after : stopped(after);
 }
 
 /** A call without a ticket was cancelled: the same, unless somebody has a ticket. */
-export function callCancelled(state: NarrationState): NarrationState {
-  return openTicket(state) === undefined ? stopped(state) : { ...state, isAskedPlainly: false };
+export function callCancelled(state: NarrationState, asker: HolderId): NarrationState {
+  if (openTicket(state) === undefined) return stopped(state);
+  return { ...state, plainAskers: state.plainAskers.filter((other) => other !== asker) };
 }
+
+const isAlive = (asker: HolderId): boolean => !isHolderGone(asker);
 
 const stopped = (state: NarrationState): NarrationState =>
   state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

@@ -55,7 +55,7 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 
 /** Another name of the host and other process numbers: to a ledger that is another machine, of whose dead nobody knows. */
 export const ELSEWHERE: readonly string[] = [
-  ...["unshare", "--user", "--map-root-user", "--uts", "--pid", "--fork", "--mount-proc"],
+  ...["unshare", "--user", "--map-root-user", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"],
   ...["sh", "-c", 'hostname agm-other-machine && exec "$@"', "sh"],
 ];
 

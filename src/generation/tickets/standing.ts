@@ -9,7 +9,8 @@ export type TicketStanding<View> = {
   readonly updatedAtMs: number;
 } & (
   | { readonly kind: "working"; readonly message: string }
-  | { readonly kind: "cancelled" }
+  /** What it has come to, true for ever. */
+  | { readonly kind: "cancelled"; readonly message: string }
   | { readonly kind: "done"; readonly view: View }
   /** What the call would have thrown. */
   | { readonly kind: "error"; readonly error: AudioError }

@@ -16,6 +16,8 @@ import { ticketName } from "./ticket-handle.ts";
 import { NoTicket, type OpenedTicket, SharedTicket, TicketRun } from "./ticket-run.ts";
 import { errorOfEnd } from "./told-error.ts";
 
+const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
+
 interface Running {
   readonly run: TicketRun;
   /** As it was when the run began: the ledger may lose its record meanwhile. */
@@ -194,7 +196,7 @@ export class Tickets implements TicketDesk<TaskView> {
           view: await viewOfDone(this.#deps, this.#jobs, record, ticket),
         });
       case "cancelled":
-        return this.#standing(told, { kind: "cancelled" });
+        return this.#standing(told, { kind: "cancelled", message: CANCELLED });
       case "failed":
       case "error":
         return this.#standing(told, { kind: "error", error: errorOfEnd(end, record) });

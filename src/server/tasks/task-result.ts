@@ -46,12 +46,7 @@ export async function detailedTask(
     case "working":
       return { ...task, status: "working", statusMessage: redact(standing.message) };
     case "cancelled":
-      return {
-        ...task,
-        status: "cancelled",
-        statusMessage:
-          "Cancelled before anything was sent: nothing was charged. The same call begins a new task.",
-      };
+      return { ...task, status: "cancelled", statusMessage: redact(standing.message) };
     case "done":
     case "error":
       return { ...task, status: "completed", result: { resultType: "complete", ...(await render()) } };

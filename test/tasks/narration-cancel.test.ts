@@ -1,0 +1,138 @@
+/** A narration's task that is taken back while parts are under way: what is told of it, and that nothing more is created. */
+import { describe, expect, it, onTestFinished } from "vitest";
+import { PART_BYTES, textOf } from "../narration/narrator.ts";
+import { makeWorkplace, startService } from "../processes/team.ts";
+import type { CountingService } from "../support/counting-service.ts";
+import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import type { TaskClient } from "../support/task-client.ts";
+import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./team.ts";
+
+const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const SPOKEN = { processingMs: 150, audioBytes: PART_BYTES, audioSeconds: 4 };
+const CALL = {
+  text: textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"),
+  output_format: "pcm",
+  max_credits: 5000,
+};
+
+/** Longer than any process goes without looking at what others have decided. */
+const LOOKS_MS = 1500;
+
+/** Lets no task end before it is told to, so that parts wait for the two places in flight. */
+function holdEnds(service: CountingService): () => void {
+  service.processingMs = 60_000;
+  return () => {
+    service.processingMs = 0;
+  };
+}
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 1000; looks += 1) {
+    if (await isSo()) return;
+    await pause(10);
+  }
+  throw new Error("it did not come about");
+}
+
+const messageOf = async (client: TaskClient, handle: string): Promise<string> => {
+  const now = await client.look(handle);
+  expect(now.status).toBe("cancelled");
+  return now.statusMessage ?? "";
+};
+
+/** Begins as a task, and takes that back once another part has been sent. */
+async function begunAndTakenBack(client: TaskClient, service: CountingService): Promise<string> {
+  const before = service.tasks.size;
+  const handle = await client.begin(CALL, "narrate");
+  await until(async () => (await client.look(handle)) !== null && service.tasks.size > before);
+  await client.cancel(handle);
+  return handle;
+}
+
+describe.each(stores)("on %s", (store) => {
+  it("is told for ever what was saved and charged, never that nothing was", async () => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const { client } = await start();
+    const handle = await client.begin(CALL, "narrate");
+    await until(async () => !/^Part 0/.test((await client.look(handle)).statusMessage ?? ""));
+    await client.cancel(handle);
+    const told = await messageOf(client, handle);
+    expect(told).toMatch(/^Cancelled: nothing more is created for this task\. By then [1-7] of 8 parts/);
+    expect(told).toMatch(/ [1-7]0 credits charged; what else had been sent is seen through, charged/);
+    await pause(LOOKS_MS);
+    const { client: other } = await start();
+    for (const asked of [client, other]) expect(await messageOf(asked, handle)).toBe(told);
+    const next = await other.begin(CALL, "narrate");
+    expect((await other.end(next)).status).toBe("completed");
+    expect(service.tasks.size).toBe(8);
+    expect(await messageOf(client, handle)).toBe(told);
+  });
+
+  it("is told that another call keeps the narration going", async () => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const { client } = await start();
+    const handle = await client.begin(CALL, "narrate");
+    const plain = client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
+    await until(() => service.tasks.size > 2);
+    await client.cancel(handle);
+    expect(await messageOf(client, handle)).toMatch(/Another call had asked .*, so it went on for that one/);
+    expect(await plain).toMatchObject({ structuredContent: { status: "finished" } });
+  });
+
+  it("stops, whatever a process that was killed had asked for", async () => {
+    const service = await startService({ ...SPOKEN, processingMs: 300 });
+    const start = await machinesOn(store, service);
+    const { client: doomed } = await start();
+    void doomed.call("narrate", CALL, {});
+    await until(() => service.tasks.size > 0);
+    await doomed.kill();
+    const { client: heir } = await start();
+    await begunAndTakenBack(heir, service);
+    const told = service.tasks.size;
+    await pause(LOOKS_MS);
+    expect(service.tasks.size).toBeLessThanOrEqual(told + 1);
+  });
+
+  it.each([
+    ["taken back", (other: TaskClient, handle: string) => other.cancel(handle)],
+    ["stopped", (other: TaskClient) => other.call("narrate", { ...CALL, max_credits: 0 }, {})],
+    [
+      "given a lower limit",
+      (other: TaskClient) => other.call("narrate", { ...CALL, max_credits: 1, wait_seconds: 0 }, {}),
+    ],
+  ])("creates nothing after it was %s in another process", async (_how, end) => {
+    const service = await startService(SPOKEN);
+    const start = await machinesOn(store, service);
+    const [{ client: driver }, { client: other }] = await Promise.all([start(), start()]);
+    await other.call("list_tasks", {}, {});
+    const release = holdEnds(service);
+    const handle = await driver.begin(CALL, "narrate");
+    await until(() => service.tasks.size === 2);
+    await end(other, handle);
+    release();
+    await pause(LOOKS_MS);
+    expect(service.tasks.size).toBe(2);
+  });
+});
+
+describe.skipIf(whyNoRedis() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
+  it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
+    const redis = await RedisServer.start();
+    onTestFinished(() => redis.remove());
+    const settings = { AUDIO_STORE_URL: redis.url };
+    const service = await startService({ ...SPOKEN, processingMs: 300 });
+    const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
+    void doomed.call("narrate", CALL, {});
+    await until(() => service.tasks.size > 0);
+    await doomed.kill();
+    // What it had sent is in; whatever comes now is another's.
+    await pause(500);
+    const heir = startClient(await makeWorkplace(), service, settings);
+    await begunAndTakenBack(heir, service);
+    const told = service.tasks.size;
+    await pause(LOOKS_MS);
+    expect(service.tasks.size).toBeLessThanOrEqual(told + 1);
+  });
+});
