@@ -122,7 +122,7 @@ describe.each(stores)("on %s", (store) => {
     const { client } = await start();
     // What the first call loads must not use up its window.
     await client.call("list_tasks", {}, {});
-    const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 0.3 }, {});
+    const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
     const handle = await begun(client);
     await client.cancel(handle);
