@@ -26,8 +26,8 @@ function row({ number, standing, take, record, chapter, text }: NarrationPart): 
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** Markdown: how the narration stands, then a row a part. */
+/** Markdown: the title, how the narration stands (a line that begins with its status), then a row a part. */
 export function partsTable(view: NarrationView, parts: readonly NarrationPart[]): string {
   const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
-  return `${cell(view.title)}: ${view.status}. ${messageOf(view)}\n\n${table.join("\n")}\n`;
+  return `${cell(view.title)}\n\n${view.status}. ${cell(messageOf(view))}\n\n${table.join("\n")}\n`;
 }

@@ -71,7 +71,8 @@ export function callResult(result: ToolResult, reader: Reader): CallToolResult {
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
   if (result.inline !== undefined) content.push(inlineBlock(result.inline, reader));
-  return { content, structuredContent: result.structured };
+  const _meta = result.meta === undefined ? {} : { _meta: { ...result.meta } };
+  return { content, structuredContent: result.structured, ..._meta };
 }
 
 /** The note in both forms, for each is complete without the other. */

@@ -115,18 +115,38 @@ const STATUS_OF_NARRATION: Readonly<Partial<Record<RecordStatus, NarrationRow["s
   succeeded: "finished",
 };
 
+interface ListEntry {
+  readonly row: Record<string, unknown>;
+  readonly line: string;
+  /** Of a task, by its id: what all takes of its request have in common. */
+  readonly request: readonly (readonly [string, string])[];
+}
+
+const requestOf = ({ taskId, request }: ListedTask): ListEntry["request"] =>
+  taskId === null || request === null ? [] : [[taskId, request]];
+
 /** Requests and narrations together, newest first. */
 async function listEntries(
   deps: Pick<ToolDeps, "generation" | "narrations">,
   asked: ListRequest,
-): Promise<Array<{ readonly row: Record<string, unknown>; readonly line: string }>> {
+): Promise<ListEntry[]> {
   const { status, query, limit } = asked;
   const tasks = await (await deps.generation()).listTasks(asked);
   const all = await (await deps.narrations()).list(query, limit);
   const narrations = status === null ? all : all.filter((row) => row.status === STATUS_OF_NARRATION[status]);
   return [
-    ...tasks.map((task) => ({ atMs: task.createdAtMs, row: taskRow(task), line: line(task) })),
-    ...narrations.map((row) => ({ atMs: row.createdAtMs, row: narrationRow(row), line: narrationLine(row) })),
+    ...tasks.map((task) => ({
+      atMs: task.createdAtMs,
+      row: taskRow(task),
+      line: line(task),
+      request: requestOf(task),
+    })),
+    ...narrations.map((row) => ({
+      atMs: row.createdAtMs,
+      row: narrationRow(row),
+      line: narrationLine(row),
+      request: [],
+    })),
   ]
     .sort((a, b) => b.atMs - a.atMs)
     .slice(0, limit);
@@ -165,6 +185,7 @@ export const listTasks = defineTool({
     return {
       structured: { message, tasks: entries.map(({ row }) => row), count: entries.length },
       text: [message, ...entries.map((entry) => entry.line)].join("\n"),
+      meta: { requests: Object.fromEntries(entries.flatMap(({ request }) => request)) },
     };
   },
 });

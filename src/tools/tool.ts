@@ -72,6 +72,8 @@ export interface ToolResult {
   /** One short block for people and models. */
   readonly text: string;
   readonly link?: AudioLink;
+  /** For pages of hosts, beside what models read. */
+  readonly meta?: Readonly<Record<string, unknown>>;
   readonly inline?: InlineAudio;
   /** Answered, the same call is run with it; otherwise this result stands. */
   readonly question?: Question;

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
+import { workId } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
@@ -9,6 +10,9 @@ import { storedInput } from "../saved-files.ts";
 import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
+
+/** Of a hash; enough to tell the requests of one ledger apart. */
+const REQUEST_DIGITS = 16;
 
 /** Words are looked for in so many of the newest requests. */
 const MOST_SEARCHED = 2000;
@@ -29,6 +33,8 @@ export interface ListedTask {
   /** A preset's id, or in words what stands in for one. */
   readonly voice: string | null;
   readonly take: number | null;
+  /** Equal for all takes of one request, and for nothing else; `null`: the request is not known. */
+  readonly request: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
   /** Charged, or reserved while the task runs; `null` while nothing is known to have been reserved. */
@@ -68,6 +74,7 @@ async function listed(
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
     take: record.take,
+    request: record.input === null ? null : workId(record.origin, record.input, 1).slice(0, REQUEST_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
     credits: credits(record),
