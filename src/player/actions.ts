@@ -21,10 +21,16 @@ async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   return parts.join("");
 }
 
+/** The one that Save as hands over; what becomes of another is not told any more. */
+let current: Sound | undefined;
+
 async function save(sound: Sound): Promise<void> {
   const { path, format, sizeBytes } = sound;
   const it = button("#save");
   it.disabled = true;
+  const tellOf = (sentence: string, isBad = false): void => {
+    if (sound === current) say(sentence, isBad);
+  };
   try {
     if (sizeBytes > MOST_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
     const uri = `file:///${encodeURIComponent(nameOf(path))}`;
@@ -35,18 +41,18 @@ async function save(sound: Sound): Promise<void> {
       { contents: [{ type: "resource", resource }] },
       SAVE_PATIENCE_MS,
     );
-    say(answer["isError"] === true ? "It was not saved." : "");
+    tellOf(answer["isError"] === true ? "It was not saved." : "");
   } catch (error) {
-    say(
+    tellOf(
       `${error instanceof HostError ? error.message : "It was not saved."} The file is at the path below.`,
       true,
     );
   } finally {
-    it.disabled = false;
+    if (sound === current) it.disabled = false;
   }
 }
 
-async function tell(sentence: string): Promise<void> {
+export async function tell(sentence: string): Promise<void> {
   try {
     const content = [{ type: "text", text: sentence }];
     const answer = await ask("ui/message", { role: "user", content });
@@ -67,6 +73,8 @@ export function connectActions(
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
   keep.hidden = sound === undefined || host["downloadFile"] === undefined;
+  if (sound !== current) keep.disabled = false;
+  current = sound;
   if (sound !== undefined) keep.onclick = () => void save(sound);
   again.hidden = next.hidden = !(isSaved && canSpeak);
   again.title = "Asks the assistant; it costs credits";

@@ -7,6 +7,16 @@ export const PATIENCE_MS = 10_000;
 /** The host said no, or nothing; the message is a sentence. */
 export class HostError extends Error {}
 
+/** The host may read, and the file is not there as it was saved. */
+export class GoneError extends HostError {
+  constructor() {
+    super("The file was moved, deleted or changed.");
+  }
+}
+
+/** What servers answer for an address that has nothing: of the specification's editions, and of this server. */
+const GONE = [-32602, -32002];
+
 interface Waiting {
   resolve(value: Fields): void;
   reject(error: HostError): void;
@@ -50,6 +60,9 @@ export async function callTool(name: string, args: Fields, patienceMs?: number):
   return await ask("tools/call", { name, arguments: args }, patienceMs);
 }
 
+const refusalOf = ({ code, message }: Fields): HostError =>
+  GONE.includes(Number(code)) ? new GoneError() : new HostError(text(message) || "The chat refused.");
+
 /**
  * Hears the host.
  *
@@ -64,7 +77,7 @@ export function listen(hear: Readonly<Record<string, (params: Fields) => void>>)
     if (typeof method !== "string") {
       const asked = typeof id === "number" ? waiting.get(id) : undefined;
       if (message["error"] === undefined) asked?.resolve(fields(message["result"]));
-      else asked?.reject(new HostError(text(fields(message["error"])["message"]) || "The chat refused."));
+      else asked?.reject(refusalOf(fields(message["error"])));
       return;
     }
     const isKnown = Object.hasOwn(hear, method);

@@ -1,8 +1,8 @@
 /** The player in the chat: shows what a tool came to, and sounds it. It loads nothing and speaks with its host alone. */
-import { capabilitiesOf, connectActions } from "./actions.ts";
+import { capabilitiesOf, connectActions, tell } from "./actions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { Engine } from "./engine.ts";
-import { ask, callTool, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
+import { ask, callTool, GoneError, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
 import { follow, isBeingMade } from "./making.ts";
 import { Marks } from "./marks.ts";
 import { type Fields, fields, text } from "./received.ts";
@@ -18,6 +18,7 @@ const wave = new Waveform(element("#wave canvas", HTMLCanvasElement));
 const engine = new Engine({
   onChange: () => {
     showTransport(engine, wave);
+    if (engine.isPlaying && html("#say").textContent === ONCE_MORE) say("");
     marks.show(engine.position);
   },
   onSegment: (segment) => void wave.add(segment, engine.seconds),
@@ -25,30 +26,49 @@ const engine = new Engine({
 });
 const marks = new Marks((seconds) => void engine.seek(seconds));
 
+const ONCE_MORE = "Press Play once more.";
+
 /** What the host can do, as it told. */
 let host: Fields = {};
 let shown: Shown | null = null;
+/** The result that the page was filled from last. */
+let told = "";
 /** What was begun before this has changed is not wanted any more. */
 let turn = 0;
 
 /** A sentence and the path, never a dead page. */
 function tellTrouble(error: unknown): void {
   if (error instanceof DOMException && error.name === "NotAllowedError") {
-    say("Press Play once more.");
+    say(ONCE_MORE);
     return;
   }
   const isOurs = error instanceof HostError || error instanceof DamagedError;
   const reason = isOurs ? error.message : "It cannot be played here.";
-  const isSaved = !html("#path").hidden;
+  const isGone = error instanceof GoneError;
+  const isSaved = !html("#path").hidden && !isGone;
   say(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
+  // A narration's file is no task's, and is not fetched.
+  if (isGone && shown?.kind === "task" && host["message"] !== undefined) {
+    const { id } = shown;
+    offerFetch(() => tell(`Please fetch the audio of task ${id} with download_audio; it costs nothing.`));
+  }
   html("#player").hidden = true;
   marks.clear();
 }
 
+function offerFetch(act: () => Promise<void>): void {
+  const it = button("#fetch");
+  it.hidden = false;
+  it.onclick = () => void act();
+}
+
 /** @param position in seconds, where to go on in it */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
+  // What was chosen before is dropped when it comes late.
+  turn += 1;
   const mine = turn;
   const { path, uri, companions } = sound;
+  html("#fetch").hidden = true;
   html("#path").hidden = path === "";
   html("#path code").textContent = path;
   if (position === 0) say("Reading the sound…");
@@ -67,14 +87,16 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
   }
 }
 
-function showFiles({ sounds }: Shown, sources: Map<string, Source>): void {
-  const buttons = sounds.map((sound) => {
+function showFiles(now: Shown, sources: Map<string, Source>): void {
+  const buttons = now.sounds.map((sound) => {
     const length = make("span", sound.seconds === null ? "" : clock(sound.seconds));
     const made = make("button", "", length, make("bdi", sound.chapter || nameOf(sound.path)));
     made.onclick = () => {
       engine.close();
       marks.clear();
       choose(made);
+      head(now, sound);
+      connectActions(now, sound, 1, host);
       void open(sound, sources);
     };
     return made;
@@ -83,7 +105,7 @@ function showFiles({ sounds }: Shown, sources: Map<string, Source>): void {
     for (const each of buttons) each.ariaCurrent = `${each === chosen}`;
   };
   choose(buttons[0]);
-  html("#files").hidden = sounds.length < 2;
+  html("#files").hidden = buttons.length < 2;
   html("#files").replaceChildren(...buttons);
 }
 
@@ -95,6 +117,8 @@ async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>)
   connectActions(now, sound, most, host);
   showTakes(takes, sound, sources, (take) => {
     const at = engine.seconds > 0 ? engine.position : 0;
+    // What can be said and done of it is of this task from now on.
+    shown = take.shown;
     head(take.shown, take.sound);
     connectActions(take.shown, take.sound, most, host);
     void open(take.sound, sources, at);
@@ -110,6 +134,9 @@ function head(now: Shown, sound: Sound | undefined): void {
 /** The latest result is what is shown; one that speaks of no sound does not take the place of one that does. */
 function show(now: Shown): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
+  // Told again, it goes on playing.
+  if (JSON.stringify(now) === told && !html("#player").hidden) return;
+  told = JSON.stringify(now);
   turn += 1;
   const mine = turn;
   shown = now;
@@ -125,13 +152,11 @@ function show(now: Shown): void {
   // One that hands on the text alone has told the id; the rest is asked for.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isBeingMade(now) || isBare) {
-    void follow(isBare ? { ...now, message: "Looking…" } : now, () => mine === turn, show);
+    void follow(now, () => mine === turn, show);
     return;
   }
   if (sound === undefined) {
-    const fetchIt = button("#fetch");
-    fetchIt.hidden = !(now.kind === "task" && now.status === "succeeded");
-    fetchIt.onclick = () => void fetchAudio(now, mine);
+    if (now.kind === "task" && now.status === "succeeded") offerFetch(() => fetchAudio(now, mine));
     return;
   }
   const sources = new Map<string, Source>();
@@ -149,15 +174,15 @@ async function fetchAudio(now: Shown, mine: number): Promise<void> {
   }
 }
 
-let told = "";
+let size = "";
 let timer: ReturnType<typeof setTimeout> | undefined;
 new ResizeObserver(() => {
   clearTimeout(timer);
   timer = setTimeout(() => {
     const { width, height } = element("main", HTMLElement).getBoundingClientRect();
-    const size = { width: Math.ceil(width), height: Math.ceil(height) };
-    if (JSON.stringify(size) !== told) notify("ui/notifications/size-changed", size);
-    told = JSON.stringify(size);
+    const now = { width: Math.ceil(width), height: Math.ceil(height) };
+    if (JSON.stringify(now) !== size) notify("ui/notifications/size-changed", now);
+    size = JSON.stringify(now);
   }, 50);
 }).observe(element("main", HTMLElement));
 

@@ -3,9 +3,11 @@ import { partsOf } from "./captions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { callTool, HostError } from "./host.ts";
 import { readTable } from "./pieces.ts";
+import { text } from "./received.ts";
 import { type Shown, shownOf } from "./sounds.ts";
 
-const LOOK_SECONDS = 3;
+/** Between two looks; it grows, for what has taken long takes longer. */
+const pauseSeconds = (looks: number): number => Math.min(2 + looks / 20, 10);
 
 /** More looks than the longest task takes; a narration has its own pace. */
 const MOST_LOOKS = 5000;
@@ -27,20 +29,23 @@ const look = async ({ kind, id }: Shown): Promise<Shown> => {
   return shownOf(await callTool(tool, args));
 };
 
-/** Shows the parts. @returns how many are saved, and whether it still runs */
+/** Shows the parts, and says how they stand. @returns whether it still runs */
 async function showParts({ id }: Shown): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
   const parts = partsOf(table);
+  const [, , standing = ""] = table.split("\n", 3);
   if (parts.length === 0) return false;
   const saved = parts.filter(({ status }) => status === "saved").length;
   progress(saved, parts.length);
   html("#parts").hidden = false;
   html("#parts").replaceChildren(
-    ...parts.map(({ number, status, text }) =>
-      make("li", "", make("span", `${number} ${status}`), make("bdi", text)),
+    ...parts.map((part) =>
+      make("li", "", make("span", `${part.number} ${part.status}`), make("bdi", part.text)),
     ),
   );
-  return saved < parts.length && / running\. /.test(table.slice(0, 400));
+  const runs = standing.startsWith("running. ");
+  if (runs) say(text(standing.slice(9)));
+  return runs && saved < parts.length;
 }
 
 function progress(saved: number, total: number): void {
@@ -70,16 +75,18 @@ export async function follow(
       // The table costs the person no question, where a host asks before each call of a tool; without it, fewer looks.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => looks % 4 !== 3))) {
         refusals = 0;
-        await pause(LOOK_SECONDS);
+        await pause(pauseSeconds(looks));
         continue;
       }
       if (!isWanted()) return;
       const now = await look(shown);
       if (!isWanted()) return;
-      if (now.isError) throw new HostError(now.message);
+      // Handed on, an answer that tells no status would only be asked for again.
+      if (now.isError || now.id !== shown.id || now.status === "")
+        throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;
-      if (now.id === shown.id && !isBeingMade(now)) return hand(now);
-      if (now.id === shown.id && now.message !== "") say(now.message);
+      if (!isBeingMade(now)) return hand(now);
+      if (now.message !== "") say(now.message);
     } catch (error) {
       refusals += 1;
       if (!isWanted()) return;
@@ -88,7 +95,7 @@ export async function follow(
         return say(`${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`);
       }
     }
-    await pause(LOOK_SECONDS);
+    await pause(pauseSeconds(looks));
   }
 }
 
@@ -97,7 +104,9 @@ async function stop({ id }: Shown, isWanted: () => boolean, hand: (shown: Shown)
   it.disabled = true;
   try {
     const result = await callTool("narrate", { narration_id: id, max_credits: 0, wait_seconds: 0 });
-    if (isWanted()) hand(shownOf(result));
+    const now = shownOf(result);
+    if (now.isError) throw new HostError(now.message);
+    if (isWanted()) hand(now);
   } catch (error) {
     const reason = error instanceof HostError ? error.message : "";
     if (isWanted()) say(`It could not be stopped from here. ${reason} Ask the assistant to stop it.`, true);

@@ -1,5 +1,5 @@
 /** Asks the host for a file's bytes, piece by piece, and keeps the last of them. */
-import { ask, HostError } from "./host.ts";
+import { ask, GoneError, HostError } from "./host.ts";
 import { entries, fields } from "./received.ts";
 
 /** The most that the server hands out at once. */
@@ -48,7 +48,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
       known ??
       ofHost(uri, offset, length).then((bytes) => {
         if (bytes.length === length) return bytes;
-        throw new HostError("The file has changed since it was saved.");
+        throw new GoneError();
       });
     // Those asked for last stay longest.
     kept.delete(index);

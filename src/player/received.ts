@@ -13,7 +13,7 @@ export const entries = (value: unknown, most = 2000): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, most) : [];
 
 /** Characters that show nothing, or turn the text around them. */
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** A text to be shown; empty for anything else. */
 export const text = (value: unknown, most = 600): string => {

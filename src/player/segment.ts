@@ -27,8 +27,9 @@ export class DamagedError extends Error {
   }
 }
 
-/** One `data:` address of 14 MB costs a browser 150 MB, so what is larger than this is played in segments. */
-export const MOST_WHOLE_BYTES = 6 * 1024 * 1024;
+/** What is larger or longer is played in segments: whole, 6 MB of mp3 cost a browser 240 MB and more, most of it for decoding. */
+export const MOST_WHOLE_BYTES = 2 * 1024 * 1024;
+export const MOST_WHOLE_SECONDS = 300;
 
 /** A little of what follows, so that the next segment may begin before this one has run out. */
 export const TAIL_SECONDS = 0.3;

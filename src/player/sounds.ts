@@ -79,7 +79,7 @@ const credits = (value: unknown): string[] => {
   return count === null ? [] : [`${count} credits`];
 };
 
-function taskOf(given: Fields, taskId: string, isError: boolean): Shown {
+function taskOf(given: Fields, taskId: string, said: string, isError: boolean): Shown {
   const audio = fields(given["audio"]);
   const uri = `audio://tasks/${encodeURIComponent(taskId)}/content`;
   const sound = soundOf(audio, uri, given["audio_seconds"], null);
@@ -90,7 +90,7 @@ function taskOf(given: Fields, taskId: string, isError: boolean): Shown {
     kind: "task",
     id: taskId,
     status: text(given["status"], 20),
-    message: text(given["message"]),
+    message: text(given["message"]) || said,
     isError,
     facts: [
       ...(sound === null ? [] : [sound.format]),
@@ -106,7 +106,7 @@ function taskOf(given: Fields, taskId: string, isError: boolean): Shown {
   };
 }
 
-function narrationOf(given: Fields, narrationId: string, isError: boolean): Shown {
+function narrationOf(given: Fields, narrationId: string, said: string, isError: boolean): Shown {
   const parts = fields(given["parts"]);
   const total = amount(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
@@ -121,11 +121,12 @@ function narrationOf(given: Fields, narrationId: string, isError: boolean): Show
     kind: "narration",
     id: narrationId,
     status: text(given["status"], 20),
-    message: text(given["message"]),
+    message: text(given["message"]) || said,
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, clock(seconds)]),
-      ...credits(fields(given["credits"])["charged"]),
+      // Of one that is being made, the sentence tells what it has cost so far.
+      ...(sounds[0] === undefined ? [] : credits(fields(given["credits"])["charged"])),
     ],
     take: null,
     sounds,
@@ -143,11 +144,13 @@ export function shownOf(result: Fields): Shown {
   const given = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const said = textOfResult(result);
+  // What stands alone names the file; the step behind it is the assistant's.
+  const forPeople = said.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
   const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));
-  if (narrationId !== "") return narrationOf(given, narrationId, isError);
+  if (narrationId !== "") return narrationOf(given, narrationId, forPeople, isError);
   const taskId = id(given["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
-  if (taskId !== "") return taskOf(given, taskId, isError);
+  if (taskId !== "") return taskOf(given, taskId, forPeople, isError);
   return {
     kind: "words",
     id: "",

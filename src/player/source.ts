@@ -6,6 +6,7 @@ import {
   type Cutter,
   DamagedError,
   MOST_WHOLE_BYTES,
+  MOST_WHOLE_SECONDS,
   type Segment,
   type Source,
   segmented,
@@ -35,7 +36,8 @@ const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> =
 export async function openSource(sound: Sound): Promise<Source> {
   const { format, sizeBytes, seconds } = sound;
   const pieces = piecesOf(sound.uri, sizeBytes);
-  if (sizeBytes > MOST_WHOLE_BYTES) return segmented(pieces, await cutterOf(sound, pieces), seconds);
+  if (sizeBytes > MOST_WHOLE_BYTES || (seconds ?? 0) > MOST_WHOLE_SECONDS)
+    return segmented(pieces, await cutterOf(sound, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
   const segment: Segment = {

@@ -2,31 +2,29 @@
 import { html, make } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { amount, entries, fields, id } from "./received.ts";
-import type { Source } from "./segment.ts";
+import { MOST_WHOLE_BYTES, type Source } from "./segment.ts";
 import { type Shown, type Sound, shownOf } from "./sounds.ts";
 import { openSource } from "./source.ts";
 import { Waveform } from "./waveform.ts";
 
 const MOST_TAKES = 6;
 
-/** Others are read at once, to be heard without a wait, where they are small. */
-const MOST_READ_BYTES = 2 * 1024 * 1024;
-
 export interface Take {
   readonly shown: Shown;
   readonly sound: Sound;
 }
 
-/** The saved takes of the same text and voice, its own among them, in order. @throws HostError */
+/** The saved takes of the same request, its own among them, in order. @throws HostError */
 export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
-  const row = rows.find(({ task_id }) => task_id === shown.id);
-  if (row === undefined || !row["prompt_excerpt"]) return [own];
+  // Not what rows show of the text, which begins alike in many.
+  const requests = fields(fields(list["_meta"])["requests"]);
+  const request = requests[shown.id];
+  if (!request) return [own];
   const others = rows
-    .filter((other) => other !== row && other["prompt_excerpt"] === row["prompt_excerpt"])
-    .filter((other) => other["voice"] === row["voice"] && other["take"] !== row["take"])
+    .filter(({ task_id, take }) => requests[id(task_id)] === request && take !== (shown.take ?? 1))
     .map((other) => ({
       taskId: id(other["task_id"]),
       take: amount(other["take"], 999),
@@ -69,7 +67,8 @@ export function showTakes(
       choose(take);
     };
     const wave = new Waveform(canvas, 48);
-    if (sound.sizeBytes <= MOST_READ_BYTES) void draw(sound, wave, sources);
+    // Read at once, to be heard without a wait.
+    if (sound.sizeBytes <= MOST_WHOLE_BYTES) void draw(sound, wave, sources);
     return made;
   });
   box.replaceChildren(...buttons);

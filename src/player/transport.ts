@@ -46,13 +46,14 @@ export function connectTransport(engine: Engine): void {
   };
   let pressedAt = 0;
   slider.onpointerdown = (event) => {
+    if (event.button !== 0) return;
     slider.setPointerCapture(event.pointerId);
     pressedAt = event.clientX;
     seekTo(event);
   };
   slider.onpointerup = (event) => {
     // A drag ends where it ends; each step on its way would ask for bytes.
-    if (Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
+    if (event.button === 0 && Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
   };
 
   document.addEventListener("keydown", (event) => {

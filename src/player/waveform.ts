@@ -26,6 +26,8 @@ export class Waveform {
   async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
+    // Some browsers, and those that are to leave no traces, have no decoder for pages.
+    if (!("OfflineAudioContext" in globalThis)) return;
     const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
     const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);
     if (buffer === null) return;

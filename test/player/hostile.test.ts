@@ -1,74 +1,11 @@
 /** What a host may do wrong, and what comes through it: the player says a sentence and the path, and is never a dead page. */
-import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
 import { z } from "zod";
-import {
-  type Answerer,
-  type Chat,
-  type ChatSettings,
-  describeWithBrowser,
-  launch,
-  openChat,
-  Refusal,
-} from "./chat-host.ts";
+import { type Chat, type ChatSettings, describeWithBrowser, launch, openChat, Refusal } from "./chat-host.ts";
+import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
-
-const PATH = "/home/me/audio-generation/harbour.wav";
-const HERTZ = 24_000;
-
-/** A tone, as wav. */
-function tone(seconds: number): Buffer {
-  const samples = Buffer.alloc(Math.round(seconds * HERTZ) * 2);
-  for (let at = 0; at < samples.length / 2; at += 1) {
-    samples.writeInt16LE(Math.round(8000 * Math.sin((at / HERTZ) * 440 * 2 * Math.PI)), at * 2);
-  }
-  const head = Buffer.alloc(44);
-  head.write("RIFF....WAVEfmt ");
-  head.writeUInt32LE(36 + samples.length, 4);
-  head.writeUInt32LE(16, 16);
-  head.writeUInt16LE(1, 20);
-  head.writeUInt16LE(1, 22);
-  head.writeUInt32LE(HERTZ, 24);
-  head.writeUInt32LE(HERTZ * 2, 28);
-  head.writeUInt16LE(2, 32);
-  head.writeUInt16LE(16, 34);
-  head.write("data", 36);
-  head.writeUInt32LE(samples.length, 40);
-  return Buffer.concat([head, samples]);
-}
-
-/** The result of a saved task, with whatever a test wants otherwise. */
-function saved(bytes: number, seconds: number, more: Record<string, unknown> = {}): CallToolResult {
-  const audio = { path: PATH, mime_type: "audio/wav", format: "wav", sample_rate: HERTZ, size_bytes: bytes };
-  const structuredContent = {
-    task_id: "aud_1",
-    status: "succeeded",
-    message: "Saved.",
-    replayed: false,
-    billing: { reserved_credits: 150, charged_credits: 10, refunded_credits: 140 },
-    audio_seconds: seconds,
-    audio,
-    next_step: "Tell the user the path.",
-    ...more,
-  };
-  return { content: [{ type: "text", text: "Saved." }], structuredContent };
-}
-
-const readSchema = z.object({ uri: z.string() });
-
-/** Hands out the pieces of a file, as the server does. */
-function serving(file: Buffer): Answerer {
-  return async (method, params) => {
-    if (method !== "resources/read") throw new Refusal(-32601, "Method not found");
-    const { uri } = readSchema.parse(params);
-    const { searchParams } = new URL(uri);
-    const [offset, length] = [Number(searchParams.get("offset")), Number(searchParams.get("length"))];
-    const blob = file.subarray(offset, offset + length).toString("base64");
-    return { contents: [{ uri, mimeType: "audio/wav", blob }] };
-  };
-}
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
@@ -143,7 +80,7 @@ describeWithBrowser("a host", () => {
   });
 
   it.concurrent.each([
-    ["a file that has shrunk", sound.subarray(0, 90_000), /^The file has changed since it was saved\./],
+    ["a file that has shrunk", sound.subarray(0, 90_000), /^The file was moved, deleted or changed\.$/],
     [
       "bytes that are no sound",
       Buffer.alloc(sound.length, "no sound "),
@@ -196,7 +133,8 @@ describeWithBrowser("a host", () => {
         const structuredContent = isList
           ? { tasks: rows }
           : saved(sound.length, 4, { task_id: "aud_2", take: 2 }).structuredContent;
-        return { content: [{ type: "text", text: bad }], structuredContent };
+        const _meta = { requests: { aud_1: bad, aud_2: bad } };
+        return { content: [{ type: "text", text: bad }], structuredContent, _meta };
       },
     });
     await opened.input({ prompt: bad });

@@ -1,0 +1,208 @@
+/** What is chosen is what plays, and what is told is how it stands: files, takes, a narration under way, hosts that hand on words alone. */
+import { unlinkSync } from "node:fs";
+import { basename } from "node:path";
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
+import { z } from "zod";
+import { type Answerer, type Chat, describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
+import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+
+const pathOf = (made: CallToolResult): string =>
+  z.object({ audio: z.object({ path: z.string() }) }).parse(made.structuredContent).audio.path;
+
+const uriOf = (params: Record<string, unknown>): string => String(params["uri"]);
+
+/** Holds back what is asked for, until it is let go. */
+function gate(): { readonly held: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { held: promise, open: resolve };
+}
+
+describeWithBrowser("the player", () => {
+  let browser: Browser;
+  let server: ServerUnderTest;
+  beforeAll(async () => {
+    [browser, server] = await Promise.all([launch(), startServer()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function chat({ onTestFinished }: TestContext, answer: Answerer): Promise<Chat> {
+    const opened = await openChat(browser, { html: server.html, answer });
+    onTestFinished(() => opened.close());
+    return opened;
+  }
+
+  const calls = ({ asked }: Chat): number => asked.filter(({ method }) => method === "tools/call").length;
+
+  it.concurrent("asks a host that hands on words alone a few times, and then shows the words", async (test) => {
+    const words = {
+      content: [{ type: "text" as const, text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
+    };
+    const opened = await chat(test, async () => words);
+    await opened.result(words);
+    await said(opened.player).getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`).waitFor();
+    expect(await said(opened.player).textContent()).not.toContain("Next:");
+    expect(calls(opened)).toBe(3);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(calls(opened)).toBe(3);
+  });
+
+  it.concurrent("plays, names and hands over the chapter that was chosen last, not one that comes late", async (test) => {
+    const files = [tone(4), tone(6), tone(8)];
+    const { held, open } = gate();
+    const opened = await chat(test, async (method, params) => {
+      const [, number = "1", companion] = /files\/(\d)(\/\w+)?/.exec(uriOf(params)) ?? [];
+      if (companion !== undefined || method !== "resources/read") return {};
+      if (number === "2") await held;
+      return await serving(files[Number(number) - 1] ?? Buffer.alloc(0))(method, params);
+    });
+    const rows = files.map((file, index) => ({
+      path: `/book/0${index + 1}.wav`,
+      size_bytes: file.length,
+      chapter: `Chapter ${index + 1}`,
+    }));
+    const narration = {
+      narration_id: `nar_${"0".repeat(32)}`,
+      status: "finished",
+      message: "Saved.",
+      files: rows,
+    };
+    await opened.result({ content: [], structuredContent: narration });
+    const { player } = opened;
+    await playButton(player).waitFor();
+    await player.getByRole("button", { name: "Chapter 2" }).click();
+    await player.getByRole("button", { name: "Chapter 3" }).click();
+    const slider = player.getByRole("slider");
+    await test.expect.poll(() => slider.getAttribute("aria-valuemax")).toBe("8");
+    open();
+    // Behind what came late, whatever it does.
+    await player.getByRole("button", { name: "Save as" }).click();
+    await test.expect.poll(() => opened.asked.some(({ method }) => method === "ui/download-file")).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(await slider.getAttribute("aria-valuemax")).toBe("8");
+    await player.getByRole("heading", { name: "03.wav" }).waitFor();
+    expect(await player.locator("#path").textContent()).toBe("Saved as /book/03.wav");
+    const handed = JSON.stringify(opened.asked.find(({ method }) => method === "ui/download-file")?.params);
+    expect(handed).toContain("file:///03.wav");
+  });
+
+  it.concurrent("plays the take that was chosen last, not one that comes late", async (test) => {
+    const sounds = [tone(4), tone(50)];
+    const ofTake = (take: number): CallToolResult =>
+      saved(sounds[take - 1]?.length ?? 0, 4, {
+        task_id: `aud_${take}`,
+        take,
+        audio: { path: `/take${take}.wav`, sample_rate: HERTZ, size_bytes: sounds[take - 1]?.length },
+      });
+    const { held, open } = gate();
+    const opened = await chat(test, async (method, params) => {
+      if (method !== "resources/read") {
+        const tasks = [1, 2].map((take) => ({
+          task_id: `aud_${take}`,
+          take,
+          audio_path: `/take${take}.wav`,
+          prompt_excerpt: "a",
+          voice: "v",
+        }));
+        const list = {
+          content: [],
+          structuredContent: { tasks },
+          _meta: { requests: { aud_1: "r", aud_2: "r" } },
+        };
+        return params["name"] === "list_tasks" ? list : ofTake(2);
+      }
+      const isSecond = uriOf(params).includes("aud_2");
+      if (isSecond) await held;
+      return await serving(sounds[isSecond ? 1 : 0] ?? Buffer.alloc(0))(method, params);
+    });
+    await opened.result(ofTake(1));
+    const { player } = opened;
+    const takes = player.getByRole("group", { name: "Takes" });
+    await takes.getByRole("button", { name: /Take 2/ }).click();
+    await takes.getByRole("button", { name: /Take 1/ }).click();
+    open();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(await player.getByRole("slider").getAttribute("aria-valuemax")).toBe("4");
+    expect(await player.locator("#path").textContent()).toBe("Saved as /take1.wav");
+    await player.getByRole("heading", { name: "take1.wav" }).waitFor();
+  });
+
+  it.concurrent("tells anew how a narration stands at each look, and that it was stopped elsewhere", async (test) => {
+    const id = `nar_${"1".repeat(32)}`;
+    let looks = 0;
+    const of = (status: string, message: string): CallToolResult => ({
+      content: [],
+      structuredContent: { narration_id: id, status, message, parts: { total: 3, saved: looks }, files: [] },
+    });
+    const opened = await chat(test, async (method) => {
+      if (method === "tools/call") return of("stopped", "Stopped: 1 of 3 parts saved.");
+      looks += 1;
+      const state = looks < 2 ? `running. Running: ${looks} of 3 parts saved.` : "stopped. Stopped.";
+      const row = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | open | 1 |  |  |  |  | world |";
+      return {
+        contents: [
+          { uri: "audio://x", text: `How I kept running. A memoir: running. x\n\n${state}\n\n${row}\n` },
+        ],
+      };
+    });
+    await opened.result(of("running", "Running: 0 of 3 parts saved."));
+    await said(opened.player).getByText("Running: 1 of 3 parts saved.").waitFor();
+    await said(opened.player).getByText("Stopped: 1 of 3 parts saved.").waitFor();
+    expect(await opened.player.locator("#making").isVisible()).toBe(false);
+  });
+
+  it.concurrent("says that a file is gone, and offers to have it fetched", async (test) => {
+    const made = await server.call("generate_audio", { prompt: "To be removed by its owner." });
+    unlinkSync(pathOf(made));
+    const opened = await chat(test, server.answer);
+    await opened.result(made);
+    await said(opened.player)
+      .getByText(/^The file was moved, deleted or changed\.$/)
+      .waitFor();
+    expect(await opened.player.locator("#path").textContent()).toContain(basename(pathOf(made)));
+    await opened.player.getByRole("button", { name: "Fetch the file" }).click();
+    await said(opened.player).getByText("Asked in the chat.").waitFor();
+    const message = opened.asked.find(({ method }) => method === "ui/message");
+    expect(JSON.stringify(message?.params)).toMatch(/task [\w-]+ with download_audio; it costs nothing/);
+  });
+
+  it.concurrent("takes nothing for a take that only begins alike", async (test) => {
+    const beginning =
+      "In a calm, warm voice, slowly, as if reading to a child at bedtime, please read this: ";
+    const first = await server.call("generate_audio", { prompt: `${beginning}The wolf.` });
+    await server.call("generate_audio", { prompt: `${beginning}The wolf.`, take: 2 });
+    await server.call("generate_audio", { prompt: `${beginning}An invoice of the tax office.`, take: 3 });
+    const opened = await chat(test, server.answer);
+    await opened.result(first);
+    const takes = opened.player.getByRole("group", { name: "Takes" }).getByRole("button");
+    await takes.first().waitFor();
+    expect(await takes.allTextContents()).toEqual([
+      expect.stringMatching(/^Take 1/),
+      expect.stringMatching(/^Take 2/),
+    ]);
+  });
+
+  it.concurrent("plays on where the same result comes again, seeks by no other button, shows no hidden turns", async (test) => {
+    const sound = tone(20);
+    const opened = await chat(test, serving(sound));
+    const { player, page } = opened;
+    const audio = { path: "/home/\u061cme.wav", sample_rate: HERTZ, size_bytes: sound.length };
+    await opened.result(saved(sound.length, 20, { audio }));
+    await playButton(player).click();
+    await startsSounding(player);
+    await opened.result(saved(sound.length, 20, { audio }));
+    const box = await player.getByRole("slider").boundingBox();
+    await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) * 0.9, (box?.y ?? 0) + 10, { button: "right" });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await player.getByRole("button", { name: "Pause" }).waitFor({ timeout: 1000 });
+    expect(await positionOf(player)).toBeLessThan(15);
+    expect(await player.getByRole("heading").textContent()).toBe("me.wav");
+    expect(opened.faults).toEqual([]);
+  });
+});
