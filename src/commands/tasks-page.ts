@@ -57,6 +57,18 @@ function chart(title: string, sums: ReadonlyMap<string, number>): string {
   return `<section><h2>${title}</h2><dl>${rows.join("\n")}</dl></section>`;
 }
 
+/** The first rows, and the rest as one, so that the figures add up to the whole. */
+function summedUp(
+  sums: readonly (readonly [string, number])[],
+  most: number,
+  rest: string,
+): Map<string, number> {
+  if (sums.length <= most) return new Map(sums);
+  const left = sums.slice(most);
+  const credits = left.reduce((sum, [, each]) => sum + each, 0);
+  return new Map([...sums.slice(0, most), [`${left.length} ${rest}`, credits]]);
+}
+
 /** The longest lists that still are small charts. */
 const MOST_DAYS = 31;
 const MOST_VOICES = 20;
@@ -98,18 +110,27 @@ function article(entry: PageEntry): string {
   return `<article><p>${escaped(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
 }
 
-/** @param entries newest first */
-export function tasksPage(entries: readonly PageEntry[]): string {
+/**
+ * @param entries newest first
+ * @param hasOlder there are requests that are not among them
+ */
+export function tasksPage(entries: readonly PageEntry[], hasOlder: boolean): string {
   const days = sumsBy(entries, ({ at }) => at.slice(0, 10));
   const voices = sumsBy(entries, ({ voice }) => voice || "not known");
-  const newestDays = new Map([...days].slice(0, MOST_DAYS));
-  const dearest = new Map([...voices].sort(([, a], [, b]) => b - a).slice(0, MOST_VOICES));
+  const newestDays = summedUp([...days], MOST_DAYS, "earlier days");
+  const dearest = summedUp(
+    [...voices].sort(([, a], [, b]) => b - a),
+    MOST_VOICES,
+    "other voices",
+  );
   const total = [...days.values()].reduce((sum, credits) => sum + credits, 0);
   const charts =
     total === 0
       ? ""
       : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", dearest)}</div>`;
-  const count = `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
+  const count = hasOlder
+    ? `The newest ${entries.length} requests, ${total} credits. Older ones are neither shown nor counted here.`
+    : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
   return `${PAGE_MARKER}
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="referrer" content="no-referrer">

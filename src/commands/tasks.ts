@@ -143,9 +143,10 @@ async function readListing(limit: number): Promise<Listing> {
  */
 export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
   try {
-    const { entries, nothing } = await readListing(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE);
+    const { entries, nothing } = await readListing(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE + 1);
     if (htmlFile !== undefined) {
-      const page = tasksPage(entries.map((entry) => entry.page));
+      const shown = entries.slice(0, MOST_ON_PAGE).map((entry) => entry.page);
+      const page = tasksPage(shown, entries.length > MOST_ON_PAGE);
       process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }

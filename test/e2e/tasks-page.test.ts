@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type PageEntry, tasksPage } from "../../src/commands/tasks-page.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
@@ -90,5 +91,36 @@ describe("tasks --html", () => {
     );
     expect(tasks("--html", file, "--json")).toMatchObject({ status: 2 });
     expect(tasks("--html", "")).toMatchObject({ status: 2 });
+  });
+});
+
+describe("the page of many tasks", () => {
+  const DAY_MS = 86_400_000;
+  const entry = (index: number): PageEntry => ({
+    what: `Text ${index}`,
+    at: new Date(1_700_000_000_000 - index * DAY_MS).toISOString(),
+    status: "succeeded",
+    credits: 3,
+    seconds: 1,
+    voice: `voice_${index}`,
+    take: 1,
+    id: `aud_${index}`,
+    paths: [],
+    missingPaths: [],
+    next: "None.",
+  });
+  const entries = Array.from({ length: 40 }, (_, index) => entry(index));
+
+  it("adds up to the whole, with the days and voices that have no row as one", () => {
+    const page = tasksPage(entries, false);
+    expect(page).toContain("40 requests, 120 credits.");
+    expect(page).toMatch(/<dt>9 earlier days<\/dt>.*\n?.*<dd>27 credits<\/dd>/);
+    expect(page).toMatch(/<dt>20 other voices<\/dt>.*<dd>60 credits<\/dd>/);
+  });
+
+  it("says that there are older ones, which it does not count", () => {
+    expect(tasksPage(entries, true)).toContain(
+      "The newest 40 requests, 120 credits. Older ones are neither shown nor counted here.",
+    );
   });
 });
