@@ -81,8 +81,8 @@ export async function follow(
       if (!isWanted()) return;
       const now = await look(shown);
       if (!isWanted()) return;
-      // Handed on, an answer that tells no status would only be asked for again.
-      if (now.isError || now.id !== shown.id || now.status === "")
+      // What waits has a handle, and gets its id when it is sent. Handed on, an answer that tells no status would only be asked for again.
+      if (now.isError || now.kind !== shown.kind || now.status === "")
         throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;
       if (!isBeingMade(now)) return hand(now);

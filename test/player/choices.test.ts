@@ -157,6 +157,17 @@ describeWithBrowser("the player", () => {
     expect(await opened.player.locator("#making").isVisible()).toBe(false);
   });
 
+  it.concurrent("follows a task that gets its id only when it is sent", async (test) => {
+    const sound = tone(4);
+    const opened = await chat(test, async (method, params) =>
+      method === "tools/call" ? saved(sound.length, 4) : await serving(sound)(method, params),
+    );
+    const waiting = { task_id: "local_0123", status: "waiting", message: "Not sent yet." };
+    await opened.result({ content: [], structuredContent: waiting });
+    await playButton(opened.player).waitFor();
+    expect(await opened.player.locator("#path").textContent()).toBe(`Saved as ${PATH}`);
+  });
+
   it.concurrent("says that a file is gone, and offers to have it fetched", async (test) => {
     const made = await server.call("generate_audio", { prompt: "To be removed by its owner." });
     unlinkSync(pathOf(made));
@@ -189,19 +200,19 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("plays on where the same result comes again, seeks by no other button, shows no hidden turns", async (test) => {
-    const sound = tone(20);
+    const sound = tone(40);
     const opened = await chat(test, serving(sound));
     const { player, page } = opened;
     const audio = { path: "/home/\u061cme.wav", sample_rate: HERTZ, size_bytes: sound.length };
-    await opened.result(saved(sound.length, 20, { audio }));
+    await opened.result(saved(sound.length, 40, { audio }));
     await playButton(player).click();
     await startsSounding(player);
-    await opened.result(saved(sound.length, 20, { audio }));
+    await opened.result(saved(sound.length, 40, { audio }));
     const box = await player.getByRole("slider").boundingBox();
     await page.mouse.click((box?.x ?? 0) + (box?.width ?? 0) * 0.9, (box?.y ?? 0) + 10, { button: "right" });
     await new Promise((resolve) => setTimeout(resolve, 300));
-    await player.getByRole("button", { name: "Pause" }).waitFor({ timeout: 1000 });
-    expect(await positionOf(player)).toBeLessThan(15);
+    await player.getByRole("button", { name: "Pause" }).waitFor();
+    expect(await positionOf(player)).toBeLessThan(33);
     expect(await player.getByRole("heading").textContent()).toBe("me.wav");
     expect(opened.faults).toEqual([]);
   });
