@@ -2,12 +2,15 @@
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { DEFAULT_POLICY, describeWithBrowser, launch, NO_MEDIA, openChat } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
-import { playButton } from "./player-view.ts";
+import { playButton, startsSounding } from "./player-view.ts";
 import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const HOUR_SECONDS = 3600;
+
+/** Just under 6 MiB of mp3. */
+const MINUTES_SECONDS = 760;
 
 /** What a process has for itself, in bytes. */
 function privateBytes(pid: number): number {
@@ -71,5 +74,20 @@ describeWithBrowser("an hour of narration", () => {
     );
     expect(Math.max(...(await drawers(browser)))).toBeLessThan(150e6);
     expect(chat.faults).toEqual([]);
+    await chat.close();
+  }, 60_000);
+
+  it("is as sparing with a file of some minutes, also where samples are decoded", async () => {
+    const joined = await joinLong(server, "mp3", MINUTES_SECONDS, "minutes.mp3");
+    const narrationId = await asNarration(server, joined);
+    const result = await server.call("narrate", { narration_id: narrationId });
+    for (const policy of [DEFAULT_POLICY, NO_MEDIA]) {
+      const chat = await openChat(browser, { html: server.html, answer: server.answer, policy });
+      await chat.result(result);
+      await playButton(chat.player).click();
+      await startsSounding(chat.player);
+      expect(Math.max(...(await drawers(browser)))).toBeLessThan(150e6);
+      await chat.close();
+    }
   }, 60_000);
 });

@@ -82,7 +82,9 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
   };
   const folders = await readdir(server.workplace.stateDir);
   const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";
-  const database = new DatabaseSync(join(server.workplace.stateDir, folder, "ledger.sqlite"));
+  const database = new DatabaseSync(join(server.workplace.stateDir, folder, "ledger.sqlite"), {
+    timeout: 10_000,
+  });
   const row = database.prepare("SELECT state FROM narrations WHERE narration_id = ?").get(narrationId);
   const state = z.looseObject({}).parse(JSON.parse(String(row?.["state"])));
   database
