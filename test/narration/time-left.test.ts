@@ -1,33 +1,23 @@
 /** How long a narration still takes, as it is told while it runs. */
 import { expect, it } from "vitest";
-import { type NarrationState, narrationStateSchema } from "../../src/narration/narration-state.ts";
+import { makePlan } from "../../src/narration/make-plan.ts";
+import { type NarrationState, newState } from "../../src/narration/narration-state.ts";
 import { secondsLeft } from "../../src/narration/narration-view.ts";
 
 const BEGUN_AT_MS = 1_000_000;
-const state = (changes: Partial<NarrationState>): NarrationState =>
-  narrationStateSchema.parse({
-    version: 1,
-    status: "running",
-    maxCredits: 1000,
-    paidBefore: [],
-    takes: [],
-    replaced: [],
-    asks: 1,
-    skipsFailed: false,
-    fileName: null,
-    problems: [],
-    files: [],
-    doubts: [],
-    joinedFrom: null,
-    title: "A text",
-    totalParts: 4,
-    savedParts: 0,
-    chargedCredits: 0,
-    createdAtMs: BEGUN_AT_MS,
-    begunAtMs: BEGUN_AT_MS,
-    savedAtBegin: 0,
-    ...changes,
-  });
+const PLAN = makePlan(
+  { text: "A text", format: "plain" },
+  { settings: {}, voices: {}, pauseSeconds: 0, files: "one" },
+);
+
+/** Of a narration of four parts that runs. */
+const state = (changes: Partial<NarrationState>): NarrationState => ({
+  ...newState(PLAN, BEGUN_AT_MS),
+  status: "running",
+  totalParts: 4,
+  begunAtMs: BEGUN_AT_MS,
+  ...changes,
+});
 
 const told = (of: NarrationState, seconds: number): number =>
   secondsLeft(of, of.savedParts, BEGUN_AT_MS + seconds * 1000);
