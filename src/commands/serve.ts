@@ -1,4 +1,5 @@
 /** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
+import "../schema-compiling.ts";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";

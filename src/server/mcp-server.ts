@@ -1,6 +1,7 @@
 /** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { compileSchemas } from "../schema-compiling.ts";
 import { VERSION } from "../version.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
@@ -47,6 +48,7 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     isModern,
   });
   server.setRequestHandler("tools/call", async (request, context) => {
+    compileSchemas();
     const { callTool } = await import("./call-tool.ts");
     return await callTool(request.params, deps, context, client());
   });
