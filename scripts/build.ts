@@ -1,12 +1,11 @@
 /** Builds `dist/`: the bin and its chunks, everything the server needs inside; the sandbox's packages stay outside as optional peers. */
 import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build, type OutputBundle } from "rolldown";
+import { build } from "rolldown";
 import { SANDBOX_PACKAGES } from "../src/commands/sandbox-loader.ts";
 import { toolList } from "../src/server/tool-list.ts";
-import { withDirectBuiltins } from "./direct-builtins.ts";
-import { withLazySchemas } from "./lazy-schemas.ts";
 import { playerPage } from "./player-page.ts";
+import { quickStart } from "./quick-start/quick-start.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -34,19 +33,6 @@ const builtPlayer = {
   },
 };
 
-/** What every start loads does without what a start does not need. */
-const quickStart = {
-  name: "quick-start",
-  renderChunk: (code: string, { name }: { readonly name: string }) =>
-    ["main", "environment", "server"].includes(name) ? withDirectBuiltins(withLazySchemas(code)) : null,
-  generateBundle(_options: unknown, bundle: OutputBundle): void {
-    for (const part of Object.values(bundle)) {
-      // A single other character doubles the memory of a text, and what reading it takes.
-      if (part.type === "chunk") part.code = part.code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-    }
-  },
-};
-
 /** One file for what every start needs: each further one costs it a millisecond. */
 const STARTUP =
   /@modelcontextprotocol\/|\/zod\/|\/src\/(?:log|redaction|errors|version|schema-compiling)\.ts$|\/src\/config\/|\/src\/commands\/(?:serve|lazy-generation|settings)\.ts$|\/src\/server\/(?:mcp-server|instructions|tool-list|tasks\/extension)\.ts$|\/src\/tools\/once-only\.ts$|\/src\/contract\/(?:limits|voices|unicode)\.ts$/;
@@ -61,8 +47,9 @@ const { output } = await build({
   },
   platform: "node",
   external,
-  plugins: [fixedToolList, builtPlayer, quickStart],
+  plugins: [fixedToolList, builtPlayer, quickStart()],
   transform: { target: "node22" },
+  treeshake: { propertyReadSideEffects: false },
   output: {
     dir: fresh,
     format: "esm",
