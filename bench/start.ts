@@ -44,9 +44,12 @@ export async function benchStart(rounds: number): Promise<{ samples: Sample[]; v
   );
   printSamples("Start: spawn to tools/list answered", listed);
   const memory = await sideBySide(
-    [minimal, OURS].map((program) => ({ name: program.name, measure: () => residentAfterStart(program) })),
+    [BARE_NODE, minimal, OURS].map((program) => ({
+      name: program.name,
+      measure: () => residentAfterStart(program),
+    })),
     "MiB",
-    Math.min(rounds, 5),
+    rounds,
   );
   printSamples("Memory: resident after the handshake", memory);
   const fastest = initialized
@@ -55,11 +58,13 @@ export async function benchStart(rounds: number): Promise<{ samples: Sample[]; v
   return {
     samples: [...initialized, ...listed, ...memory],
     verdicts: [
+      atMost("start", "to initialize, over bare Node", ratio(initialized, OURS.name, BARE_NODE.name), 2),
+      atMost("start", "to tools/list, over bare Node", ratio(listed, OURS.name, BARE_NODE.name), 2.2),
       atMost(
         "start",
         "to initialize, over the minimal server",
         ratio(initialized, OURS.name, minimal.name),
-        1.1,
+        1,
       ),
       atMost(
         "start",
@@ -71,8 +76,9 @@ export async function benchStart(rounds: number): Promise<{ samples: Sample[]; v
         "memory",
         "after the handshake, over the minimal server",
         ratio(memory, OURS.name, minimal.name),
-        1.1,
+        1,
       ),
+      atMost("memory", "after the handshake, over bare Node", ratio(memory, OURS.name, BARE_NODE.name), 1.35),
     ],
   };
 }
