@@ -1,9 +1,9 @@
 /** Brings one audio into a sink: resumes after every break, starts over where it must, and stops where nothing moves. */
 import type { Clock } from "../clock.ts";
-import { Deadline, withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { staleBytes } from "./causes.ts";
 import { type ContentResponse, releaseBytes } from "./content.ts";
+import { type LeastProgress, ProgressWatch } from "./progress-watch.ts";
 import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** Where the bytes go. */
@@ -17,12 +17,6 @@ export interface ByteSink {
 
 /** Opens the audio at an offset; to give up when `signal` aborts. */
 export type OpenContent = (fromByte: number, signal: AbortSignal) => Promise<ContentResponse>;
-
-/** The least that counts as coming forward. */
-export interface LeastProgress {
-  readonly bytes: number;
-  readonly withinMs: number;
-}
 
 /**
  * 1 KiB a second, measured over a minute. Every link that people still use (2G brings four times as much) gets
@@ -166,34 +160,33 @@ class Transfer {
    * @throws whatever the sink throws, `too_large`, or the reason of the abort
    */
   async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
-    const { clock, signal, leastProgress: least = LEAST_PROGRESS } = this.#options;
+    const { clock, signal, leastProgress = LEAST_PROGRESS } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
-    let deadline = new Deadline(clock, least.withinMs);
-    let sinceBytes = 0;
-    for (;;) {
-      let step: IteratorResult<Uint8Array>;
-      try {
-        step = await withDeadline({ clock, ms: deadline.leftMs, signal, late: stalled }, () => chunks.next());
-      } catch (error) {
-        signal.throwIfAborted();
-        return error;
+    const watch = new ProgressWatch(clock, leastProgress, signal, stalled);
+    try {
+      for (;;) {
+        let step: IteratorResult<Uint8Array>;
+        try {
+          step = await watch.race(chunks.next());
+        } catch (error) {
+          signal.throwIfAborted();
+          return error;
+        }
+        if (step.done === true) return null;
+        const chunkBytes = step.value.byteLength;
+        const sizeAfter = this.#sink.size + chunkBytes;
+        this.#refuseTooLarge(sizeAfter);
+        if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
+          await this.#startOver();
+          return broken("The service sent more bytes than it announced.");
+        }
+        await this.#sink.write(step.value);
+        releaseBytes(step.value);
+        this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
+        watch.came(chunkBytes);
       }
-      if (step.done === true) return null;
-      const chunkBytes = step.value.byteLength;
-      const sizeAfter = this.#sink.size + chunkBytes;
-      this.#refuseTooLarge(sizeAfter);
-      if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
-        await this.#startOver();
-        return broken("The service sent more bytes than it announced.");
-      }
-      await this.#sink.write(step.value);
-      releaseBytes(step.value);
-      this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
-      sinceBytes += chunkBytes;
-      if (sinceBytes >= least.bytes) {
-        deadline = new Deadline(clock, least.withinMs);
-        sinceBytes = 0;
-      }
+    } finally {
+      watch.stop();
     }
   }
 

@@ -1,53 +1,48 @@
-/** Loads undici and sets it up: TLS, proxy, one agent. */
-import type { Agent, Dispatcher } from "undici";
+/** What the transport asks of an HTTP client, and which of the two is loaded: Node's own, or undici behind a proxy. */
 import type { ProxySettings } from "../config/config.ts";
 import type { Deadlines } from "./transport.ts";
 
-/** An agent, and undici's `request` to call on it. */
-export interface Engine {
-  readonly agent: Dispatcher;
-  readonly request: typeof import("undici/lib/api/api-request.js").default;
+export interface EngineRequest {
+  readonly method: "GET" | "POST";
+  /** With everything before the query, as it is sent. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly signal: AbortSignal;
+  /** Called just before the first byte is written: until then the service cannot have seen anything. */
+  readonly onSending: () => void;
 }
 
+export interface EngineAnswer {
+  readonly status: number;
+  /** By names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** To be read once. Chunks belong to the reader. */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Lets go of the connection, unless the body has been read to its end. */
+  drop(): void;
+}
+
+/** Sends requests to one origin: no redirect is followed, nothing is sent twice. */
+export interface Engine {
+  /** @throws the client's own errors, also out of the body: {@link networkFailure} knows them */
+  send(request: EngineRequest): Promise<EngineAnswer>;
+  /** Breaks off everything under way. */
+  destroy(): Promise<void>;
+}
+
+/** The same for both: what a client may be told in headers. */
+export const MAX_HEADER_BYTES = 32 * 1024;
+
 /**
- * Loads undici, part by part and on first use: most server processes never send a request, and its index takes
- * three times as long (fetch, WebSocket, mocks). Proxies are for https only, because plain http is allowed on
- * loopback alone and a proxy would see the key.
+ * Loads a client on first use, for most server processes never send a request. Proxies are for https only, because
+ * plain http is allowed on loopback alone and a proxy would see the key.
  */
-export async function startEngine(
-  isHttps: boolean,
-  proxy: ProxySettings,
-  deadlines: Deadlines,
-): Promise<Engine> {
-  const { default: request } = await import("undici/lib/api/api-request.js");
-  // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED cannot unsay it.
-  const strictTls = { rejectUnauthorized: true, allowH2: false, timeout: deadlines.connectMs };
-  const options: Agent.Options = {
-    allowH2: false,
-    connectTimeout: deadlines.connectMs,
-    connect: strictTls,
-    // The transport has its own deadlines for whole requests.
-    headersTimeout: 0,
-    bodyTimeout: deadlines.idleBodyMs,
-    maxHeaderSize: 32 * 1024,
-  };
-  if (!isHttps || proxy.httpsProxy === undefined) {
-    const { default: DirectAgent } = await import("undici/lib/dispatcher/agent.js");
-    return { agent: new DirectAgent(options), request };
+export async function startEngine(base: URL, proxy: ProxySettings, deadlines: Deadlines): Promise<Engine> {
+  if (base.protocol !== "https:" || proxy.httpsProxy === undefined) {
+    const { startDirectEngine } = await import("./direct-engine.ts");
+    return startDirectEngine(base, deadlines);
   }
-  const { default: ProxyAgent } = await import("undici/lib/dispatcher/env-http-proxy-agent.js");
-  const { default: Pool } = await import("undici/lib/dispatcher/pool.js");
-  const { default: connect } = await import("undici/lib/api/api-connect.js");
-  const agent = new ProxyAgent({
-    ...options,
-    requestTls: strictTls,
-    proxyTls: strictTls,
-    // The connections to the proxy need `connect`, which undici's index would have put onto them.
-    clientFactory: (origin, poolOptions) => Object.assign(new Pool(origin, poolOptions), { connect }),
-    // Empty strings, so that nothing is taken from the environment behind the configuration's back.
-    httpProxy: "",
-    httpsProxy: proxy.httpsProxy,
-    noProxy: proxy.noProxy ?? "",
-  });
-  return { agent, request };
+  const { startProxiedEngine } = await import("./proxied-engine.ts");
+  return startProxiedEngine(base, { ...proxy, httpsProxy: proxy.httpsProxy }, deadlines);
 }

@@ -26,8 +26,8 @@ const TIMEOUTS = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Not HTTP that anybody should read. */
-const MALFORMED = new Set(["UND_ERR_HEADERS_OVERFLOW", "UND_ERR_RES_EXCEEDED_MAX_SIZE"]);
+/** Not HTTP that anybody should read: Node's parser names its complaints, but an end that came too early is a break. */
+const MALFORMED = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE|HPE_(?!INVALID_EOF_STATE).*)$/;
 
 /** OpenSSL's verification failures, as Node names them, and Node's own host name check. */
 const CERTIFICATE =
@@ -55,7 +55,7 @@ const isParserError = (error: unknown): error is Error =>
 
 /** undici 8 leaves its parser's errors without a code. One of them is an end that came too early, which is a break. */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
-  return (isParserError(error) && !/EOF/.test(error.message)) || codes.some((code) => MALFORMED.has(code));
+  return (isParserError(error) && !/EOF/.test(error.message)) || codes.some((code) => MALFORMED.test(code));
 }
 
 /**

@@ -1,11 +1,10 @@
 /** Sends one request at a time to the service's origin: its deadline, its abort, and whether it was ever written. */
-import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
-import { type Engine, startEngine } from "./engine.ts";
+import { type Engine, type EngineAnswer, startEngine } from "./engine.ts";
 import { networkFailure } from "./network-failure.ts";
 
 /**
@@ -92,40 +91,28 @@ export function createTransport(
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkFailure(error, base.host, isSent);
       if (isClosed) throw stopping();
-      engine ??= startEngine(base.protocol === "https:", proxy, deadlines);
-      const { agent, request: start } = await engine;
+      engine ??= startEngine(base, proxy, deadlines);
+      const running = await engine;
       signal.throwIfAborted();
-      const dispatch: Dispatcher["dispatch"] = (options, handler) => {
-        const onRequestStart = handler.onRequestStart;
-        // Called just before the first byte is written: until then the service cannot have seen anything.
-        handler.onRequestStart = (controller, context) => {
-          isSent = true;
-          onRequestStart?.call(handler, controller, context);
-        };
-        return agent.dispatch(options, handler);
-      };
-      let response: Dispatcher.ResponseData;
+      let answer: EngineAnswer;
       try {
-        response = await start.call(
-          { dispatch },
-          {
-            origin: base.origin,
-            path: `${prefix}${request.path}`,
-            method: request.method,
-            headers: request.headers,
-            body: request.body ?? null,
-            signal,
+        answer = await running.send({
+          method: request.method,
+          path: `${prefix}${request.path}`,
+          headers: request.headers,
+          body: request.body ?? null,
+          signal,
+          onSending: () => {
+            isSent = true;
           },
-        );
+        });
       } catch (error) {
         throw failure(error);
       }
-      // A body that is dropped half read complains to nobody in particular, which would end the process.
-      response.body.on("error", () => undefined);
-      // undici hears an abort only once it has a connection; what comes after it is dropped.
-      if (signal.aborted) response.body.destroy();
+      // An abort may be heard only once there is a connection; what comes after it is dropped.
+      if (signal.aborted) answer.drop();
       signal.throwIfAborted();
-      return await read(asHttpResponse(response, failure));
+      return await read(asHttpResponse(answer, failure));
     });
   }
 
@@ -134,29 +121,26 @@ export function createTransport(
     async close() {
       isClosed = true;
       const running = await engine?.catch(() => undefined);
-      await running?.agent.destroy();
+      await running?.destroy();
     },
   };
 }
 
-function asHttpResponse(
-  response: Dispatcher.ResponseData,
-  failure: (error: unknown) => unknown,
-): HttpResponse {
+function asHttpResponse(answer: EngineAnswer, failure: (error: unknown) => unknown): HttpResponse {
   async function* body(): AsyncGenerator<Uint8Array, void, void> {
     try {
-      for await (const chunk of response.body) yield chunk;
+      for await (const chunk of answer.body) yield chunk;
     } catch (error) {
       throw failure(error);
     }
   }
   return {
-    status: response.statusCode,
+    status: answer.status,
     header(name) {
-      const value = response.headers[name];
-      return Array.isArray(value) ? value.join(", ") : value;
+      const value = answer.headers[name];
+      return typeof value === "object" ? value.join(", ") : value;
     },
     body: body(),
-    discard: () => void response.body.destroy(),
+    discard: () => answer.drop(),
   };
 }

@@ -1,11 +1,4 @@
-/** Types of the parts of undici that are loaded one by one: its index drags in fetch, WebSocket and mocks. */
-
-declare module "undici/lib/dispatcher/agent.js" {
-  import type { Agent } from "undici";
-
-  const AgentClass: typeof Agent;
-  export default AgentClass;
-}
+/** Types of the parts of undici that are bundled one by one: its index drags in fetch, WebSocket and mocks. */
 
 declare module "undici/lib/dispatcher/env-http-proxy-agent.js" {
   import type { EnvHttpProxyAgent } from "undici";

@@ -192,7 +192,8 @@ describe("a request that may have reached the service", () => {
     ];
     const { url } = await rawServer((socket, _head, n) => socket.write(texts[n - 1] ?? "", "latin1"));
     for (const _ of texts) {
-      const failure = await failureOf(clientOf(url).create("{}", "k", never()));
+      // A 100 is no answer: what follows it is waited for.
+      const failure = await failureOf(clientOf(url, { deadlines: SHORT }).create("{}", "k", never()));
       expect(failure.retryable).toBe(true);
     }
   });

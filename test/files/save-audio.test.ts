@@ -390,8 +390,10 @@ const CHILD = `
   const { saveAudio } = await import(process.argv[2]);
   const folder = await openOutputFolder(process.argv[3]);
   const piece = Buffer.alloc(16384, "ID3");
+  // More than waits in memory, where the disk is to stop the download.
+  const pieces = process.argv[4] === "write" ? 128 : 16;
   const download = async (sink) => {
-    for (let n = 0; n < 16; n += 1) await sink.write(piece);
+    for (let n = 0; n < pieces; n += 1) await sink.write(piece);
     console.log("written");
     if (process.argv[4] === "hang") await new Promise((resolve) => setTimeout(resolve, 60000));
   };
