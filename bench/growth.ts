@@ -1,147 +1,140 @@
-/** Measures what a long life costs: start, replay and list with a large ledger, and a server that is left running. */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+/** Measures what a long life costs: everything that a ledger of a million records could slow down, beside one of a thousand, on either store. */
+import { systemClock } from "../src/clock.ts";
+import { newRecord } from "../src/generation/use-cases/find-record.ts";
+import type { Ledger } from "../src/ledger/ledger.ts";
+import { whyNoRedis } from "../test/support/redis-server.ts";
 import { OURS } from "./contenders.ts";
-import { atMost, median, printSamples, type Sample, sample, type Verdict } from "./measure.ts";
-import { openPlace, type Place } from "./place.ts";
+import { type FilledLedger, KNOWN_CALL, openFilledLedger, type StoreName } from "./filled-ledger.ts";
+import { atMost, printSamples, ratio, type Sample, sideBySide, type Verdict } from "./measure.ts";
 import { RawClient } from "./raw-client.ts";
 
-/** Listings of ten rows each, for the smallest ledger has no more. */
-const SIZES = [10, 1000, 100_000] as const;
-const MINUTES = 1000;
-/** Calls back to back until V8's young generation has reached its full size, which real minutes never fill. */
-const WARM_UP = 8000;
+const SIZES = [1000, 1_000_000] as const;
+const ROWS = 20;
+/** What takes a millisecond or so is measured more often. */
+const SHORT = 5;
+const MOST_GROWN = 1.3;
 
-/** Fills the ledger with copies of its one real record: other ids, other times, nothing else different. */
-function fill(place: Place, count: number): void {
-  const database = new DatabaseSync(join(place.root, "state", "ledger.sqlite"));
-  const have = Number(database.prepare("SELECT count(*) AS n FROM records").get()?.["n"]);
-  database.exec("BEGIN IMMEDIATE");
-  database
-    .prepare(`
-      WITH RECURSIVE numbers(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-      INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, created_at_ms,
-          revision, value)
-        SELECT replace(key, record_id, 'copy-' || n), 'copy-' || n, account_id, 'work-' || n, origin, 'task-' || n,
-          status, is_open, created_at_ms - n, revision,
-          replace(replace(value, record_id, 'copy-' || n), task_id, 'task-' || n)
-        FROM numbers, (SELECT * FROM records WHERE record_id NOT LIKE 'copy-%' LIMIT 1)`)
-    .run(have, count - 1);
-  database.exec("COMMIT");
-  database.close();
-}
+const ADMISSION = {
+  maxCreates: 1_000_000,
+  windowMs: 60_000,
+  maxInFlight: 2,
+  lapseMs: 30_000,
+  budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
+};
 
-async function timed(rounds: number, run: () => Promise<unknown>): Promise<number[]> {
-  const values: number[] = [];
-  for (let round = -1; round < rounds; round += 1) {
-    const beganAt = performance.now();
-    await run();
-    if (round >= 0) values.push(performance.now() - beganAt);
-  }
-  return values;
-}
-
-async function startTime(place: Place): Promise<number> {
-  const client = new RawClient(OURS, place.env);
-  await client.initialize();
-  const tookMs = performance.now() - client.startedAt;
-  await client.stop();
+/** One admission under a budget, and its taking back, which is not measured. */
+async function admit(ledger: Ledger, number: number): Promise<number> {
+  const work = {
+    input: JSON.stringify({ prompt: `Admitted ${number}` }),
+    take: 1,
+    fileName: null,
+    shelf: "output",
+  } as const;
+  const { record } = await ledger.claim(newRecord({ ledger, clock: systemClock }, work));
+  const send = `send ${number}`;
+  const beganAtMs = performance.now();
+  const admission = await ledger.admit(record, send, ADMISSION);
+  const tookMs = performance.now() - beganAtMs;
+  if (admission.kind !== "admitted") throw new Error(`the create was not admitted: ${admission.kind}`);
+  const stored = await ledger.takeBack(admission.record, send);
+  if (stored === null) throw new Error("the record is gone");
+  await ledger.store.write({ ...stored, expectedRevision: stored.revision, after: null });
   return tookMs;
 }
 
-async function benchRecords(
-  place: Place,
-  rounds: number,
-): Promise<{ samples: Sample[]; verdicts: Verdict[] }> {
-  const samples: Sample[] = [];
-  const call = { prompt: "One of a hundred thousand" };
-  const first = new RawClient(OURS, place.env);
-  await first.initialize();
-  await first.call("generate_audio", call);
-  await first.stop();
-  for (const size of SIZES) {
-    fill(place, size);
-    const client = new RawClient(OURS, place.env);
+async function timed(run: () => Promise<unknown>): Promise<number> {
+  const beganAtMs = performance.now();
+  await run();
+  return performance.now() - beganAtMs;
+}
+
+/** From the spawn to an answer: of the handshake, or of a first look into the ledger as well. */
+async function fromSpawn({ env }: FilledLedger, until: "initialize" | "list_tasks"): Promise<number> {
+  const client = new RawClient(OURS, env);
+  try {
     await client.initialize();
-    const label = `${size.toLocaleString("en")} records`;
-    samples.push(sample(`start, ${label}`, "ms", await timed(rounds, () => startTime(place))));
-    samples.push(
-      sample(`replay, ${label}`, "ms", await timed(rounds * 3, () => client.call("generate_audio", call))),
-    );
-    samples.push(
-      sample(
-        `list_tasks, ${label}`,
-        "ms",
-        await timed(rounds * 3, () => client.call("list_tasks", { limit: 10 })),
-      ),
-    );
+    if (until === "list_tasks") await client.call("list_tasks", { limit: ROWS });
+    return performance.now() - client.startedAt;
+  } finally {
     await client.stop();
   }
-  printSamples("Growth: records", samples);
-  const grown = (name: string): number => {
-    const of = (size: string): number =>
-      samples.find((candidate) => candidate.name === `${name}, ${size} records`)?.median ?? Number.NaN;
-    return of("100,000") / of("10");
-  };
-  return {
-    samples,
-    verdicts: [
-      atMost("growth", "start with 100,000 records, over 10", grown("start"), 1.1),
-      atMost("growth", "replay with 100,000 records, over 10", grown("replay"), 2),
-      atMost("growth", "list_tasks with 100,000 records, over 10", grown("list_tasks"), 2),
-    ],
-  };
 }
 
-const countFiles = (root: string): number => readdirSync(root, { recursive: true }).length;
-
-/** A minute of an idle client is a ping and a look at the ledger; a thousand of them follow each other. */
-async function benchMinutes(place: Place): Promise<{ samples: Sample[]; verdicts: Verdict[] }> {
-  const client = new RawClient(OURS, place.env);
-  await client.initialize();
-  const minute = async (): Promise<void> => {
-    await client.request("ping", {});
-    await client.call("list_tasks", { limit: 5 });
-  };
-  for (let warm = 0; warm < WARM_UP; warm += 1) await minute();
-  const before = {
-    files: countFiles(place.root),
-    handles: await client.openHandles(),
-    memory: [] as number[],
-  };
-  for (let round = 0; round < 5; round += 1) before.memory.push(client.residentMiB());
-  const memory: number[] = [];
-  for (let count = 0; count < MINUTES; count += 1) {
-    await minute();
-    if (count >= MINUTES - 5) memory.push(client.residentMiB());
+/** A figure of a ledger that answers with less than it was asked for would say nothing. */
+async function assertAnswers(client: RawClient, records: number): Promise<void> {
+  const { result } = await client.call("list_tasks", { limit: ROWS });
+  const shown = JSON.stringify(result).match(/"task_id":/g)?.length ?? 0;
+  const { result: replay } = await client.call("generate_audio", KNOWN_CALL);
+  if (shown < ROWS || !JSON.stringify(replay).includes('"replayed":true')) {
+    throw new Error(`the ledger of ${records} records shows ${shown} rows: ${JSON.stringify(replay)}`);
   }
-  const handles = await client.openHandles();
-  await client.stop();
-  const grownMiB = Math.max(0, median(memory) - median(before.memory));
-  console.log(
-    `\nGrowth: ${MINUTES} idle minutes\n  memory ${grownMiB.toFixed(1)} MiB more, handles ${before.handles} to ${handles}`,
-  );
-  return {
-    samples: [sample("memory grown in 1,000 idle minutes", "MiB", [grownMiB])],
-    verdicts: [
-      atMost("growth", "memory grown in 1,000 idle minutes", grownMiB, 5, " MiB"),
-      atMost("growth", "handles grown in 1,000 idle minutes", handles - before.handles, 0),
-      atMost("growth", "files grown in 1,000 idle minutes", countFiles(place.root) - before.files, 0),
-    ],
-  };
 }
 
-export async function benchGrowth(rounds: number): Promise<{ samples: Sample[]; verdicts: Verdict[] }> {
-  const place = await openPlace(20_000);
+async function benchStore(name: StoreName, rounds: number) {
+  const filled: FilledLedger[] = [];
+  const clients: RawClient[] = [];
+  const ledgers: Ledger[] = [];
+  const samples: Sample[] = [];
+  const verdicts: Verdict[] = [];
+  const label = (figure: string, records: number): string =>
+    `${figure}, ${records.toLocaleString("en")} records`;
+  const compare = async (figure: string, times: number, measure: (at: number) => Promise<number>) => {
+    const contenders = filled.map(({ records }, at) => ({
+      name: label(figure, records),
+      measure: () => measure(at),
+    }));
+    const measured = await sideBySide(contenders, "ms", times);
+    samples.push(...measured);
+    const [small, full] = SIZES.map((records) => label(figure, records));
+    const what = `${figure} on ${name} with 1,000,000 records, over 1,000`;
+    verdicts.push(atMost("growth", what, ratio(measured, full ?? "", small ?? ""), MOST_GROWN));
+  };
+  const ofFilled = (at: number): FilledLedger => filled[at] ?? raise();
+  const client = (at: number): RawClient => clients[at] ?? raise();
+  const ledger = (at: number): Ledger => ledgers[at] ?? raise();
   try {
-    const records = await benchRecords(place, rounds);
-    const minutes = await benchMinutes(place);
-    return {
-      samples: [...records.samples, ...minutes.samples],
-      verdicts: [...records.verdicts, ...minutes.verdicts],
-    };
+    for (const records of SIZES) filled.push(await openFilledLedger(name, records));
+    await compare("start", rounds, (at) => fromSpawn(ofFilled(at), "initialize"));
+    await compare("start and first look", rounds, (at) => fromSpawn(ofFilled(at), "list_tasks"));
+    for (const { env, records } of filled) {
+      const started = new RawClient(OURS, env);
+      clients.push(started);
+      await started.initialize();
+      await assertAnswers(started, records);
+    }
+    await compare("replay", rounds * SHORT, (at) =>
+      timed(() => client(at).call("generate_audio", KNOWN_CALL)),
+    );
+    await compare(`list_tasks of ${ROWS} rows`, rounds * SHORT, (at) =>
+      timed(() => client(at).call("list_tasks", { limit: ROWS })),
+    );
+    for (const each of clients.splice(0)) await each.stop();
+    for (const each of filled) ledgers.push(await each.open());
+    let number = 0;
+    await compare("admission", rounds * SHORT * 4, (at) => {
+      number += 1;
+      return admit(ledger(at), number);
+    });
   } finally {
-    await place.remove();
+    for (const each of clients) await each.stop();
+    for (const each of ledgers) await each.store.close();
+    for (const each of filled) await each.remove();
   }
+  printSamples(`Growth on ${name}`, samples);
+  return { samples: samples.map((each) => ({ ...each, name: `${name}: ${each.name}` })), verdicts };
+}
+
+function raise(): never {
+  throw new Error("there are only two ledgers");
+}
+
+/** Everything at a million records over the same at a thousand, in turn: the ratios are the verdicts. */
+export async function benchGrowth(rounds: number): Promise<{ samples: Sample[]; verdicts: Verdict[] }> {
+  const stores: StoreName[] = whyNoRedis() === undefined ? ["SQLite", "Redis"] : ["SQLite"];
+  const results: Array<Awaited<ReturnType<typeof benchStore>>> = [];
+  for (const name of stores) results.push(await benchStore(name, rounds));
+  return {
+    samples: results.flatMap(({ samples }) => samples),
+    verdicts: results.flatMap(({ verdicts }) => verdicts),
+  };
 }

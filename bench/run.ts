@@ -1,11 +1,10 @@
-/** Runs the whole bench on the built bin and prints tables, the verdict on every goal, and the same as JSON: `npm run bench [-- --rounds N] [--json FILE]`. */
+/** Runs the whole bench on the built bin and prints tables, the verdict on every goal, and the same as JSON: `npm run bench [-- --rounds N] [--json FILE] [--only PART,…]`. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { z } from "zod";
-import { benchAdmission } from "./admission.ts";
 import { benchCalls } from "./calls.ts";
 import { benchDownload } from "./download.ts";
 import { benchGrowth } from "./growth.ts";
@@ -15,7 +14,7 @@ import { benchPlanning } from "./planning.ts";
 import { benchStart } from "./start.ts";
 
 const { values } = parseArgs({
-  options: { rounds: { type: "string", default: "11" }, json: { type: "string" } },
+  options: { rounds: { type: "string", default: "21" }, json: { type: "string" }, only: { type: "string" } },
 });
 const rounds = Number(values.rounds);
 
@@ -62,6 +61,7 @@ function outputOf(script: string): unknown {
 }
 
 function benchThroughput(): Verdict[] {
+  console.log("\nThroughput: takes some minutes …");
   const { results, naive } = throughputResults.parse(outputOf("throughput.ts"));
   for (const { processingSeconds, tookSeconds, refusedWith429 } of naive) {
     console.log(
@@ -78,6 +78,7 @@ function benchThroughput(): Verdict[] {
 }
 
 function benchNarration(): Verdict[] {
+  console.log("\nNarrations: take some minutes …");
   const { results } = narrationResults.parse(outputOf("narration.ts"));
   const perSetting = results.map(({ work, processes, narrations, isSecond, ratio, goal }) => {
     const which = isSecond ? "the second" : narrations === 1 ? "the same" : "one each";
@@ -93,22 +94,33 @@ console.log(`Machine: ${machine}; medians of ${rounds} rounds, side by side.`);
 
 const samples: Sample[] = [];
 const verdicts: Verdict[] = [];
-const benches = [
-  benchStart,
-  benchCalls,
-  benchDownload,
-  benchGrowth,
-  benchAdmission,
-  benchPlanning,
-  benchJoining,
-];
-for (const bench of benches) {
+type Bench = (rounds: number) => MaybePromise<{ samples: Sample[]; verdicts: Verdict[] }>;
+type MaybePromise<T> = T | Promise<T>;
+
+/** What `--only` names, in the order of the table. */
+const BENCHES: Readonly<Record<string, Bench>> = {
+  start: benchStart,
+  calls: benchCalls,
+  download: benchDownload,
+  growth: benchGrowth,
+  planning: benchPlanning,
+  joining: benchJoining,
+  throughput: () => ({ samples: [], verdicts: benchThroughput() }),
+  narration: () => ({ samples: [], verdicts: benchNarration() }),
+};
+
+const wanted = values.only?.split(",") ?? Object.keys(BENCHES);
+const unknown = wanted.filter((name) => BENCHES[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`There is no ${unknown.join(", ")}; parts are ${Object.keys(BENCHES).join(", ")}.`);
+  process.exit(2);
+}
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (!wanted.includes(name)) continue;
   const result = await bench(rounds);
   samples.push(...result.samples);
   verdicts.push(...result.verdicts);
 }
-console.log("\nThroughput and narrations: take some ten minutes …");
-verdicts.push(...benchThroughput(), ...benchNarration());
 
 console.log("\nGoals");
 for (const { section, figure, value, goal, met } of verdicts) {
