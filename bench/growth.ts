@@ -1,11 +1,10 @@
 /** Measures what a long life costs: everything that a ledger of a million records could slow down, beside one of a thousand, on either store. */
-import { systemClock } from "../src/clock.ts";
-import { newRecord } from "../src/generation/use-cases/find-record.ts";
 import type { Ledger } from "../src/ledger/ledger.ts";
 import { whyNoRedis } from "../test/support/redis-server.ts";
 import { OURS } from "./contenders.ts";
 import { type FilledLedger, KNOWN_CALL, openFilledLedger, type StoreName } from "./filled-ledger.ts";
 import { atMost, printSamples, ratio, type Sample, sideBySide, type Verdict } from "./measure.ts";
+import { admitAndTakeBack } from "./one-admission.ts";
 import { RawClient } from "./raw-client.ts";
 
 const SIZES = [1000, 1_000_000] as const;
@@ -13,34 +12,6 @@ const ROWS = 20;
 /** What takes a millisecond or so is measured more often. */
 const SHORT = 5;
 const MOST_GROWN = 1.3;
-
-const ADMISSION = {
-  maxCreates: 1_000_000,
-  windowMs: 60_000,
-  maxInFlight: 2,
-  lapseMs: 30_000,
-  budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
-};
-
-/** One admission under a budget, and its taking back, which is not measured. */
-async function admit(ledger: Ledger, number: number): Promise<number> {
-  const work = {
-    input: JSON.stringify({ prompt: `Admitted ${number}` }),
-    take: 1,
-    fileName: null,
-    shelf: "output",
-  } as const;
-  const { record } = await ledger.claim(newRecord({ ledger, clock: systemClock }, work));
-  const send = `send ${number}`;
-  const beganAtMs = performance.now();
-  const admission = await ledger.admit(record, send, ADMISSION);
-  const tookMs = performance.now() - beganAtMs;
-  if (admission.kind !== "admitted") throw new Error(`the create was not admitted: ${admission.kind}`);
-  const stored = await ledger.takeBack(admission.record, send);
-  if (stored === null) throw new Error("the record is gone");
-  await ledger.store.write({ ...stored, expectedRevision: stored.revision, after: null });
-  return tookMs;
-}
 
 async function timed(run: () => Promise<unknown>): Promise<number> {
   const beganAtMs = performance.now();
@@ -113,7 +84,7 @@ async function benchStore(name: StoreName, rounds: number) {
     let number = 0;
     await compare("admission", rounds * SHORT * 4, (at) => {
       number += 1;
-      return admit(ledger(at), number);
+      return admitAndTakeBack(ledger(at), String(number));
     });
   } finally {
     for (const each of clients) await each.stop();

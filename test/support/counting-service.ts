@@ -69,8 +69,9 @@ export class CountingService {
   audioSeconds: number;
   readonly #options: CountingOptions;
   readonly #server: Server;
-  readonly #createTimes: number[] = [];
-  readonly #readTimes: number[] = [];
+  /** By account. */
+  readonly #createTimes = new Map<string, number[]>();
+  readonly #readTimes = new Map<string, number[]>();
   /** How many answers were 429. */
   limited = 0;
 
@@ -215,9 +216,11 @@ export class CountingService {
     else if (elapsedMs >= processingMs / 3) task.status = "processing";
   }
 
-  #isOverLimit(times: number[], most: number): boolean {
+  #isOverLimit(all: Map<string, number[]>, account: string, most: number): boolean {
     const scale = this.#options.limitScale;
     if (scale === undefined) return false;
+    const times = all.get(account) ?? [];
+    all.set(account, times);
     const nowMs = performance.now();
     while (times.length > 0 && (times[0] ?? 0) <= nowMs - 60_000 * scale) times.shift();
     if (times.length >= most) return true;
@@ -226,8 +229,12 @@ export class CountingService {
   }
 
   get inFlight(): number {
+    return this.#inFlightOf([...this.tasks.values()]);
+  }
+
+  #inFlightOf(tasks: readonly CountedTask[]): number {
     let count = 0;
-    for (const task of this.tasks.values()) {
+    for (const task of tasks) {
       this.#progress(task);
       if (task.status === "queued" || task.status === "processing") count += 1;
     }
@@ -277,12 +284,14 @@ export class CountingService {
   }
 
   #answerCreate(exchange: Exchange, response: ServerResponse): void {
-    if (this.#isOverLimit(this.#createTimes, 6)) {
+    const account = this.#accountOf(exchange);
+    if (this.#isOverLimit(this.#createTimes, account, 6)) {
       this.refuse(response, 429, "rate_limit");
       return;
     }
-    const isNew = !this.byKey.has(this.#accountOf(exchange) + (exchange.key ?? ""));
-    if (isNew && this.#options.limitScale !== undefined && this.inFlight >= 2) {
+    const isNew = !this.byKey.has(account + (exchange.key ?? ""));
+    const own = (): CountedTask[] => [...this.tasks.values()].filter((task) => task.account === account);
+    if (isNew && this.#options.limitScale !== undefined && this.#inFlightOf(own()) >= 2) {
       this.refuse(response, 429, "concurrency_limit");
       return;
     }
@@ -292,7 +301,7 @@ export class CountingService {
   }
 
   #answerRead(exchange: Exchange, response: ServerResponse): void {
-    if (this.#isOverLimit(this.#readTimes, 60)) {
+    if (this.#isOverLimit(this.#readTimes, this.#accountOf(exchange), 60)) {
       this.refuse(response, 429, "rate_limit");
       return;
     }

@@ -1,0 +1,80 @@
+/** Measures a team: 50 processes, ten accounts, one Redis Cluster of three masters with a replica each, of which a master dies. */
+import { startCluster } from "../test/support/redis-cluster.ts";
+import { whyNoRedis } from "../test/support/redis-server.ts";
+import { atMost, type Sample, type Verdict } from "./measure.ts";
+import { benchAdmissions } from "./team-admissions.ts";
+import { type Batch, benchLosses } from "./team-losses.ts";
+
+const PROCESSES = 50;
+const ACCOUNTS = 10;
+/** Of a cluster of this machine; Redis's own is 15 s. */
+const NODE_TIMEOUT_MS = 2000;
+
+export interface Team {
+  readonly processes: number;
+  readonly accounts: number;
+  accountOf(process: number): number;
+  keyOf(process: number): string;
+}
+
+const accountOf = (at: number): number => Math.floor((at * ACCOUNTS) / PROCESSES);
+
+const TEAM: Team = {
+  processes: PROCESSES,
+  accounts: ACCOUNTS,
+  accountOf,
+  keyOf: (at) => `sk-team-${accountOf(at)}-0123456789abcdef`,
+};
+
+function print(name: string, batch: Batch): void {
+  const { asked, tookSeconds, optimumSeconds, refusedWith429, storeAway, notPaidOnce, notDeliveredOnce } =
+    batch;
+  console.log(
+    `  ${name}: ${asked} requests in ${tookSeconds.toFixed(0)} s of life, optimum ${optimumSeconds.toFixed(0)} s; ${refusedWith429} refused with 429, ${storeAway} told that the store was away; ${notPaidOnce} not paid once, ${notDeliveredOnce} not delivered`,
+  );
+  for (const fault of batch.faults.slice(0, 5)) console.log(`    ${fault}`);
+}
+
+export async function benchTeam(
+  rounds: number,
+): Promise<{ samples: readonly Sample[]; verdicts: Verdict[] }> {
+  if (whyNoRedis() !== undefined) return { samples: [], verdicts: [] };
+  const cluster = await startCluster({ hasReplicas: true, nodeTimeoutMs: NODE_TIMEOUT_MS });
+  try {
+    const admissions = await benchAdmissions(cluster, TEAM, rounds);
+    const { well, killed, filesTooMany } = await benchLosses(cluster, TEAM);
+    console.log(`\nA team's generations: ${PROCESSES} processes of the bin, ${ACCOUNTS} accounts`);
+    print("all is well", well);
+    print("a master is killed, and started again", killed);
+    console.log(`  files beyond those asked for: ${filesTooMany}`);
+    return {
+      samples: admissions.samples,
+      verdicts: [
+        atMost("team", "milliseconds of the processor an admission", 1000 / admissions.perSecond, 10),
+        atMost(
+          "team",
+          "admission, 99 of 100, over a write that does nothing else",
+          admissions.p99Ms / admissions.p99NothingMs,
+          2,
+        ),
+        atMost("team", "requests, over the optimum", well.tookSeconds / well.optimumSeconds, 1.1),
+        atMost("team", "refused with 429", well.refusedWith429 + killed.refusedWith429, 0),
+        atMost(
+          "team",
+          "a master killed: requests not paid exactly once",
+          killed.notPaidOnce + well.notPaidOnce,
+          0,
+        ),
+        atMost(
+          "team",
+          "a master killed: calls without their audio",
+          killed.notDeliveredOnce + well.notDeliveredOnce,
+          0,
+        ),
+        atMost("team", "a master killed: files beyond those asked for", filesTooMany, 0),
+      ],
+    };
+  } finally {
+    await cluster.remove();
+  }
+}
