@@ -12,6 +12,7 @@ import { benchJoining } from "./joining.ts";
 import { atMost, type Sample, type Verdict } from "./measure.ts";
 import { benchPlanning } from "./planning.ts";
 import { benchStart } from "./start.ts";
+import { benchTeam } from "./team.ts";
 
 const { values } = parseArgs({
   options: { rounds: { type: "string", default: "21" }, json: { type: "string" }, only: { type: "string" } },
@@ -94,7 +95,7 @@ console.log(`Machine: ${machine}; medians of ${rounds} rounds, side by side.`);
 
 const samples: Sample[] = [];
 const verdicts: Verdict[] = [];
-type Bench = (rounds: number) => MaybePromise<{ samples: Sample[]; verdicts: Verdict[] }>;
+type Bench = (rounds: number) => MaybePromise<{ samples: readonly Sample[]; verdicts: readonly Verdict[] }>;
 type MaybePromise<T> = T | Promise<T>;
 
 /** What `--only` names, in the order of the table. */
@@ -105,6 +106,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   growth: benchGrowth,
   planning: benchPlanning,
   joining: benchJoining,
+  team: benchTeam,
   throughput: () => ({ samples: [], verdicts: benchThroughput() }),
   narration: () => ({ samples: [], verdicts: benchNarration() }),
 };

@@ -253,4 +253,20 @@ describe.skipIf(whyNoRedis() !== undefined)("a cluster", () => {
     await vi.waitFor(async () => expect(await store.keyv.get(KEY)).toEqual(aRecord()), { timeout: 20_000 });
     expect(await store.signOfLife(["record-1"])).toEqual([]);
   });
+
+  it("goes on where the server that the address names is gone for good and a replica has taken its place", async () => {
+    const cluster = await startCluster({ hasReplicas: true, nodeTimeoutMs: 1000 });
+    onTestFinished(() => cluster.remove());
+    const [named] = cluster.servers;
+    const store = open(cluster.url);
+    await claim(store);
+    // It does not even refuse, as a machine that is gone.
+    named?.freeze();
+    await vi.waitFor(async () => expect(await store.keyv.get(KEY)).toEqual(aRecord()), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await store.check()).toEqual([]), { timeout: 20_000 });
+    // And once more: what is remembered is not lost by its use.
+    await cluster.servers[1]?.kill();
+    await vi.waitFor(async () => expect(await store.check()).toEqual([]), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await store.keyv.get(KEY)).toEqual(aRecord()), { timeout: 20_000 });
+  });
 });

@@ -1,22 +1,14 @@
 /** Connects to Redis on demand, within bounds of time, and never says a word of its credentials. */
-import { setTimeout as pause } from "node:timers/promises";
-import { withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { isMendedByReconnecting, redisFault, TimedOut } from "./redis-faults.ts";
-import { connectLink, type RedisLink } from "./redis-link.ts";
+import { type ClusterServer, connectLink, type RedisLink } from "./redis-link.ts";
+import { within } from "./within.ts";
 
 /** Connecting, with the handshake and signing in; and once more what is to be known of a new connection. */
 const CONNECT_MS = 2_000;
 /** One command, sent and answered. A server that takes longer is treated as gone. */
 const COMMAND_MS = 3_000;
-
-/** Unlike the program's clock it keeps the process alive: a command under way must not be cut off. */
-const awake = { sleep: (ms: number, signal?: AbortSignal) => pause<void>(ms, undefined, { signal }) };
-
-function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  return withDeadline({ clock: awake, ms, late: () => new TimedOut(ms) }, work);
-}
 
 export interface RedisConnectionOptions {
   readonly storeUrl: string;
@@ -35,6 +27,8 @@ export class RedisConnection {
   readonly #url: URL;
   readonly #options: RedisConnectionOptions;
   #link: RedisLink | undefined;
+  /** Of the cluster, as it was last seen. */
+  #known: readonly ClusterServer[] = [];
   #connecting: Promise<RedisLink> | undefined;
   readonly #left = new Set<RedisLink>();
   #isClosed = false;
@@ -105,6 +99,7 @@ export class RedisConnection {
       const link = await within(CONNECT_MS, () =>
         connectLink({
           url: this.#url,
+          known: this.#known,
           connectMs: CONNECT_MS,
           onError: (error) => this.#options.log.debug(`redis: ${this.#clean(describeCause(error))}`),
           onOpen: (open) => opened.push(open),
@@ -125,15 +120,22 @@ export class RedisConnection {
   }
 
   #drop(link: RedisLink): void {
-    if (this.#link === link) this.#link = undefined;
+    this.#forget(link);
     this.#left.delete(link);
     link.destroy();
   }
 
+  /** Its cluster's servers alone are remembered. Answers whether it was in use. */
+  #forget(link: RedisLink): boolean {
+    if (this.#link !== link) return false;
+    this.#known = link.servers();
+    this.#link = undefined;
+    return true;
+  }
+
   /** Nobody asks it any more; what is under way there may still be answered. */
   #leave(link: RedisLink): void {
-    if (this.#link !== link) return;
-    this.#link = undefined;
+    if (!this.#forget(link)) return;
     this.#left.add(link);
     setTimeout(() => this.#drop(link), COMMAND_MS).unref();
   }

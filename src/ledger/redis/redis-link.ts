@@ -1,5 +1,6 @@
 /** One connection to a Redis server or a Redis Cluster, as the few things that the ledger asks of either. */
 import { createClient, createCluster } from "@keyv/redis";
+import { within } from "./within.ts";
 
 /** Sends one command; the answer is not parsed. */
 export type Send = (command: readonly string[]) => Promise<unknown>;
@@ -10,11 +11,23 @@ export interface RedisLink {
   send(key: string, command: readonly string[]): Promise<unknown>;
   /** Every server that holds keys of its own. */
   nodes(): Promise<Send[]>;
+  /** A cluster's masters, as they were last told; none for a single server. */
+  servers(): readonly ClusterServer[];
   destroy(): void;
+}
+
+/** One server of a cluster. */
+export interface ClusterServer {
+  /** Its own, given at random when it was set up. */
+  readonly id: string;
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface LinkOptions {
   readonly url: URL;
+  /** The servers of the cluster that was there before, which are asked where the one that is named is gone. */
+  readonly known?: readonly ClusterServer[];
   readonly connectMs: number;
   readonly onError: (error: unknown) => void;
   /** Gets every link as soon as there is something to destroy. */
@@ -31,8 +44,48 @@ function clientOptions({ url, connectMs }: LinkOptions) {
   };
 }
 
-/** Connects to what is at the address; a cluster is told by its own word. */
+/**
+ * Connects to what is at the address; a cluster is told by its own word. Where nothing answers there, and it was a
+ * cluster before, its other servers are asked: one of them has taken over what the lost one held.
+ */
 export async function connectLink(options: LinkOptions): Promise<RedisLink> {
+  const { known = [], connectMs } = options;
+  if (known.length === 0) return await connectNamed(options);
+  try {
+    // First, and whatever others say: a person may have moved the address to another store.
+    return await within(connectMs / 2, () => connectNamed(options));
+  } catch (error) {
+    return await firstOf(known.map((server) => connectKnown(options, server, known))).catch(() => {
+      throw error;
+    });
+  }
+}
+
+/** One that is gone may not even refuse: all are asked at once, and the others are let go as they come. */
+async function firstOf(tries: ReadonlyArray<Promise<RedisLink>>): Promise<RedisLink> {
+  const first = await Promise.any(tries);
+  for (const each of tries) {
+    void each.then(
+      (link) => link !== first && link.destroy(),
+      () => undefined,
+    );
+  }
+  return first;
+}
+
+/** Addresses are given to other machines again: a cluster of which no server is known is another one. */
+async function connectKnown(
+  options: LinkOptions,
+  { host, port }: ClusterServer,
+  known: readonly ClusterServer[],
+): Promise<RedisLink> {
+  const link = await connectCluster(options, { socket: { host, port } });
+  if (link.servers().some(({ id }) => known.some((server) => server.id === id))) return link;
+  link.destroy();
+  throw new Error(`another cluster is at ${host}:${port}`);
+}
+
+async function connectNamed(options: LinkOptions): Promise<RedisLink> {
   const client = createClient({ url: options.url.href, ...clientOptions(options) });
   client.on("error", options.onError);
   const link: RedisLink = {
@@ -41,6 +94,7 @@ export async function connectLink(options: LinkOptions): Promise<RedisLink> {
     },
     send: (_key, command) => client.sendCommand([...command]),
     nodes: async () => [(command) => client.sendCommand([...command])],
+    servers: () => [],
     destroy: () => {
       if (client.isOpen) client.destroy();
     },
@@ -53,7 +107,7 @@ export async function connectLink(options: LinkOptions): Promise<RedisLink> {
     return link;
   }
   link.destroy();
-  return connectCluster(options);
+  return connectCluster(options, { url: options.url.href });
 }
 
 async function isCluster(link: RedisLink): Promise<boolean> {
@@ -81,11 +135,14 @@ async function probeCluster(link: RedisLink): Promise<boolean> {
   }
 }
 
-async function connectCluster(options: LinkOptions): Promise<RedisLink> {
+async function connectCluster(
+  options: LinkOptions,
+  from: { readonly url: string } | { readonly socket: Pick<ClusterServer, "host" | "port"> },
+): Promise<RedisLink> {
   const { url } = options;
   const { username, password } = url;
   const cluster = createCluster({
-    rootNodes: [{ url: url.href }],
+    rootNodes: [from],
     defaults: {
       ...clientOptions(options),
       ...(username === "" ? {} : { username: decodeURIComponent(username) }),
@@ -115,6 +172,7 @@ async function connectCluster(options: LinkOptions): Promise<RedisLink> {
             client.sendCommand([...command]),
       );
     },
+    servers: () => nodes().map(({ id, host, port }) => ({ id, host, port })),
     destroy: () => {
       if (cluster.isOpen) cluster.destroy();
     },
