@@ -9,6 +9,8 @@ export interface Program {
   readonly name: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** For messages between it and the bench. */
+  readonly hasChannel?: boolean;
 }
 
 const root = join(import.meta.dirname, "..");

@@ -20,7 +20,7 @@ export class RawClient {
   constructor(program: Program, env: Readonly<Record<string, string>> = {}) {
     this.startedAt = performance.now();
     this.child = spawn(process.execPath, [...program.args], {
-      stdio: ["pipe", "pipe", "ignore"],
+      stdio: ["pipe", "pipe", "ignore", ...(program.hasChannel === true ? (["ipc"] as const) : [])],
       // Some peers write logs where they are started.
       cwd: tmpdir(),
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...program.env, ...env },

@@ -34,10 +34,17 @@ export interface LinkOptions {
   readonly onOpen: (link: RedisLink) => void;
 }
 
+/**
+ * The package makes a class of five hundred commands for each spelling of its options, which takes some megabytes and
+ * milliseconds each time; it compares them as JSON. No option that is set here has to do with the class.
+ */
+const ONE_CLASS = { toJSON: (): string => "one class for all connections" };
+
 /** No reconnecting in the background and no queue: what cannot be sent now fails now. */
 function clientOptions({ url, connectMs }: LinkOptions) {
   const socket = { connectTimeout: connectMs, reconnectStrategy: false } as const;
   return {
+    ...ONE_CLASS,
     disableOfflineQueue: true,
     // Said outright, for NODE_TLS_REJECT_UNAUTHORIZED=0 would otherwise unsay it.
     socket: url.protocol === "rediss:" ? { ...socket, tls: true as const, rejectUnauthorized: true } : socket,
@@ -142,6 +149,7 @@ async function connectCluster(
   const { url } = options;
   const { username, password } = url;
   const cluster = createCluster({
+    ...ONE_CLASS,
     rootNodes: [from],
     defaults: {
       ...clientOptions(options),
