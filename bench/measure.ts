@@ -74,12 +74,21 @@ export function printSamples(title: string, samples: readonly Sample[]): void {
   }
 }
 
+function verdict(
+  section: string,
+  figure: string,
+  value: number,
+  goal: { readonly words: string; readonly isMet: boolean },
+  unit: string,
+): Verdict {
+  const told = `${Number.isInteger(value) ? value : value.toFixed(3)}${unit}`;
+  return { section, figure, value: told, goal: goal.words, met: Number.isNaN(value) ? null : goal.isMet };
+}
+
 export function atMost(section: string, figure: string, value: number, goal: number, unit = ""): Verdict {
-  return {
-    section,
-    figure,
-    value: `${Number.isInteger(value) ? value : value.toFixed(3)}${unit}`,
-    goal: `at most ${goal}${unit}`,
-    met: Number.isNaN(value) ? null : value <= goal,
-  };
+  return verdict(section, figure, value, { words: `at most ${goal}${unit}`, isMet: value <= goal }, unit);
+}
+
+export function atLeast(section: string, figure: string, value: number, goal: number, unit = ""): Verdict {
+  return verdict(section, figure, value, { words: `at least ${goal}${unit}`, isMet: value >= goal }, unit);
 }

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { benchCalls } from "./calls.ts";
 import { benchDownload } from "./download.ts";
 import { benchGrowth } from "./growth.ts";
+import { benchIdle } from "./idle.ts";
 import { benchJoining } from "./joining.ts";
 import { atMost, type Sample, type Verdict } from "./measure.ts";
 import { benchPlanning } from "./planning.ts";
@@ -106,6 +107,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   growth: benchGrowth,
   planning: benchPlanning,
   joining: benchJoining,
+  idle: benchIdle,
   team: benchTeam,
   throughput: () => ({ samples: [], verdicts: benchThroughput() }),
   narration: () => ({ samples: [], verdicts: benchNarration() }),
