@@ -2,13 +2,12 @@
 import { unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
+import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
-import { type Answerer, type Chat, describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { type Answerer, type Chat, describeWithBrowser } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
+import { playerStage } from "./player-stage.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const pathOf = (made: CallToolResult): string =>
   z.object({ audio: z.object({ path: z.string() }) }).parse(made.structuredContent).audio.path;
@@ -22,21 +21,8 @@ function gate(): { readonly held: Promise<void>; open(): void } {
 }
 
 describeWithBrowser("the player", () => {
-  let browser: Browser;
-  let server: ServerUnderTest;
-  beforeAll(async () => {
-    [browser, server] = await Promise.all([launch(), startServer()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  async function chat({ onTestFinished }: TestContext, answer: Answerer): Promise<Chat> {
-    const opened = await openChat(browser, { html: server.html, answer });
-    onTestFinished(() => opened.close());
-    return opened;
-  }
+  const stage = playerStage();
+  const chat = (test: TestContext, answer: Answerer): Promise<Chat> => stage.chat(test, { answer });
 
   const calls = ({ asked }: Chat): number => asked.filter(({ method }) => method === "tools/call").length;
 
@@ -169,9 +155,9 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("says that a file is gone, and offers to have it fetched", async (test) => {
-    const made = await server.call("generate_audio", { prompt: "To be removed by its owner." });
+    const made = await stage.server.call("generate_audio", { prompt: "To be removed by its owner." });
     unlinkSync(pathOf(made));
-    const opened = await chat(test, server.answer);
+    const opened = await chat(test, stage.server.answer);
     await opened.result(made);
     await said(opened.player)
       .getByText(/^The file was moved, deleted or changed\.$/)
@@ -186,10 +172,13 @@ describeWithBrowser("the player", () => {
   it.concurrent("takes nothing for a take that only begins alike", async (test) => {
     const beginning =
       "In a calm, warm voice, slowly, as if reading to a child at bedtime, please read this: ";
-    const first = await server.call("generate_audio", { prompt: `${beginning}The wolf.` });
-    await server.call("generate_audio", { prompt: `${beginning}The wolf.`, take: 2 });
-    await server.call("generate_audio", { prompt: `${beginning}An invoice of the tax office.`, take: 3 });
-    const opened = await chat(test, server.answer);
+    const first = await stage.server.call("generate_audio", { prompt: `${beginning}The wolf.` });
+    await stage.server.call("generate_audio", { prompt: `${beginning}The wolf.`, take: 2 });
+    await stage.server.call("generate_audio", {
+      prompt: `${beginning}An invoice of the tax office.`,
+      take: 3,
+    });
+    const opened = await chat(test, stage.server.answer);
     await opened.result(first);
     const takes = opened.player.getByRole("group", { name: "Takes" }).getByRole("button");
     await takes.first().waitFor();

@@ -1,39 +1,24 @@
 /** What the player makes of work that goes on: a pending task, takes side by side, a narration part by part; with the built bin. */
 import { basename } from "node:path";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
+import { expect, it } from "vitest";
 import { z } from "zod";
-import { type Chat, describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { describeWithBrowser } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
+import { playerStage } from "./player-stage.ts";
 import { isRead, playButton, positionOf, said, startsSounding } from "./player-view.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const saved = z.object({ task_id: z.string(), audio: z.object({ path: z.string(), size_bytes: z.int() }) });
 
 describeWithBrowser("the player", () => {
-  let browser: Browser;
-  let server: ServerUnderTest;
-  beforeAll(async () => {
-    [browser, server] = await Promise.all([launch(), startServer({ AUDIO_TIME_SCALE: "0.05" })]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  async function chat({ onTestFinished }: TestContext): Promise<Chat> {
-    const opened = await openChat(browser, { html: server.html, answer: server.answer });
-    onTestFinished(() => opened.close());
-    return opened;
-  }
+  const stage = playerStage({ AUDIO_TIME_SCALE: "0.05" });
 
   it.concurrent("shows what is asked for, waits for it, and plays it when it is there", async (test) => {
     // Long enough to be still heard when a busy machine listens.
     const prompt = "Soon to be heard. ".repeat(20).trim();
-    const { player, input, result, asked } = await chat(test);
+    const { player, input, result, asked } = await stage.chat(test);
     await input({ prompt });
     await player.getByRole("heading", { name: /^Soon to be heard\. / }).waitFor();
-    const pending = await server.call("generate_audio", { prompt, wait_seconds: 0 });
+    const pending = await stage.server.call("generate_audio", { prompt, wait_seconds: 0 });
     expect(pending.structuredContent).not.toHaveProperty("audio");
     await result(pending);
     await playButton(player).click();
@@ -47,9 +32,9 @@ describeWithBrowser("the player", () => {
       "Two takes of these words, which go on for long enough to be compared, and then a little longer. ".repeat(
         4,
       );
-    const first = await server.call("generate_audio", { prompt });
-    await server.call("generate_audio", { prompt, take: 2 });
-    const { player, result, asked } = await chat(test);
+    const first = await stage.server.call("generate_audio", { prompt });
+    await stage.server.call("generate_audio", { prompt, take: 2 });
+    const { player, result, asked } = await stage.chat(test);
     await result(first);
     const takes = player.getByRole("group", { name: "Takes" });
     await takes.getByRole("button", { name: /Take 2/ }).waitFor();
@@ -68,9 +53,9 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("hands the whole file over to be saved", async (test) => {
-    const made = await server.call("generate_audio", { prompt: "To be saved." });
+    const made = await stage.server.call("generate_audio", { prompt: "To be saved." });
     const { audio } = saved.parse(made.structuredContent);
-    const { player, result, asked } = await chat(test);
+    const { player, result, asked } = await stage.chat(test);
     await result(made);
     await player.getByRole("button", { name: "Save as" }).click();
     await test.expect.poll(() => asked.some(({ method }) => method === "ui/download-file")).toBe(true);
@@ -90,9 +75,9 @@ describeWithBrowser("the player", () => {
     const paragraph =
       "It rained in the harbour, and nobody minded, for the ferry was late in any case. ".repeat(24);
     const text = Array.from({ length: 8 }, (_, index) => `# Part ${index + 1}\n\n${paragraph}`).join("\n\n");
-    const begun = await server.call("narrate", { text, max_credits: 3000, wait_seconds: 0 });
+    const begun = await stage.server.call("narrate", { text, max_credits: 3000, wait_seconds: 0 });
     expect(begun.structuredContent).toMatchObject({ status: "running" });
-    const { player, result } = await chat(test);
+    const { player, result } = await stage.chat(test);
     await result(begun);
     await player.getByRole("list", { name: "Parts" }).getByText("running").first().waitFor();
     expect(await player.locator("#count").textContent()).toMatch(/^\d of \d+ parts$/);
@@ -104,10 +89,10 @@ describeWithBrowser("the player", () => {
   });
 
   it.concurrent("jumps to a sentence and a chapter of a narration, and goes on over a seam without a gap", async (test) => {
-    const joined = await joinLong(server, "mp3", 860, "story.mp3");
-    const narrationId = await asNarration(server, joined);
-    const { player, result, faults } = await chat(test);
-    await result(await server.call("narrate", { narration_id: narrationId }));
+    const joined = await joinLong(stage.server, "mp3", 860, "story.mp3");
+    const narrationId = await asNarration(stage.server, joined);
+    const { player, result, faults } = await stage.chat(test);
+    await result(await stage.server.call("narrate", { narration_id: narrationId }));
     await isRead(player);
     await player.getByText("Chapters").click();
     await player.getByRole("button", { name: /Chapter 3/ }).click();

@@ -1,34 +1,21 @@
 /** What a host may do wrong, and what comes through it: the player says a sentence and the path, and is never a dead page. */
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it, type TestContext } from "vitest";
+import { expect, it, type TestContext } from "vitest";
 import { z } from "zod";
-import { type Chat, type ChatSettings, describeWithBrowser, launch, openChat, Refusal } from "./chat-host.ts";
+import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
 import { HERTZ, PATH, saved, serving, tone } from "./made-up-sound.ts";
+import { playerStage } from "./player-stage.ts";
 import { playButton, positionOf, said, startsSounding } from "./player-view.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describeWithBrowser("a host", () => {
-  let browser: Browser;
-  let server: ServerUnderTest;
+  const stage = playerStage();
   const sound = tone(4);
   /** Played in segments. */
   const long = tone(200);
 
-  beforeAll(async () => {
-    [browser, server] = await Promise.all([launch(), startServer()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
-
-  async function chat({ onTestFinished }: TestContext, settings: Partial<ChatSettings>): Promise<Chat> {
-    const opened = await openChat(browser, { html: server.html, answer: never, ...settings });
-    onTestFinished(() => opened.close());
-    return opened;
-  }
+  const chat = (test: TestContext, settings: Partial<ChatSettings>): Promise<Chat> =>
+    stage.chat(test, { answer: never, ...settings });
 
   const tellsThePath = async ({ player, faults }: Chat, sentence: RegExp): Promise<void> => {
     await said(player).getByText(sentence).waitFor();
@@ -79,7 +66,7 @@ describeWithBrowser("a host", () => {
     await tellsThePath(opened, /^The chat does not answer\./);
   });
 
-  it.concurrent.each([
+  it.concurrent.for([
     ["a file that has shrunk", sound.subarray(0, 90_000), /^The file was moved, deleted or changed\.$/],
     [
       "bytes that are no sound",
@@ -91,21 +78,19 @@ describeWithBrowser("a host", () => {
       Buffer.concat([sound.subarray(0, 20), Buffer.alloc(sound.length - 20)]),
       /cannot be read/,
     ],
-  ])("that hands over %s", async (_name, file, sentence) => {
-    const opened = await openChat(browser, { html: server.html, answer: serving(file) });
+  ] as const)("that hands over %s", async ([_name, file, sentence], test) => {
+    const opened = await chat(test, { answer: serving(file) });
     await opened.result(saved(sound.length, 4));
     await tellsThePath(opened, sentence);
-    await opened.close();
   });
 
-  it.concurrent.each([
+  it.concurrent.for([
     ["a megabyte for each piece", { contents: [{ blob: "A".repeat(1_400_000) }] }],
     ["no base64", { contents: [{ blob: "<b>" }] }],
     ["text in place of bytes", { contents: [{ text: "sound" }] }],
     ["no list", { contents: { 0: { blob: "" } } }],
-  ])("that answers a reading with %s", async (_name, answer) => {
-    const opened = await openChat(browser, {
-      html: server.html,
+  ] as const)("that answers a reading with %s", async ([_name, answer], test) => {
+    const opened = await chat(test, {
       // Past the bridge, which checks shapes by itself.
       answer: async () => JSON.parse(JSON.stringify(answer)),
     });
@@ -114,7 +99,6 @@ describeWithBrowser("a host", () => {
       .getByText(/The file is at the path below\.$/)
       .waitFor();
     expect(opened.faults).toEqual([]);
-    await opened.close();
   });
 
   it.concurrent("that puts markup into every string: it is shown as text", async (test) => {

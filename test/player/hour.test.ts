@@ -1,11 +1,11 @@
 /** An hour of narration in the chat: it begins at once, goes on over the seams, and takes little memory. */
 import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { DEFAULT_POLICY, describeWithBrowser, launch, NO_MEDIA, openChat } from "./chat-host.ts";
+import { expect, it } from "vitest";
+import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
+import { playerStage } from "./player-stage.ts";
 import { playButton, startsSounding } from "./player-view.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const HOUR_SECONDS = 3600;
 
@@ -31,22 +31,15 @@ async function drawers(browser: Browser): Promise<number[]> {
 }
 
 describeWithBrowser("an hour of narration", () => {
-  let browser: Browser;
-  let server: ServerUnderTest;
-  beforeAll(async () => {
-    [browser, server] = await Promise.all([launch(), startServer()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
+  const stage = playerStage();
 
-  it("begins to play, plays after jumps, and stays under 150 MB", async () => {
+  it("begins to play, plays after jumps, and stays under 150 MB", async (test) => {
+    const { browser, server } = stage;
     const joined = await joinLong(server, "mp3", HOUR_SECONDS);
     const narrationId = await asNarration(server, joined);
     const result = await server.call("narrate", { narration_id: narrationId });
     const begin = async () => {
-      const chat = await openChat(browser, { html: server.html, answer: server.answer });
+      const chat = await stage.chat(test);
       await chat.result(result);
       const play = playButton(chat.player);
       await play.waitFor();
@@ -74,15 +67,15 @@ describeWithBrowser("an hour of narration", () => {
     );
     expect(Math.max(...(await drawers(browser)))).toBeLessThan(150e6);
     expect(chat.faults).toEqual([]);
-    await chat.close();
   }, 60_000);
 
-  it("is as sparing with a file of some minutes, also where samples are decoded", async () => {
+  it("is as sparing with a file of some minutes, also where samples are decoded", async (test) => {
+    const { browser, server } = stage;
     const joined = await joinLong(server, "mp3", MINUTES_SECONDS, "minutes.mp3");
     const narrationId = await asNarration(server, joined);
     const result = await server.call("narrate", { narration_id: narrationId });
     for (const policy of [DEFAULT_POLICY, NO_MEDIA]) {
-      const chat = await openChat(browser, { html: server.html, answer: server.answer, policy });
+      const chat = await stage.chat(test, { policy });
       await chat.result(result);
       await playButton(chat.player).click();
       await startsSounding(chat.player);

@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import axe from "axe-core";
-import type { Browser, Frame, Page } from "playwright-core";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import type { Frame, Page } from "playwright-core";
+import { beforeAll, expect, it } from "vitest";
 import { z } from "zod";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { BIN, createWorkplace, drive, NODE } from "../support/workplace.ts";
-import { type Chat, describeWithBrowser, launch, openChat } from "./chat-host.ts";
+import { type Chat, describeWithBrowser, launch } from "./chat-host.ts";
 import { asNarration, joinLong } from "./long-narration.ts";
+import { playerStage } from "./player-stage.ts";
 import { isRead, playButton, startsSounding } from "./player-view.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
 const MOST_PICTURE_BYTES = 60_000;
@@ -56,31 +56,26 @@ const ofPlayer = async ({ page }: Chat): Promise<Buffer> =>
   await page.locator("iframe").screenshot({ animations: "disabled", scale: "css" });
 
 describeWithBrowser("the player", () => {
-  let browser: Browser;
-  let server: ServerUnderTest;
+  const stage = playerStage();
   let narrationId: string;
   const prompt =
     "The harbour lay quiet before the first ferry. Somebody whistled, far out, where the nets were drying.";
 
   beforeAll(async () => {
-    [browser, server] = await Promise.all([launch(), startServer()]);
+    const { server } = stage;
     narrationId = await asNarration(server, await joinLong(server, "mp3", 300, "harbour-stories.mp3"));
     await server.call("generate_audio", { prompt, voice: "sophie_en_zh", file_name: "harbour" });
     await server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2, file_name: "harbour-2" });
   });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   const THEMES = ["light", "dark"] as const;
 
-  it.concurrent.each(THEMES)(
+  it.concurrent.for(THEMES)(
     "is for everybody, %s, with a narration, its chapters and its text",
-    async (theme) => {
-      const chat = await openChat(browser, { html: server.html, answer: server.answer, context: { theme } });
+    async (theme, test) => {
+      const chat = await stage.chat(test, { context: { theme } });
       const { player } = chat;
-      await chat.result(atHome(await server.call("narrate", { narration_id: narrationId })));
+      await chat.result(atHome(await stage.server.call("narrate", { narration_id: narrationId })));
       await isRead(player);
       await player.getByText("Chapters").click();
       await player.getByRole("button", { name: /Chapter 2/ }).click();
@@ -91,16 +86,15 @@ describeWithBrowser("the player", () => {
       if (theme === "light") await picture("player-light.png", () => ofPlayer(chat));
       await player.getByText("Text", { exact: true }).click();
       expect(await findings(player)).toEqual([]);
-      await chat.close();
     },
   );
 
-  it.concurrent("is for everybody, on 320 pixels, dark, with two takes", async () => {
+  it.concurrent("is for everybody, on 320 pixels, dark, with two takes", async (test) => {
     const context = { theme: "dark" } as const;
-    const chat = await openChat(browser, { html: server.html, answer: server.answer, context, width: 320 });
+    const chat = await stage.chat(test, { context, width: 320 });
     const { player } = chat;
     await chat.result(
-      atHome(await server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2 })),
+      atHome(await stage.server.call("generate_audio", { prompt, voice: "sophie_en_zh", take: 2 })),
     );
     await player.getByRole("button", { name: /Take 1/ }).waitFor();
     await playButton(player).click();
@@ -111,7 +105,6 @@ describeWithBrowser("the player", () => {
     await new Promise((resolve) => setTimeout(resolve, 1500));
     await player.getByRole("button", { name: "Pause" }).click();
     await picture("player-takes.png", () => ofPlayer(chat));
-    await chat.close();
   });
 });
 

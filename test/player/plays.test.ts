@@ -1,10 +1,9 @@
 /** The player in a real browser, under the official bridge, with the built bin and real speech: every format, under both content policies. */
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Chat, DEFAULT_POLICY, describeWithBrowser, launch, NO_MEDIA, openChat } from "./chat-host.ts";
+import { beforeAll, describe, expect, it } from "vitest";
+import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
+import { playerStage } from "./player-stage.ts";
 import { drawnColours, playButton, positionOf, startsSounding } from "./player-view.ts";
-import { type ServerUnderTest, startServer } from "./server-under-test.ts";
 
 const FORMATS = ["mp3", "wav", "ogg_opus", "pcm"] as const;
 const POLICIES = [
@@ -18,60 +17,52 @@ const PROMPT =
   );
 
 describeWithBrowser("the player", () => {
-  let browser: Browser;
-  let server: ServerUnderTest;
+  const stage = playerStage();
   const made = new Map<string, CallToolResult>();
 
   beforeAll(async () => {
-    [browser, server] = await Promise.all([launch(), startServer()]);
     const results = FORMATS.map(async (output_format) => {
-      made.set(output_format, await server.call("generate_audio", { prompt: PROMPT, output_format }));
+      made.set(output_format, await stage.server.call("generate_audio", { prompt: PROMPT, output_format }));
     });
     await Promise.all(results);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await server?.close();
-  });
 
   describe.each(POLICIES)("under %s", (_name, policy, theme) => {
-    it.concurrent.each(FORMATS)("plays %s, draws, seeks, and is silent after teardown", async (format) => {
-      const chat: Chat = await openChat(browser, {
-        html: server.html,
-        answer: server.answer,
-        policy,
-        context: { theme },
-      });
-      const { player } = chat;
-      const result = made.get(format);
-      if (result === undefined) throw new Error("nothing was made");
-      await chat.result(result);
-      await playButton(player).click();
-      await startsSounding(player);
-      expect(await positionOf(player)).toBeLessThan(3);
-      // Speed would change the pitch where samples are played.
-      expect(await player.getByLabel("Speed").isVisible()).toBe(policy === DEFAULT_POLICY);
-      const slider = player.getByRole("slider", { name: "Position" });
-      const width = (await slider.boundingBox())?.width ?? 0;
-      await slider.click({ position: { x: width * 0.5, y: 20 } });
-      await startsSounding(player);
-      const seconds = Number(await slider.getAttribute("aria-valuemax"));
-      expect(await positionOf(player)).toBeGreaterThanOrEqual(Math.floor(seconds / 2) - 1);
-      // What was heard has another colour than what is to come.
-      expect(await drawnColours(player)).toBeGreaterThan(1);
-      await slider.press("Home");
-      await slider.press("ArrowRight");
-      expect(await positionOf(player)).toBe(5);
-      await slider.press(" ");
-      await playButton(player).waitFor();
+    it.concurrent.for(FORMATS)(
+      "plays %s, draws, seeks, and is silent after teardown",
+      async (format, test) => {
+        const chat = await stage.chat(test, { policy, context: { theme } });
+        const { player } = chat;
+        const result = made.get(format);
+        if (result === undefined) throw new Error("nothing was made");
+        await chat.result(result);
+        await playButton(player).click();
+        await startsSounding(player);
+        expect(await positionOf(player)).toBeLessThan(3);
+        // Speed would change the pitch where samples are played.
+        expect(await player.getByLabel("Speed").isVisible()).toBe(policy === DEFAULT_POLICY);
+        const slider = player.getByRole("slider", { name: "Position" });
+        const width = (await slider.boundingBox())?.width ?? 0;
+        await slider.click({ position: { x: width * 0.5, y: 20 } });
+        await startsSounding(player);
+        const seconds = Number(await slider.getAttribute("aria-valuemax"));
+        expect(await positionOf(player)).toBeGreaterThanOrEqual(Math.floor(seconds / 2) - 1);
+        // What was heard has another colour than what is to come.
+        expect(await drawnColours(player)).toBeGreaterThan(1);
+        await slider.press("Home");
+        await slider.press("ArrowRight");
+        expect(await positionOf(player)).toBe(5);
+        await slider.press(" ");
+        await playButton(player).waitFor();
 
-      await playButton(player).click();
-      await player.getByRole("button", { name: "Pause" }).waitFor();
-      await chat.teardown();
-      const isSilent = (): boolean => [...document.querySelectorAll("audio")].every((audio) => audio.paused);
-      expect(await player.evaluate(isSilent)).toBe(true);
-      expect(chat.faults).toEqual([]);
-      await chat.close();
-    });
+        await playButton(player).click();
+        await player.getByRole("button", { name: "Pause" }).waitFor();
+        await chat.teardown();
+        const isSilent = (): boolean =>
+          [...document.querySelectorAll("audio")].every((audio) => audio.paused);
+        expect(await player.evaluate(isSilent)).toBe(true);
+        expect(chat.faults).toEqual([]);
+      },
+    );
   });
 });

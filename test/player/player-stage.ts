@@ -1,0 +1,59 @@
+/** What most tests of the player work with: a browser, the built bin with its sandbox, and chats between the two. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, type TestContext } from "vitest";
+import { type Chat, type ChatSettings, launch, openChat } from "./chat-host.ts";
+import { type ServerUnderTest, startServer } from "./server-under-test.ts";
+
+export interface PlayerStage {
+  readonly browser: Browser;
+  readonly server: ServerUnderTest;
+  /**
+   * Opens a chat that closes with the test.
+   *
+   * @param settings what differs from a host that shows the served player and hands everything on to its server
+   */
+  chat(test: TestContext, settings?: Partial<ChatSettings>): Promise<Chat>;
+}
+
+/**
+ * Sets one stage for all tests of the `describe` that it is called in, and strikes it after them.
+ *
+ * @param more settings of the server
+ */
+export function playerStage(more: Record<string, string> = {}): PlayerStage {
+  let browser: Browser | undefined;
+  let server: ServerUnderTest | undefined;
+  // Each is known as soon as it is there, so that it is ended where the other does not start.
+  const starts = [
+    async () => {
+      browser = await launch();
+    },
+    async () => {
+      server = await startServer(more);
+    },
+  ];
+  beforeAll(() => Promise.all(starts.map((start) => start())).then(() => undefined));
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  const there = <T>(thing: T | undefined): T => {
+    if (thing === undefined) throw new Error("the stage is set only when the first test begins");
+    return thing;
+  };
+  return {
+    get browser() {
+      return there(browser);
+    },
+    get server() {
+      return there(server);
+    },
+    chat: async ({ onTestFinished }, settings = {}) => {
+      const { html, answer } = there(server);
+      const opened = await openChat(there(browser), { html, answer, ...settings });
+      onTestFinished(() => opened.close());
+      return opened;
+    },
+  };
+}
