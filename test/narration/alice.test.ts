@@ -37,12 +37,16 @@ async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> 
   return new Int16Array(Uint8Array.from(samples).buffer);
 }
 
+/** Whether a sound lies in the whole from there on, to the sample; most places are told by their first ones. */
+const liesAt = (sound: Int16Array, whole: Int16Array, at: number): boolean =>
+  at >= 0 && sound.every((sample, index) => sample === whole[at + index]);
+
 /** Where a part begins in the whole, in samples, at most a joint's tolerance from where it is expected. */
 function placeOf(part: Int16Array, whole: Int16Array, expected: number, tolerance: number): number {
   const beginning = part.subarray(0, 20_000);
   for (let off = 0; off <= tolerance; off += 1) {
     for (const at of [expected + off, expected - off]) {
-      if (at >= 0 && largestDifference(beginning, whole, at) === 0) return at;
+      if (liesAt(beginning, whole, at)) return at;
     }
   }
   return -1;
@@ -75,9 +79,13 @@ describeWithFfprobe("Alice's first chapter", () => {
     );
   }
 
-  /** A busy machine takes its time: asked until it does not run any more. */
+  /**
+   * In the voice and at the speed that the sandbox speaks soonest, as it is the joints that are listened to. A busy
+   * machine takes its time: asked until it does not run any more.
+   */
   async function narrated(output_format: OutputFormat): Promise<NarrationOutput> {
-    const args = { file: CHAPTER, voice: "sophie_en_zh", output_format, max_credits: 5000, wait_seconds: 40 };
+    const made = { voice: "quentin_en_zh", output_format, speed: 2 };
+    const args = { file: CHAPTER, ...made, max_credits: 5000, wait_seconds: 40 };
     for (let calls = 1; ; calls += 1) {
       const seen = narrationOf(await driver.call("narrate", args, { timeoutMs: 60_000 }));
       if (seen.status !== "running" || calls === 5) return seen;
