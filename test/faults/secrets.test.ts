@@ -93,8 +93,12 @@ describe("the key that a service sends back", () => {
         });
       }),
     );
-    const outcome = await bench.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 });
-    expect(errorOf(outcome)).toMatchObject({ code: "unexpected_response", task_id: null });
+    const told = async () =>
+      errorOf(await bench.server.call("generate_audio", { prompt: "An id", wait_seconds: 0.5 }));
+    let error = await told();
+    // On a busy machine a window may close before the first answer is there, and then silence is what is told.
+    for (let calls = 1; error.code === "timeout" && calls < 20; calls += 1) error = await told();
+    expect(error).toMatchObject({ code: "unexpected_response", task_id: null });
     expect(bench.service.exchanges.filter(({ url }) => url.includes(API_KEY))).toEqual([]);
   });
 });
