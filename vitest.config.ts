@@ -1,13 +1,33 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
+
+/** They change what belongs to the whole process: its environment, its umask, a module of Node's. */
+const APART = [
+  "test/api/tls-and-proxy.test.ts",
+  "test/files/made-at-once.test.ts",
+  "test/ledger/redis-faults.test.ts",
+  "test/ledger/sqlite-file.test.ts",
+  "test/sandbox/start-stop.test.ts",
+];
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: "test/support/fresh-build.ts",
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // What is waited for comes within milliseconds; on a busy machine it may take seconds.
+    expect: { poll: { timeout: 15_000 } },
     // Most tests wait for processes, so one worker a core leaves both idle; by default there would be one alone.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     reporters: ["default"],
+    projects: [
+      {
+        extends: true,
+        // A process for each of two hundred files would cost a minute of both cores.
+        test: { name: "together", include: ["test/**/*.test.ts"], exclude: APART, isolate: false },
+      },
+      { extends: true, test: { name: "apart", include: APART } },
+    ],
   },
 });

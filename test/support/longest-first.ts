@@ -1,0 +1,33 @@
+/** Begins with the files that take longest, so that no worker is left with one of them at the end while the others idle. */
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** From the longest on; what a run before this one remembers of the others comes after them. */
+const LONGEST = [
+  "test/tasks/narration.test.ts",
+  "test/tasks/processes.test.ts",
+  "test/tasks/races.test.ts",
+  "test/narration/alice.test.ts",
+  "test/narration/windows.test.ts",
+  "test/tasks/cancel.test.ts",
+  "test/tasks/narration-cancel.test.ts",
+  "test/faults/create.test.ts",
+  "test/surface/conversations/waiting.test.ts",
+  "test/surface/conversations/money.test.ts",
+  "test/ledger/processes.test.ts",
+  "test/player/hostile.test.ts",
+  "test/platforms/links.test.ts",
+  "test/crash/kill-points.test.ts",
+  "test/crash/replace.test.ts",
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const known = LONGEST.indexOf(relative(process.cwd(), moduleId).replaceAll("\\", "/"));
+      return known === -1 ? LONGEST.length : known;
+    };
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
+  }
+}
