@@ -15,6 +15,7 @@ import {
   VOLUME_MIN,
 } from "./limits.ts";
 import { publicUrlFault } from "./public-url.ts";
+import { withThousands } from "./thousands.ts";
 import { codePointLength } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";
 
@@ -56,7 +57,7 @@ export const audioInputFields = {
   prompt: text(promptFault, {
     minLength: 1,
     maxLength: PROMPT_MAX_CODE_POINTS,
-    description: `Text to speak, verbatim, at most ${PROMPT_MAX_CODE_POINTS.toLocaleString("en")} characters; line breaks are kept`,
+    description: `Text to speak, verbatim, at most ${withThousands(PROMPT_MAX_CODE_POINTS)} characters; line breaks are kept`,
   }),
   voice: z
     .enum(VOICE_IDS, oneOf(VOICE_IDS))

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
 import { sep } from "node:path";
+import { releaseBytes } from "../api/content.ts";
 import { patiently } from "./patience.ts";
 import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
@@ -19,41 +20,52 @@ export interface Digest {
 
 /** Opens a regular file for reading; `null` for a link, a folder, a pipe, or nothing at all. */
 export async function openRegular(path: string): Promise<FileHandle | null> {
+  return (await openFile(path))?.handle ?? null;
+}
+
+async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number } | null> {
   // Not to wait for a writer, should the path be a named pipe.
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
   // Where there is no O_NOFOLLOW, this look is what refuses links.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
   const handle = await patiently(() => open(path, flags), IN_USE).catch(() => null);
   if (handle === null) return null;
-  if ((await handle.stat()).isFile()) return handle;
+  const stats = await handle.stat();
+  if (stats.isFile()) return { handle, sizeBytes: stats.size };
   await handle.close();
   return null;
 }
 
-/** Size and SHA-256 of what an open file holds, read from its beginning. */
+/** Size and SHA-256 of what an open file holds, read from its beginning: the next stretch while this one is hashed. */
 export async function digestOf(handle: FileHandle): Promise<Digest> {
   const hash = createHash("sha256");
-  const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-  let sizeBytes = 0;
-  for (;;) {
-    const { bytesRead } = await handle.read(buffer, 0, buffer.byteLength, sizeBytes);
-    if (bytesRead === 0) return { sizeBytes, sha256: hash.digest("hex") };
-    hash.update(buffer.subarray(0, bytesRead));
+  let hashing = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let filling = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let reading = handle.read(filling, 0, CHUNK_BYTES, 0);
+  for (let sizeBytes = 0; ; ) {
+    const { bytesRead } = await reading;
+    if (bytesRead === 0) {
+      // The collector would let them pile up where one file is asked for again and again.
+      for (const buffer of [hashing, filling]) releaseBytes(buffer);
+      return { sizeBytes, sha256: hash.digest("hex") };
+    }
+    [hashing, filling] = [filling, hashing];
     sizeBytes += bytesRead;
+    reading = handle.read(filling, 0, CHUNK_BYTES, sizeBytes);
+    hash.update(hashing.subarray(0, bytesRead));
   }
 }
 
 /** Whether a path names a regular file with exactly these bytes. */
 export async function holds(path: string, digest: Digest): Promise<boolean> {
-  const handle = await openRegular(path);
-  if (handle === null) return false;
+  const opened = await openFile(path);
+  if (opened === null) return false;
   try {
-    if ((await handle.stat()).size !== digest.sizeBytes) return false;
-    return (await digestOf(handle)).sha256 === digest.sha256;
+    return opened.sizeBytes === digest.sizeBytes && (await digestOf(opened.handle)).sha256 === digest.sha256;
   } catch {
     return false;
   } finally {
-    await handle.close();
+    await opened.handle.close();
   }
 }
 

@@ -13,7 +13,13 @@ export interface OutputFolder {
    */
   readonly root: string;
   /**
-   * Makes the folder (0700) where it is missing, and really writes to it.
+   * Makes the folder (0700) where it is missing, and complains where its path leads somewhere else by now.
+   *
+   * @throws AudioError `output_not_writable`, with the reason
+   */
+  ensureThere(): Promise<void>;
+  /**
+   * As {@link ensureThere}, and really writes to it.
    *
    * @throws AudioError `output_not_writable` or `disk_full`, with the reason
    */
@@ -84,14 +90,24 @@ export async function openOutputFolder(
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
   let root = await realPathOf(path);
+  const makeThere = async (): Promise<void> => {
+    await makeFolder(root);
+    root = await assertInPlace(root);
+  };
   return {
     get root() {
       return root;
     },
+    async ensureThere() {
+      try {
+        await makeThere();
+      } catch (error) {
+        throw fileFailure(error, root);
+      }
+    },
     async ensureWritable() {
       try {
-        await makeFolder(root);
-        root = await assertInPlace(root);
+        await makeThere();
         const probe = await createTemporaryFile(root);
         try {
           await probe.handle.write(Buffer.alloc(PROBE_BYTES));

@@ -105,10 +105,21 @@ async function takeMarker(marker: string): Promise<void> {
   }
 }
 
-/** Makes a new name survive a power cut. Windows and some network file systems cannot, and need not be asked twice. */
-export async function syncFolder(folder: string): Promise<void> {
+/**
+ * Makes a new name survive a power cut. Windows and some network file systems cannot, and need not be asked twice.
+ *
+ * @param meanwhile what may be done while the disk is at it: a second flush, of the ledger, then costs little more
+ */
+export async function syncFolder(
+  folder: string,
+  meanwhile: () => Promise<unknown> = async () => undefined,
+): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY).catch(() => null);
-  if (handle === null) return;
-  await handle.sync().catch(() => {});
-  await handle.close();
+  const flushed = handle?.sync().catch(() => undefined);
+  try {
+    await meanwhile();
+  } finally {
+    await flushed;
+    await handle?.close();
+  }
 }

@@ -35,6 +35,11 @@ export interface SaveRequest {
   readonly clock: Pick<Clock, "wallMs">;
   /** Bytes that do not look like their format are thrown away with an error, to be fetched once more, unless this is set. */
   readonly keepsUnsound: boolean;
+  /**
+   * Told of the file as soon as it has its name, while its folder is flushed: whoever remembers a file looks at it
+   * again before handing it out.
+   */
+  readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: Link;
 }
@@ -47,8 +52,8 @@ export interface SaveRequest {
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
-    // Minutes may have passed since anybody looked.
-    await request.folder.ensureWritable();
+    // Minutes may have passed since anybody looked. That it can be written shows by itself.
+    await request.folder.ensureThere();
     const { root } = request.folder;
     const temporary = await createTemporaryFile(root);
     let isOpen = true;
@@ -67,13 +72,9 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       const isSound = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
       if (!isSound && !request.keepsUnsound) throw unsound(request.format);
       const name = await nameFor(request, temporary.path, digest, isSound);
-      await syncFolder(root);
-      return {
-        path: join(root, name),
-        ...digest,
-        savedAtMs: request.clock.wallMs(),
-        isSound,
-      };
+      const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), isSound };
+      await syncFolder(root, async () => await request.whenPublished?.(file));
+      return file;
     } finally {
       await close().catch(() => {});
       await removeQuietly(temporary.path);
@@ -91,11 +92,11 @@ function unsound(format: OutputFormat): AudioError {
 
 /** That the temporary file is still the one that was written to, in the folder it was made in. */
 async function assertOwn(path: string, root: string, inode: number): Promise<void> {
-  await assertInPlace(root);
-  const stats = await lstat(path).catch((error) => {
+  const looked = lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") throw notWritable(root, "the file was removed while it was written");
     throw error;
   });
+  const [stats] = await Promise.all([looked, assertInPlace(root)]);
   if (!stats.isFile() || stats.ino !== inode)
     throw notWritable(root, "the file was replaced while it was written");
 }

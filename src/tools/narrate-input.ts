@@ -1,6 +1,7 @@
 /** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
 import { z } from "zod";
 import { audioInputFields } from "../contract/audio-input.ts";
+import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
@@ -38,7 +39,7 @@ export const narrateInput = z.strictObject({
   text: z
     .string("must be a string")
     .meta({
-      description: `At most ${TEXT_MAX_CODE_POINTS.toLocaleString("en")} characters, plain or Markdown`,
+      description: `At most ${withThousands(TEXT_MAX_CODE_POINTS)} characters, plain or Markdown`,
     })
     .optional(),
   file: z

@@ -7,6 +7,7 @@ import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
+import type { ChangeOptions } from "../../ledger/requests.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
 import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
@@ -82,9 +83,11 @@ async function saveOnce(
 ): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
-  const file = await downloadAndPublish(job, deps, taskId, keepsUnsound);
-  await persist(job, deps, { kind: "saved", file }, lease.isHeld ? { lease: "release" } : {});
-  lease.isHeld = false;
+  const file = await downloadAndPublish(job, deps, taskId, keepsUnsound, async (published) => {
+    const options: ChangeOptions = lease.isHeld ? { lease: "release" } : {};
+    await persist(job, deps, { kind: "saved", file: published }, options);
+    lease.isHeld = false;
+  });
   job.announce(`Saved ${file.path}`);
   return file;
 }
@@ -94,9 +97,11 @@ async function downloadAndPublish(
   deps: GenerationDeps,
   taskId: string,
   keepsUnsound: boolean,
+  whenPublished: (file: SavedFile) => Promise<void>,
 ): Promise<SavedFile> {
   const { record } = job;
   return saveAudio({
+    whenPublished,
     folder: record.shelf === "parts" ? deps.parts : deps.folder,
     fileName: wantedName(record, record.fileName),
     // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.

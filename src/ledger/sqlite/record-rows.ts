@@ -149,15 +149,21 @@ export function putPath(
   );
 }
 
-/** Whether a write of the row would leave alone all that must outlive a power cut. */
+/**
+ * Whether a write of the row would leave alone all that must outlive a power cut. How an accepted task stands, and that
+ * it came to less than was reserved, the service tells again as long as its record is open.
+ */
 export function changesNothingDear(session: Session, stored: StoredRow, row: Row): boolean {
-  return (
-    stored.status === row.status &&
-    stored.taskId === row.taskId &&
-    isSameSpend(stored.spend, contributionOf(row.origin, row.spend)) &&
-    hasSamePaths(session, row)
-  );
+  if (stored.taskId !== row.taskId || !hasSamePaths(session, row)) return false;
+  const spend = contributionOf(row.origin, row.spend);
+  if (isSameSpend(stored.spend, spend)) return stored.status === row.status || isToldAgain(row);
+  return isToldAgain(row) && stored.spend !== null && isLess(spend, stored.spend);
 }
+
+const isToldAgain = ({ taskId, isOpen }: Row): boolean => taskId !== null && isOpen;
+
+const isLess = (spend: Contribution | null, than: Contribution): boolean =>
+  spend !== null && isSameSpend({ ...spend, credits: than.credits }, than) && spend.credits < than.credits;
 
 function isSameSpend(a: Contribution | null, b: Contribution | null): boolean {
   if (a === null || b === null) return a === b;
