@@ -57,8 +57,14 @@ const { output } = await build({
     codeSplitting: {
       groups: [
         // Read before the compile cache is on, so it must not drag the rest along.
-        { name: "environment", test: /\/src\/environment\.ts$/, priority: 1 },
-        { name: "server", test: STARTUP },
+        { name: "environment", test: /\/src\/environment\.ts$/, priority: 5 },
+        { name: "server", test: STARTUP, priority: 4 },
+        // Apart, for the sandbox has it too.
+        { name: "contract", test: /\/src\/contract\//, priority: 3 },
+        // With all that they import: one file for what every first call loads, and one for what those of a task do. In
+        // fifty files it took a dozen milliseconds and 6 MiB more.
+        { name: "calls", test: /\/src\/server\/call-tool\.ts$/, priority: 2 },
+        { name: "workflow", test: /\/src\/commands\/compose\.ts$/, priority: 1 },
       ],
     },
     entryFileNames: "[name].js",
