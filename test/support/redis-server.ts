@@ -69,7 +69,7 @@ export class RedisServer {
     const secret = password === undefined ? [] : ["--requirepass", password];
     this.#process = spawn("redis-server", [...settings, ...durable, ...secret, ...more], { stdio: "ignore" });
     for (let tries = 0; !(await this.#answers()); tries += 1) {
-      if (tries > 200) throw new Error("redis-server did not start");
+      if (tries > 1200) throw new Error("redis-server did not start");
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
   }

@@ -31,6 +31,9 @@ const INLINE_MAX_UNITS = 2000;
 /** The last end of a line, a sentence or a word; where there is none, anywhere. */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
+/** What inline markup, an address or a hard break begins with; a paragraph without any is one token of text. */
+const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
+
 function* piecesOf(source: string): Generator<string> {
   let rest = source;
   while (rest.length > INLINE_MAX_UNITS) {
@@ -54,7 +57,9 @@ export function lexMarkdown(source: string): Token[] {
   try {
     lexer.blockTokens(source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1"), lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
-      for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
+      if (MARKS.test(src)) for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
+      // Most paragraphs of a novel: the library would look for each mark in turn.
+      else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
