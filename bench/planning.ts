@@ -1,37 +1,13 @@
 /** Measures planning a novel, and what an edit of one would pay for; in this process, since it asks nobody. */
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { NarrationPlan } from "../src/narration/plan/plan.ts";
-import { planNarration } from "../src/narration/plan/plan-narration.ts";
 import { atMost, printSamples, type Sample, sample, type Verdict } from "./measure.ts";
+import { novel, plan } from "./novel.ts";
 
 const NOVEL_CHARACTERS = 500_000;
 const EDITED_CHARACTERS = 200_000;
-const CHAPTER_CHARACTERS = 12_000;
 const EDITS = 40;
-
-const CHAPTER_ONE = join(import.meta.dirname, "..", "assets", "alice-chapter-1.md");
-const SENTENCES = readFileSync(CHAPTER_ONE, "utf8")
-  .split(/(?<=[.!?][’”]?)\s+/)
-  .filter((sentence) => /^\p{Lu}/u.test(sentence));
-
-/** The same text in every run: sentences of a novel in another order, paragraphs of 1 to 7, chapters. */
-function novel(characters: number): string {
-  let text = "";
-  let chapter = 0;
-  for (let index = 0; text.length < characters; index += 1) {
-    if (text.length >= chapter * CHAPTER_CHARACTERS) {
-      chapter += 1;
-      text += `\n\nChapter ${chapter}\n\n`;
-    }
-    const sentence = SENTENCES[(index * 31 + chapter * 7) % SENTENCES.length] ?? "";
-    text += `${sentence}${(index * index) % 7 < 2 ? "\n\n" : " "}`;
-  }
-  return text.trim();
-}
-
-const plan = (text: string): NarrationPlan =>
-  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, voices: {} });
 
 /** Parts that only the second plan has: a part is paid for once, however often it is heard. */
 function newParts(before: NarrationPlan, after: NarrationPlan): number {
@@ -39,15 +15,40 @@ function newParts(before: NarrationPlan, after: NarrationPlan): number {
   return new Set(after.parts.map(({ text }) => text).filter((text) => !paid.has(text))).size;
 }
 
+/** In a process of its own, which has planned nothing before. */
+function firstOfAProcess(format: "plain" | "markdown"): number {
+  const script = join(import.meta.dirname, "plan-once.ts");
+  const args = [script, String(NOVEL_CHARACTERS), format];
+  return Number(execFileSync(process.execPath, args, { encoding: "utf8" }));
+}
+
+function timed(rounds: number, run: () => number): number[] {
+  return Array.from({ length: rounds }, run);
+}
+
+function planMs(text: string, format: "plain" | "markdown"): number {
+  const beganAtMs = performance.now();
+  plan(text, format);
+  return performance.now() - beganAtMs;
+}
+
 export function benchPlanning(rounds: number): { samples: Sample[]; verdicts: Verdict[] } {
   const long = novel(NOVEL_CHARACTERS);
-  const times = Array.from({ length: rounds + 1 }, () => {
-    const beganAtMs = performance.now();
-    plan(long);
-    return performance.now() - beganAtMs;
+  const samples = (["plain", "markdown"] as const).flatMap((format) => {
+    planMs(long, format);
+    return [
+      sample(
+        `${format}, the first of a process`,
+        "ms",
+        timed(rounds, () => firstOfAProcess(format)),
+      ),
+      sample(
+        `${format}, each after it`,
+        "ms",
+        timed(rounds, () => planMs(long, format)),
+      ),
+    ];
   });
-  const [first = Number.NaN, ...later] = times;
-  const samples = [sample("the first of a process", "ms", [first]), sample("each after it", "ms", later)];
   printSamples(`Planning ${NOVEL_CHARACTERS.toLocaleString("en")} characters`, samples);
 
   const text = novel(EDITED_CHARACTERS);
@@ -62,12 +63,8 @@ export function benchPlanning(rounds: number): { samples: Sample[]; verdicts: Ve
   return {
     samples,
     verdicts: [
-      atMost(
-        "planning",
-        `${NOVEL_CHARACTERS.toLocaleString("en")} characters`,
-        samples[1]?.median ?? Number.NaN,
-        50,
-        " ms",
+      ...samples.map(({ name, median }) =>
+        atMost("planning", `${NOVEL_CHARACTERS.toLocaleString("en")} characters, ${name}`, median, 50, " ms"),
       ),
       atMost(
         "planning",

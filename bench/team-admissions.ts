@@ -9,7 +9,8 @@ import { printSamples, type Sample, sample } from "./measure.ts";
 import type { Team } from "./team.ts";
 
 const WORKER = join(import.meta.dirname, "team-worker.ts");
-const answer = z.object({ tookMs: z.array(z.number()) });
+const answer = z.object({ tookMs: z.array(z.number()), failures: z.int() });
+type Answer = z.infer<typeof answer>;
 
 /** As fast as they can: all processes at once. */
 const RUSH_MS = 700;
@@ -27,13 +28,13 @@ export interface TeamAdmissions {
   readonly p99NothingMs: number;
 }
 
-function answerOf(worker: ChildProcess): Promise<readonly number[]> {
+function answerOf(worker: ChildProcess): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null): void => reject(new Error(`a worker ended with ${code}`));
     worker.once("exit", onExit);
     worker.once("message", (message) => {
       worker.off("exit", onExit);
-      resolve(answer.parse(message).tookMs);
+      resolve(answer.parse(message));
     });
   });
 }
@@ -46,7 +47,10 @@ async function order(workers: readonly ChildProcess[], what: Order): Promise<num
     worker.send(what);
     return answered;
   });
-  return (await Promise.all(all)).flat();
+  const answers = await Promise.all(all);
+  const failures = answers.reduce((sum, each) => sum + each.failures, 0);
+  if (failures > 0) console.log(`  ${failures} of ${what.what} were told that the store was away`);
+  return answers.flatMap(({ tookMs }) => tookMs);
 }
 
 export function percentile(values: readonly number[], part: number): number {
@@ -94,7 +98,7 @@ export async function benchAdmissions(
     );
     return { samples, perSecond: samples[0]?.median ?? Number.NaN, p99Ms, p99NothingMs };
   } finally {
-    for (const worker of workers) worker.disconnect();
+    for (const worker of workers) if (worker.connected) worker.disconnect();
     await rm(root, { recursive: true, force: true });
   }
 }

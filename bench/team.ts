@@ -11,6 +11,8 @@ const ACCOUNTS = 10;
 const NODE_TIMEOUT_MS = 5000;
 /** A hundred times what the limits of ten accounts admit. */
 const FEWEST_A_SECOND = 100;
+/** At one admission a process and second, fifty times what those limits admit. */
+const MOST_P99_MS = 50;
 
 export interface Team {
   readonly processes: number;
@@ -40,7 +42,12 @@ export async function benchTeam(
   rounds: number,
 ): Promise<{ samples: readonly Sample[]; verdicts: Verdict[] }> {
   if (whyNoRedis() !== undefined) return { samples: [], verdicts: [] };
-  const cluster = await startCluster({ hasReplicas: true, nodeTimeoutMs: NODE_TIMEOUT_MS });
+  const cluster = await startCluster({
+    hasReplicas: true,
+    nodeTimeoutMs: NODE_TIMEOUT_MS,
+    // Redis's own: what a master had not yet written is what its replica has.
+    more: ["--appendfsync", "everysec"],
+  });
   try {
     const admissions = await benchAdmissions(cluster, TEAM, rounds);
     const { well, killed, savedTwice, savedElsewhere } = await benchLosses(cluster, TEAM);
@@ -59,12 +66,7 @@ export async function benchTeam(
           admissions.perSecond,
           FEWEST_A_SECOND,
         ),
-        atMost(
-          "team",
-          "admission, 99 of 100, over a write that does nothing else",
-          admissions.p99Ms / admissions.p99NothingMs,
-          3,
-        ),
+        atMost("team", "admission, 99 of 100", admissions.p99Ms, MOST_P99_MS, " ms"),
         atMost("team", "requests, over the optimum", well.tookSeconds / well.optimumSeconds, 1.1),
         atMost("team", "refused with 429", well.refusedWith429 + killed.refusedWith429, 0),
         atMost(

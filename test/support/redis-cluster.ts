@@ -10,6 +10,8 @@ export interface ClusterOptions {
   readonly hasReplicas?: boolean;
   /** After so long of silence a server counts as gone; Redis's own 15 s by default. */
   readonly nodeTimeoutMs?: number;
+  /** As on each server's command line. */
+  readonly more?: readonly string[];
 }
 
 /** The bus of a cluster is 10,000 ports above by default, which there may not be; any free one will do. */
@@ -50,10 +52,10 @@ const told = async (client: Client, ...command: string[]): Promise<string> =>
   String(await client.sendCommand(command));
 
 export async function startCluster(options: ClusterOptions = {}): Promise<RedisCluster> {
-  const { hasReplicas = false, nodeTimeoutMs = 15_000 } = options;
+  const { hasReplicas = false, nodeTimeoutMs = 15_000, more = [] } = options;
   const count = hasReplicas ? 2 * MASTERS : MASTERS;
   const each = await Promise.all(Array.from({ length: count }, () => settings(nodeTimeoutMs)));
-  const servers = await Promise.all(each.map((more) => RedisServer.start({ more })));
+  const servers = await Promise.all(each.map((own) => RedisServer.start({ more: [...own, ...more] })));
   const clients = await Promise.all(servers.map(connect));
   const [first] = clients;
   if (first === undefined) throw new Error("there are no servers");

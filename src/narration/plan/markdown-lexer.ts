@@ -57,7 +57,7 @@ export function lexMarkdown(source: string): Token[] {
   try {
     lexer.blockTokens(source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1"), lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
-      if (MARKS.test(src)) for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
+      if (src === "" || MARKS.test(src)) for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
       // Most paragraphs of a novel: the library would look for each mark in turn.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
