@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { systemClock } from "../../src/clock.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { rowOf } from "../../src/ledger/record.ts";
+import { connectLink } from "../../src/ledger/redis/redis-link.ts";
 import { openRedisStore } from "../../src/ledger/redis/redis-store.ts";
 import { createLog } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
@@ -268,5 +269,22 @@ describe.skipIf(whyNoRedis() !== undefined)("a cluster", () => {
     await cluster.servers[1]?.kill();
     await vi.waitFor(async () => expect(await store.check()).toEqual([]), { timeout: 20_000 });
     await vi.waitFor(async () => expect(await store.keyv.get(KEY)).toEqual(aRecord()), { timeout: 20_000 });
+  });
+
+  it("is connected to again without much memory, however often its servers come and go", async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.remove());
+    const url = new URL(cluster.url);
+    const nobody = { onError: () => undefined, onOpen: () => undefined };
+    const connect = () => connectLink({ url, connectMs: 5000, ...nobody });
+    (await connect()).destroy();
+    const takenMiB: number[] = [];
+    for (let times = 0; times < 8; times += 1) {
+      const before = process.memoryUsage().heapUsed;
+      const link = await connect();
+      takenMiB.push((process.memoryUsage().heapUsed - before) / 2 ** 20);
+      link.destroy();
+    }
+    expect(Math.max(...takenMiB)).toBeLessThan(8);
   });
 });
