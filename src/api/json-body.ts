@@ -1,7 +1,10 @@
 /** Reads small JSON bodies: at most 1 MiB, stopped while it streams. */
+import { releaseBytes } from "./content.ts";
 import type { HttpResponse } from "./transport.ts";
 
 export const JSON_BODY_MAX_BYTES = 1024 * 1024;
+/** Room for a task. */
+const USUAL_BYTES = 4096;
 
 /** A body that is no JSON we would read, and why, in words that follow "the answer". */
 export class UnreadableBody extends Error {
@@ -18,18 +21,24 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
     response.discard();
     throw new UnreadableBody("is compressed, which was not asked for");
   }
-  const chunks: Uint8Array[] = [];
+  // One buffer that grows: a chunk of one byte takes a thousand times its size, and a service may send a million.
+  let bytes = Buffer.alloc(USUAL_BYTES);
   let sizeBytes = 0;
   for await (const chunk of response.body) {
-    sizeBytes += chunk.byteLength;
+    const sizeAfter = sizeBytes + chunk.byteLength;
     // Leaving the loop drops the connection.
-    if (sizeBytes > JSON_BODY_MAX_BYTES) {
+    if (sizeAfter > JSON_BODY_MAX_BYTES) {
       throw new UnreadableBody(`is longer than ${JSON_BODY_MAX_BYTES} bytes`);
     }
-    chunks.push(chunk);
+    if (sizeAfter > bytes.byteLength) {
+      bytes = Buffer.concat([bytes], Math.max(sizeAfter, 2 * bytes.byteLength));
+    }
+    bytes.set(chunk, sizeBytes);
+    releaseBytes(chunk);
+    sizeBytes = sizeAfter;
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks)));
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, sizeBytes)));
   } catch (cause) {
     throw new UnreadableBody("is not JSON", { cause });
   }

@@ -56,6 +56,25 @@ describe("watching goes on, and the audio is saved, when an answer to a query", 
   });
 });
 
+describe.skipIf(process.platform !== "linux")("a mebibyte of answer in chunks of one byte", () => {
+  it("takes no more memory than it is worth", async () => {
+    // Reading it takes longer than the time that the fastest scale allows.
+    const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });
+    const drip = Buffer.from("1\r\nx\r\n".repeat(1_050_000));
+    bench.misbehave(
+      next("query", ({ socket }) => {
+        socket?.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
+        socket?.write(drip);
+      }),
+    );
+    await expectSaved(bench, "A byte at a time");
+    const status = await readFile(`/proc/${bench.server.child.pid}/status`, "utf8");
+    const mostMiB = Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1]) / 1024;
+    // Kept chunk by chunk it would take 900 MiB.
+    expect(mostMiB).toBeLessThan(450);
+  });
+});
+
 const ODD: Array<[string, Record<string, unknown>]> = [
   [
     "billing that does not add up",
