@@ -8,11 +8,17 @@ export interface LeastProgress {
   readonly withinMs: number;
 }
 
+/** How often it looks, as a part of the time that it allows. */
+const LOOKS = 64;
+
 export class ProgressWatch {
   readonly #clock: Clock;
   readonly #least: LeastProgress;
   readonly #stopped = new AbortController();
-  #deadline: Deadline;
+  /** What is left of the time, as long as nothing is waited for. */
+  #leftMs: number;
+  /** While something is waited for. */
+  #deadline: Deadline | null = null;
   #sinceBytes = 0;
   #failure: { readonly error: unknown } | null = null;
   #giveUp: (error: unknown) => void = () => undefined;
@@ -26,7 +32,7 @@ export class ProgressWatch {
   constructor(clock: Clock, least: LeastProgress, signal: AbortSignal, late: () => unknown) {
     this.#clock = clock;
     this.#least = least;
-    this.#deadline = new Deadline(clock, least.withinMs);
+    this.#leftMs = least.withinMs;
     const onAbort = (): void => this.#end(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true, signal: this.#stopped.signal });
     this.#untilLate().then(
@@ -35,9 +41,12 @@ export class ProgressWatch {
     );
   }
 
-  /** Each stretch of bytes that comes moves the end. */
   async #untilLate(): Promise<void> {
-    while (!this.#deadline.isOver) await this.#clock.sleep(this.#deadline.leftMs, this.#stopped.signal);
+    const lookMs = this.#least.withinMs / LOOKS;
+    while (this.#deadline?.isOver !== true) {
+      const leftMs = this.#deadline?.leftMs ?? this.#leftMs;
+      await this.#clock.sleep(Math.max(leftMs, lookMs), this.#stopped.signal);
+    }
   }
 
   #end(error: unknown): void {
@@ -45,19 +54,30 @@ export class ProgressWatch {
     this.#giveUp(error);
   }
 
-  /** What is waited for, unless the watch ends first; that is then of no interest any more. */
-  race<T>(step: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      step.then(resolve, reject);
-      if (this.#failure !== null) reject(this.#failure.error);
-      else this.#giveUp = reject;
-    });
+  /**
+   * What is waited for, unless the watch ends first; that is then of no interest any more. Only this time counts: a
+   * peer is not to blame for what the disk takes.
+   */
+  async race<T>(step: Promise<T>): Promise<T> {
+    const deadline = new Deadline(this.#clock, this.#leftMs);
+    this.#deadline = deadline;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        step.then(resolve, reject);
+        if (this.#failure !== null) reject(this.#failure.error);
+        else this.#giveUp = reject;
+      });
+    } finally {
+      this.#leftMs = deadline.leftMs;
+      this.#deadline = null;
+    }
   }
 
+  /** Each stretch of bytes that comes moves the end. */
   came(bytes: number): void {
     this.#sinceBytes += bytes;
     if (this.#sinceBytes < this.#least.bytes) return;
-    this.#deadline = new Deadline(this.#clock, this.#least.withinMs);
+    this.#leftMs = this.#least.withinMs;
     this.#sinceBytes = 0;
   }
 

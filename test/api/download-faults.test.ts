@@ -178,21 +178,24 @@ describe("a service with its own idea of ranges", () => {
     expect(sink.restarts).toBe(0);
   });
 
-  it("gets the rest across when such a connection was in fact cut", async () => {
-    const { url } = await rawServer((socket, head) => {
-      const from = rangeOf(head);
-      if (from > 0) {
-        socket.write(headFor(from));
-        socket.write(AUDIO.subarray(from));
-        return;
-      }
-      socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\nconnection: close\r\n\r\n");
-      socket.end(AUDIO.subarray(0, 400_000));
-    });
-    const sink = new MemorySink();
-    await download(clientOf(url), sink);
-    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
-  });
+  it.each(["connection: close", "transfer-encoding: identity"])(
+    "gets the rest across when such a connection was in fact cut (%s)",
+    async (header) => {
+      const { url } = await rawServer((socket, head) => {
+        const from = rangeOf(head);
+        if (from > 0) {
+          socket.write(headFor(from));
+          socket.write(AUDIO.subarray(from));
+          return;
+        }
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\n${header}\r\n\r\n`);
+        socket.end(AUDIO.subarray(0, 400_000));
+      });
+      const sink = new MemorySink();
+      await download(clientOf(url), sink);
+      expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    },
+  );
 });
 
 describe("too much or too slow", () => {
@@ -272,6 +275,25 @@ describe("too much or too slow", () => {
     expect(asked).toHaveLength(4);
     expect(asked[1]).toBeGreaterThan(100_000);
     expect(asked[3]).toBeGreaterThan(300_000);
+  });
+
+  it("does not blame a link for the time that the disk takes", async () => {
+    const asked: number[] = [];
+    const { url } = await rawServer((socket, head) => {
+      asked.push(rangeOf(head));
+      socket.write(headFor(rangeOf(head)));
+      socket.write(AUDIO.subarray(rangeOf(head)));
+    });
+    const sink = new MemorySink();
+    const write = sink.write.bind(sink);
+    let hasHung = false;
+    sink.write = async (chunk) => {
+      await write(chunk);
+      if (!hasHung) await new Promise((resolve) => setTimeout(resolve, 2 * LEAST.withinMs));
+      hasHung = true;
+    };
+    await download(clientOf(url), sink, { leastProgress: { ...LEAST, bytes: 100_000 } });
+    expect([sha256(sink.bytes), asked]).toEqual([sha256(AUDIO), [0]]);
   });
 
   it("ends one byte at a time, although it is never idle and every attempt brings a little", async () => {
