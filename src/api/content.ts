@@ -59,13 +59,18 @@ const refuse = (response: HttpResponse, message: string, cause?: Error): AudioEr
 /** One type, with or without parameters: several would be several claims about the same bytes. */
 const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
+/** Transfer codings that leave the bytes as they are. Chunks mark the end only where they come last. */
+const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
+const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
+
 /**
  * Only what is said to be audio counts as audio. A page of a gateway under a 200 would otherwise be kept for the
  * audio that was paid for: raw pcm has no signature that could tell the two apart later.
  */
 function refuseForeign(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity") {
+  const isEncoded = encoding !== undefined && encoding.trim().toLowerCase() !== "identity";
+  if (isEncoded || !PLAIN_CODINGS.test(response.header("transfer-encoding") ?? "")) {
     throw refuse(response, "The audio came compressed, which was not asked for.");
   }
   if (!AUDIO_TYPE.test(response.header("content-type") ?? "")) {
@@ -94,7 +99,8 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
   const lengthBytes = parseContentLength(response.header("content-length"));
   const discard = (): void => response.discard();
   if (response.status === 200) {
-    const isEndUnmarked = lengthBytes === null && response.header("transfer-encoding") === undefined;
+    const isChunked = ENDS_IN_CHUNKS.test(response.header("transfer-encoding") ?? "");
+    const isEndUnmarked = lengthBytes === null && !isChunked;
     return { start: 0, totalBytes: lengthBytes, body: response.body, isEndUnmarked, discard };
   }
   const range = parseContentRange(response.header("content-range"));
@@ -125,12 +131,16 @@ export function unsatisfiedRange(response: HttpResponse, taskId: string): AudioE
   });
 }
 
+/** Letting go of less costs more than it frees. */
+const LEAST_WORTH_FREEING_BYTES = 1024;
+
 /**
  * Frees a chunk that nobody needs any more. Sockets hand out 64 KiB at a time, and the collector, which sees only
  * the small wrappers, would let tens of MiB of them pile up. A chunk that shares its memory with others is left.
  */
 export function releaseBytes(chunk: Uint8Array): void {
   const { buffer } = chunk;
+  if (chunk.byteLength < LEAST_WORTH_FREEING_BYTES) return;
   const isWhole = buffer instanceof ArrayBuffer && chunk.byteLength === buffer.byteLength;
   if (isWhole && !buffer.detached) buffer.transfer(0);
 }

@@ -432,19 +432,22 @@ describe("content", () => {
       "/a/content": { "content-length": "1" },
       "/b/content": { "transfer-encoding": "chunked" },
       "/c/content": { connection: "close" },
+      "/d/content": { "transfer-encoding": "identity" },
+      "/e/content": { "transfer-encoding": "chunked, identity" },
     };
     const service = await serviceThat((request, response) => {
       const path = request.url?.slice("/api/v1/audio/generations".length) ?? "";
-      if (path === "/c/content") {
-        request.socket.end(
-          "HTTP/1.1 200 OK\r\ncontent-type: application/octet-stream\r\nconnection: close\r\n\r\nx",
-        );
+      // Node's server would put these right.
+      const [[name, value] = []] = Object.entries(kinds[path] ?? {});
+      if (!/[ab]/.test(path.slice(0, 2))) {
+        const type = "content-type: application/octet-stream";
+        request.socket.end(`HTTP/1.1 200 OK\r\n${type}\r\n${name}: ${value}\r\n\r\nx`);
       } else {
         response.writeHead(200, { ...AUDIO, ...kinds[path] }).end("x");
       }
     });
     const seen: unknown[] = [];
-    for (const id of ["a", "b", "c"]) {
+    for (const id of ["a", "b", "c", "d", "e"]) {
       const response = await service.content(id, 0, never());
       seen.push([response.isEndUnmarked, await bytesOf(response.body)]);
     }
@@ -452,6 +455,21 @@ describe("content", () => {
       [false, "x"],
       [false, "x"],
       [true, "x"],
+      [true, "x"],
+      [true, "x"],
     ]);
   });
+
+  it.each(["gzip", "gzip, chunked", "xchunked"])(
+    "refuses audio in the transfer coding %s",
+    async (coding) => {
+      const service = await serviceThat((request) => {
+        const type = "content-type: application/octet-stream";
+        const head = `HTTP/1.1 200 OK\r\n${type}\r\ntransfer-encoding: ${coding}\r\n\r\n`;
+        request.socket.end(`${head}1\r\nx\r\n0\r\n\r\n`);
+      });
+      const failure = await failureOf(service.content("task-1", 0, never()));
+      expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
+    },
+  );
 });
