@@ -57,14 +57,13 @@ export function readBody(
   // Until somebody reads.
   response.pause();
   response.once("end", () => end());
-  // What the parser finds is told by the request, and before the connection is closed over it.
-  request.on("error", end);
+  // What the parser finds is told by the request, and before the connection is closed over it. What comes after a
+  // whole answer is no part of it: were it one, an answer that is always followed by more would never be read.
+  request.on("error", (error) => {
+    if (!response.complete) end(error);
+  });
   response.on("error", end);
   response.once("close", () => end(broken("the answer was cut short", "ECONNRESET")));
-  request.setTimeout(idleMs, () => {
-    if (response.isPaused()) request.setTimeout(idleMs);
-    else response.destroy(broken("nothing came for too long", "ETIMEDOUT"));
-  });
   releaseReads(response);
 
   async function* chunks(): AsyncGenerator<Uint8Array, void, void> {
@@ -77,8 +76,13 @@ export function readBody(
           const news = new Promise<void>((resolve) => {
             wake = resolve;
           });
+          const silence = setTimeout(
+            () => response.destroy(broken("nothing came for too long", "ETIMEDOUT")),
+            idleMs,
+          );
           response.resume();
           await news;
+          clearTimeout(silence);
         }
       }
       if (failure !== undefined) throw failure;

@@ -218,6 +218,33 @@ describe("a request that may have reached the service", () => {
     expect(broken).toMatchObject({ code: "network_error", retryable: true });
   });
 
+  it("counts as answered by a whole answer, whatever the service says after it", async () => {
+    const { url } = await rawServer((socket) => socket.write(`${ACCEPTED}and more`));
+    const service = clientOf(url);
+    for (let round = 0; round < 3; round += 1) {
+      expect((await service.create("{}", `k${round}`, never())).taskId).toBe("task-1");
+    }
+  });
+
+  it("is not answered by what came on its connection before it was sent", async () => {
+    const stray = JSON.stringify(task({ id: "task-stray" }));
+    const [before, after] = [stray.slice(0, 20), stray.slice(20)];
+    const strayAnswer = wire("202 Accepted", { "content-length": String(stray.length) }, "");
+    let requests = 0;
+    const { url } = await rawServer((socket) => {
+      requests += 1;
+      socket.write(ACCEPTED);
+      // Nobody has asked for this one: its beginning comes while the connection rests.
+      setTimeout(() => socket.write(before), 20);
+      socket.on("data", () => socket.write(`${strayAnswer}${before}${after}`));
+    });
+    const service = clientOf(url);
+    expect((await service.create("{}", "k1", never())).taskId).toBe("task-1");
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect((await service.create("{}", "k2", never())).taskId).toBe("task-1");
+    expect(requests).toBe(2);
+  });
+
   it("goes on after the service closed an idle connection", async () => {
     const server = await httpServer((_request, response) => {
       answer(response, 200, task());
@@ -241,6 +268,42 @@ describe("a body of audio", () => {
     const { body } = await clientOf(url, { deadlines: SHORT }).content("task-1", 0, never());
     const failure = await failureOf(readAll(body));
     expect(failure).toMatchObject({ code: "timeout", retryable: true });
+  });
+
+  /** Audio that stops for ever in the middle, after more than a connection holds unread. */
+  const stopping = (): Promise<{ url: string }> =>
+    rawServer((socket) => {
+      const head = { "content-type": "application/octet-stream", "content-length": "9000000" };
+      socket.write(wire("200 OK", head, "") + "x".repeat(8_000_000));
+    });
+
+  it("fails when nothing comes for too long, also after its reader has paused for longer than that", async () => {
+    const { url } = await stopping();
+    const { body } = await clientOf(url, { deadlines: SHORT }).content("task-1", 0, never());
+    const chunks = body[Symbol.asyncIterator]();
+    await chunks.next();
+    await new Promise((resolve) => setTimeout(resolve, 3 * SHORT.idleBodyMs));
+    const failure = await failureOf(readAll({ [Symbol.asyncIterator]: () => chunks }));
+    expect(failure).toMatchObject({ code: "timeout", retryable: true });
+  });
+
+  it("does not count the time in which its reader paused as silence", async () => {
+    const idleBodyMs = 600;
+    const { url } = await rawServer((socket) => {
+      const head = { "content-type": "application/octet-stream", "content-length": "5" };
+      socket.write(wire("200 OK", head, "so"));
+      setTimeout(() => socket.write("far"), 900);
+    });
+    const { body } = await clientOf(url, { deadlines: { ...SHORT, idleBodyMs } }).content(
+      "task-1",
+      0,
+      never(),
+    );
+    const chunks = body[Symbol.asyncIterator]();
+    const first = await chunks.next();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const rest = await readAll({ [Symbol.asyncIterator]: () => chunks });
+    expect(Buffer.concat([first.value ?? Buffer.alloc(0), ...rest]).toString()).toBe("sofar");
   });
 
   it("outlives the deadline of its headers as long as bytes come", async () => {
