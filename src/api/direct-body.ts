@@ -60,6 +60,8 @@ export function readBody(
   // What the parser finds is told by the request, and before the connection is closed over it. What comes after a
   // whole answer is no part of it: were it one, an answer that is always followed by more would never be read.
   request.on("error", (error) => {
+    // What came before it may be all that the connection has brought: a download goes on behind it.
+    while (response.read() !== null);
     if (!response.complete) end(error);
   });
   response.on("error", end);

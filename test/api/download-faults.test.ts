@@ -82,6 +82,23 @@ describe("a connection that breaks", () => {
     expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
   });
 
+  it("has brought what came before nonsense, also in one piece with it", async () => {
+    const asked: number[] = [];
+    const { url } = await rawServer((socket, head) => {
+      const from = rangeOf(head);
+      asked.push(from);
+      const to = Math.min(from + 60_000, AUDIO.byteLength);
+      const coded = headFor(from).replace(/content-length: .*/, "transfer-encoding: chunked");
+      const after = to === AUDIO.byteLength ? "\r\n0\r\n\r\n" : "\r\nno length";
+      const before = Buffer.from(`${coded}${(to - from).toString(16)}\r\n`);
+      socket.write(Buffer.concat([before, AUDIO.subarray(from, to), Buffer.from(after)]));
+    });
+    const sink = new MemorySink();
+    await download(clientOf(url), sink);
+    expect(sha256(sink.bytes)).toBe(sha256(AUDIO));
+    expect(asked).toHaveLength(Math.ceil(AUDIO.byteLength / 60_000));
+  });
+
   it("is resumed after a silence", async () => {
     const { url } = await rawServer((socket, head, connection) => {
       const from = rangeOf(head);
