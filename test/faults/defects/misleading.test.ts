@@ -197,14 +197,13 @@ describe("audio that is larger than is taken", () => {
   });
 });
 
-/** A preload in which the bytes of a request's body cannot be made, as by a mistake in this program. */
+/** A preload in which a request's body cannot be sent, as by a mistake in this program. */
 const MISTAKE = `data:text/javascript,${encodeURIComponent(`
-  const from = Buffer.from;
-  Buffer.from = (text, ...more) => {
-    if (typeof text === "string" && text.startsWith("{") && text.includes("a mistake of ours")) {
-      throw new TypeError("made by the test");
-    }
-    return from(text, ...more);
+  const { ClientRequest } = process.getBuiltinModule("node:http");
+  const { end } = ClientRequest.prototype;
+  ClientRequest.prototype.end = function (body, ...more) {
+    if (typeof body === "string" && body.includes("a mistake of ours")) throw new TypeError("made by the test");
+    return end.call(this, body, ...more);
   };`)}`;
 
 // A mistake of ours is told at once, for no repeat would mend it.
