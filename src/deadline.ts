@@ -57,6 +57,7 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   try {
     return await Promise.race([working, aborted]);
   } finally {
-    settled.abort();
+    // With a reason: without one, each would make an error with a stack of its own, which takes longer than all the rest.
+    settled.abort("settled");
   }
 }

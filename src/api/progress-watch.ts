@@ -82,6 +82,6 @@ export class ProgressWatch {
   }
 
   stop(): void {
-    this.#stopped.abort();
+    this.#stopped.abort("settled");
   }
 }

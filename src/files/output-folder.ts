@@ -2,6 +2,7 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
+import { AudioError } from "../errors.ts";
 import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
 import { isOtherSpelling, realPath } from "./real-path.ts";
 import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./temporary-file.ts";
@@ -91,8 +92,12 @@ export async function openOutputFolder(
 ): Promise<OutputFolder> {
   let root = await realPathOf(path);
   const makeThere = async (): Promise<void> => {
-    await makeFolder(root);
-    root = await assertInPlace(root);
+    // It is there but for the first time.
+    root = await assertInPlace(root).catch(async (error) => {
+      if (error instanceof AudioError) throw error;
+      await makeFolder(root);
+      return await assertInPlace(root);
+    });
   };
   return {
     get root() {

@@ -14,7 +14,7 @@ import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { type Link, syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
 import type { Replaced, SavedFile } from "./saved-file.ts";
-import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
+import { createTemporaryFile, removeQuietly, type TemporaryFile } from "./temporary-file.ts";
 
 export { goneOrChanged, isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
 
@@ -67,7 +67,7 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       // Not every file system has modes.
       await temporary.handle.chmod(FILE_MODE & ~process.umask()).catch(() => {});
       const digest = await sink.finish();
-      await assertOwn(temporary.path, root, (await temporary.handle.stat()).ino);
+      await assertOwn(temporary, root);
       await close();
       const isSound = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
       if (!isSound && !request.keepsUnsound) throw unsound(request.format);
@@ -91,13 +91,13 @@ function unsound(format: OutputFormat): AudioError {
 }
 
 /** That the temporary file is still the one that was written to, in the folder it was made in. */
-async function assertOwn(path: string, root: string, inode: number): Promise<void> {
+async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
   const looked = lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") throw notWritable(root, "the file was removed while it was written");
     throw error;
   });
-  const [stats] = await Promise.all([looked, assertInPlace(root)]);
-  if (!stats.isFile() || stats.ino !== inode)
+  const [stats, own] = await Promise.all([looked, handle.stat(), assertInPlace(root)]);
+  if (!stats.isFile() || stats.ino !== own.ino)
     throw notWritable(root, "the file was replaced while it was written");
 }
 

@@ -92,7 +92,7 @@ async function takeTurn(
     if (expiry.signal.aborted && !job.signal.aborted) return null;
     throw error;
   } finally {
-    settled.abort();
+    settled.abort("settled");
   }
 }
 

@@ -81,7 +81,7 @@ export async function waitForJob(
     isCancelled = call.signal.aborted;
     throw error;
   } finally {
-    timer.abort();
+    timer.abort("settled");
     stopListening();
     dropGate();
     job.detach(isCancelled, ticket);
