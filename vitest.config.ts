@@ -12,7 +12,7 @@ const APART = [
 
 export default defineConfig({
   test: {
-    globalSetup: "test/support/fresh-build.ts",
+    globalSetup: ["test/support/fresh-build.ts", "test/support/scratch-disk.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // What is waited for comes within milliseconds; on a busy machine it may take seconds.
