@@ -57,7 +57,7 @@ const CASES = MOMENTS.flatMap((point) =>
 
 describe("a process that ends", () => {
   it.each(CASES)("by $how, $when, exits with 0 in time and leaves a ledger to go on from", async (given) => {
-    scene = await Scene.set({ audioBytes: 200_000 });
+    scene = await Scene.set();
     const first = await scene.start();
     await first.call("list_tasks", {});
     await first.close();

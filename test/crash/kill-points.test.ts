@@ -1,7 +1,7 @@
 /** The bin killed with SIGKILL at every step of a generation; then a new process and the same call (faults: Create, Download). */
 import { afterEach, describe, expect, it } from "vitest";
 import { KILL_POINTS } from "./kill-points.ts";
-import { Scene } from "./scene.ts";
+import { AUDIO_BYTES, Scene } from "./scene.ts";
 
 const CALL = { prompt: "Killed and asked again" };
 
@@ -12,7 +12,7 @@ describe("a process killed", () => {
   it.each(KILL_POINTS)(
     "$when: the same call arrives at one task, one reservation, one whole file",
     async (point) => {
-      scene = await Scene.set({ audioBytes: 3_000_000 });
+      scene = await Scene.set({ audioBytes: 3 * AUDIO_BYTES });
       const doomed = await scene.start();
       // Makes the ledger, so that it can be watched.
       await doomed.call("list_tasks", {});

@@ -19,6 +19,12 @@ import {
 /** Older than any download takes: what the sweep removes. */
 const LONG_AGO_MS = 3 * 60 * 60 * 1000;
 
+/**
+ * A whole number of the buffers that bytes are written to the disk by (512 KiB), half of it too: each byte that has
+ * come is on the disk, where tests look.
+ */
+export const AUDIO_BYTES = 1024 * 1024;
+
 const isTemporary = (name: string): boolean => name.startsWith(".audio-generation-");
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -37,7 +43,7 @@ export class Scene {
   }
 
   static async set(options: CountingOptions = {}, more: Record<string, string> = {}): Promise<Scene> {
-    const service = await CountingService.start({ processingMs: 60, ...options });
+    const service = await CountingService.start({ processingMs: 60, audioBytes: AUDIO_BYTES, ...options });
     return new Scene(service, await createWorkplace(), { ...FAST, ...more });
   }
 
