@@ -261,6 +261,7 @@ describe.skipIf(whyNoRedis() !== undefined)("a cluster", () => {
     const [named] = cluster.servers;
     const store = open(cluster.url);
     await claim(store);
+    await cluster.copied();
     // It does not even refuse, as a machine that is gone.
     named?.freeze();
     await vi.waitFor(async () => expect(await store.keyv.get(KEY)).toEqual(aRecord()), { timeout: 20_000 });

@@ -34,6 +34,8 @@ export interface RedisCluster {
   readonly url: string;
   /** The masters, the one of `url` first, then their replicas in the same order. */
   readonly servers: readonly RedisServer[];
+  /** Until the replicas hold all that was written so far: they copy in the background, and what they lack dies with its master. */
+  copied(): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -89,5 +91,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<RedisC
   const [server] = servers;
   if (server === undefined) throw new Error("there are no servers");
   const remove = async (): Promise<void> => void (await Promise.all(servers.map((one) => one.remove())));
-  return { url: server.url, servers, remove };
+  const offset = async (at: number): Promise<number> => {
+    const told = (await servers[at]?.command("INFO replication")) ?? "";
+    return Number(/^(?:slave|master)_repl_offset:(\d+)/m.exec(told)?.[1]);
+  };
+  const copied = async (): Promise<void> => {
+    for (let at = 0; hasReplicas && at < MASTERS; at += 1) {
+      const written = await offset(at);
+      await until("a replica lags behind", async () => (await offset(at + MASTERS)) >= written);
+    }
+  };
+  return { url: server.url, servers, copied, remove };
 }
