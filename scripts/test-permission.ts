@@ -17,6 +17,8 @@ const FLAGS = [
   "--allow-fs-write=*",
   "--allow-worker",
   ...["--allow-wasi", "--allow-net"].filter(supports),
+  // Node's own, of the flags above: some tests read every line of stderr.
+  "--disable-warning=SecurityWarning",
 ];
 
 const folders = ["e2e", "faults", "platforms"].map((name) => `test/${name}`);
