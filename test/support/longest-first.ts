@@ -4,21 +4,21 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** From the longest on; what a run before this one remembers of the others comes after them. */
 const LONGEST = [
-  "test/tasks/narration.test.ts",
+  "test/tasks/narration-cancel.test.ts",
+  "test/ledger/redis-faults.test.ts",
+  "test/tasks/cancel.test.ts",
+  "test/narration/windows.test.ts",
   "test/tasks/processes.test.ts",
   "test/tasks/races.test.ts",
   "test/narration/alice.test.ts",
-  "test/narration/windows.test.ts",
-  "test/tasks/cancel.test.ts",
-  "test/tasks/narration-cancel.test.ts",
-  "test/faults/create.test.ts",
-  "test/surface/conversations/waiting.test.ts",
-  "test/surface/conversations/money.test.ts",
   "test/ledger/processes.test.ts",
-  "test/player/hostile.test.ts",
-  "test/platforms/links.test.ts",
-  "test/crash/kill-points.test.ts",
+  "test/tasks/narration.test.ts",
   "test/crash/replace.test.ts",
+  "test/surface/conversations/time-outs.test.ts",
+  "test/platforms/silent-disk.test.ts",
+  "test/surface/conversations/waiting.test.ts",
+  "test/sandbox/speech/prompts.test.ts",
+  "test/player/hostile.test.ts",
 ];
 
 export class LongestFirst extends BaseSequencer {
