@@ -1,10 +1,13 @@
-/** What every start loads, made to do without what a start does not need. */
+/** What every start loads, made to do without what a start does not need; and of what a first call loads, the same of Node. */
 import type { OutputBundle } from "rolldown";
 import { withDirectBuiltins } from "./direct-builtins.ts";
 import { withLazySchemas } from "./lazy-schemas.ts";
 
 /** What every start loads. */
 const CHUNKS = ["main", "environment", "server"];
+
+/** What a first call waits for. */
+const FIRST_CALL = ["calls", "contract", "workflow", "sqlite-store", "direct-engine"];
 
 /** Fewer means that the protocol's package is written in another way now, which `lazy-schemas.ts` must follow. */
 const LEAST_DEFERRED = 400;
@@ -20,6 +23,7 @@ export function quickStart() {
   return {
     name: "quick-start",
     renderChunk(rendered: string, { name }: { readonly name: string }): string | null {
+      if (FIRST_CALL.includes(name)) return withDirectBuiltins(rendered);
       if (!CHUNKS.includes(name)) return null;
       const { code, deferredCount } = withLazySchemas(rendered);
       if (name === "server" && deferredCount < LEAST_DEFERRED)

@@ -56,12 +56,21 @@ export async function digestOf(handle: FileHandle): Promise<Digest> {
   }
 }
 
-/** Whether a path names a regular file with exactly these bytes. */
-export async function holds(path: string, digest: Digest): Promise<boolean> {
-  const opened = await openFile(path);
+/**
+ * Whether a path names a regular file with exactly these bytes.
+ *
+ * @param isWanted asked for while the file is opened; where it says no, the file is not read
+ */
+export async function holds(
+  path: string,
+  digest: Digest,
+  isWanted: () => Promise<boolean> = async () => true,
+): Promise<boolean> {
+  const [isMeant, opened] = await Promise.all([isWanted(), openFile(path)]);
   if (opened === null) return false;
   try {
-    return opened.sizeBytes === digest.sizeBytes && (await digestOf(opened.handle)).sha256 === digest.sha256;
+    if (!isMeant || opened.sizeBytes !== digest.sizeBytes) return false;
+    return (await digestOf(opened.handle)).sha256 === digest.sha256;
   } catch {
     return false;
   } finally {

@@ -14,9 +14,7 @@ import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 /** Whether a saved audio is still there as it was: a regular file, no link, inside the root, same size and SHA-256. */
 export async function isIntact(file: SavedFile, root: string): Promise<boolean> {
-  // At once, since what is read of a file elsewhere goes nowhere.
-  const [isHere, isSame] = await Promise.all([isInside(file.path, root), holds(file.path, file)]);
-  return isHere && isSame;
+  return await holds(file.path, file, () => isInside(file.path, root));
 }
 
 /**
