@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { readConfig } from "../src/config/config.ts";
 import { instructionsFor } from "../src/server/instructions.ts";
+import { withoutPlayer } from "../test/support/without-player.ts";
 import { OURS } from "./contenders.ts";
 import { atMost, printSamples, type Sample, sample, type Verdict } from "./measure.ts";
 import { openPlace } from "./place.ts";
@@ -15,6 +16,10 @@ const MEBIBYTE = 1024 * 1024;
 
 /** A disk that others use scatters more than a processor. */
 const LEAST_ROUNDS = 21;
+
+const listed = z.object({
+  tools: z.array(z.looseObject({ _meta: z.record(z.string(), z.unknown()).optional() })),
+});
 
 const saved = z.object({ structuredContent: z.object({ audio: z.object({ path: z.string() }) }) });
 
@@ -103,8 +108,8 @@ export async function benchCalls(givenRounds: number): Promise<{ samples: Sample
       verdicts: [
         atMost(
           "context",
-          "tools/list, bytes",
-          Buffer.byteLength(JSON.stringify(tools.result["tools"])),
+          "tools/list without what points at the player, bytes",
+          Buffer.byteLength(JSON.stringify(withoutPlayer(listed.parse(tools.result).tools))),
           10_240,
         ),
         atMost("context", "instructions, characters", instructionsFor(readConfig({})).length, 1200),
