@@ -5,6 +5,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
+import { COMPILED } from "../support/workplace.ts";
 import type { Job } from "./worker.ts";
 
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
@@ -31,6 +32,7 @@ export class Child {
     const whole: Job = { storeUrl: null, name: "a", count: 1, timeScale: 0.03, creditBudget: null, ...job };
     const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
       stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...COMPILED },
     });
     this.#process = child;
     this.#ended = once(child, "close");
