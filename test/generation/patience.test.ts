@@ -37,7 +37,7 @@ it("a job that no slot is free for gives up after 65 minutes, unsent and retryab
         await clock.advance(MINUTE_MS);
         return end?.code;
       },
-      { interval: 1, timeout: 10_000 },
+      { interval: 1, timeout: 25_000 },
     )
     .toBe("wait_expired");
   await done;
