@@ -18,6 +18,12 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
+/** Loads what a start does not need, its schemas to be compiled whichever request comes first. */
+async function afterStart<Module>(load: () => Promise<Module>): Promise<Module> {
+  compileSchemas();
+  return await load();
+}
+
 /** As the protocol leaves them: they are judged with what the request declares. */
 const TASK_PARAMS = { params: z.looseObject({}) };
 
@@ -48,38 +54,37 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     isModern,
   });
   server.setRequestHandler("tools/call", async (request, context) => {
-    compileSchemas();
-    const { callTool } = await import("./call-tool.ts");
+    const { callTool } = await afterStart(() => import("./call-tool.ts"));
     return await callTool(request.params, deps, context, client());
   });
   for (const method of isModern ? TASK_METHODS : []) {
     server.setRequestHandler(method, TASK_PARAMS, async (params, context) => {
-      const { answerTask } = await import("./tasks/answer-task.ts");
+      const { answerTask } = await afterStart(() => import("./tasks/answer-task.ts"));
       return await answerTask(method, params, deps, context, client());
     });
   }
   server.setRequestHandler("prompts/list", async () => {
-    const { promptList } = await import("./prompts.ts");
+    const { promptList } = await afterStart(() => import("./prompts.ts"));
     return { prompts: promptList() };
   });
   server.setRequestHandler("prompts/get", async ({ params }) => {
-    const { getPrompt } = await import("./prompts.ts");
+    const { getPrompt } = await afterStart(() => import("./prompts.ts"));
     return getPrompt(params.name, params.arguments);
   });
   server.setRequestHandler("completion/complete", async (request) => {
-    const { complete } = await import("./completion.ts");
+    const { complete } = await afterStart(() => import("./completion.ts"));
     return await complete(request.params, deps);
   });
   server.setRequestHandler("resources/list", async (_request, context) => {
-    const { listResources } = await import("./resources.ts");
+    const { listResources } = await afterStart(() => import("./resources.ts"));
     return { resources: await listResources(deps, context.mcpReq.signal) };
   });
   server.setRequestHandler("resources/templates/list", async () => {
-    const { RESOURCE_TEMPLATES } = await import("./resources.ts");
+    const { RESOURCE_TEMPLATES } = await afterStart(() => import("./resources.ts"));
     return { resourceTemplates: RESOURCE_TEMPLATES };
   });
   server.setRequestHandler("resources/read", async (request, context) => {
-    const { readResource } = await import("./resources.ts");
+    const { readResource } = await afterStart(() => import("./resources.ts"));
     return await readResource(request.params.uri, deps, context.mcpReq.signal);
   });
   return server;
