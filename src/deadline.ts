@@ -47,9 +47,11 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   const stop = new AbortController();
   const signal = limit.signal === undefined ? stop.signal : AbortSignal.any([limit.signal, stop.signal]);
   const settled = new AbortController();
+  let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true, signal: settled.signal });
+    onAbort = () => reject(signal.reason);
   });
+  signal.addEventListener("abort", onAbort);
   const overdue = limit.clock.sleep(limit.ms, settled.signal).then(() => stop.abort(limit.late()));
   const working = work(signal);
   // Whichever loses the race is of no interest any more.
@@ -58,6 +60,7 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
     return await Promise.race([working, aborted]);
   } finally {
     // With a reason: without one, each would make an error with a stack of its own, which takes longer than all the rest.
+    signal.removeEventListener("abort", onAbort);
     settled.abort("settled");
   }
 }

@@ -81,8 +81,13 @@ export async function holds(
 /** Whether a path, followed through every link, lies inside a folder. */
 export async function isInside(path: string, root: string): Promise<boolean> {
   try {
-    const [realFile, realRoot] = await Promise.all([realPath(path), realPath(root)]);
-    if (realFile.startsWith(realRoot.endsWith(sep) ? realRoot : `${realRoot}${sep}`)) return true;
+    const realFile = await realPath(path);
+    const isBelow = (folder: string): boolean =>
+      realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+    // What a real path begins with is real itself: no need to ask the disk for it.
+    if (isBelow(root)) return true;
+    const realRoot = await realPath(root);
+    if (isBelow(realRoot)) return true;
     // The same folder may have been spelled otherwise when the file was saved.
     return await liesIn(realFile, realRoot);
   } catch {

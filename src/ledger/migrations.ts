@@ -50,7 +50,7 @@ function fromVersion1(record: Version1): unknown {
   };
 }
 
-const versionOf = z.looseObject({ version: z.number() });
+const versionOf = z.object({ version: z.number() });
 
 export type ReadRecord =
   | { readonly kind: "record"; readonly record: TaskRecord }
@@ -61,7 +61,7 @@ export type ReadRecord =
 export function readRecord(value: unknown): ReadRecord {
   const version = versionOf.safeParse(value).data?.version;
   if (version !== undefined && version > RECORD_VERSION) return { kind: "newer", version };
-  const earlier = version1.safeParse(value).data;
+  const earlier = version === 1 ? version1.safeParse(value).data : undefined;
   const parsed = taskRecordSchema.safeParse(earlier === undefined ? value : fromVersion1(earlier));
   if (parsed.success) return { kind: "record", record: parsed.data };
   return { kind: "damaged", why: z.prettifyError(parsed.error) };

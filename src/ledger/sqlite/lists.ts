@@ -12,6 +12,7 @@ const valueRow = z
   .transform(
     (row): StoredValue => ({ accountId: row.account_id, recordId: row.record_id, value: row.value }),
   );
+const valueRows = valueRow.array();
 
 /** Rows that can be read: one whose cells are damaged must not hide all others. Asked for by its name, it is told. */
 function sound<T>(schema: z.ZodType<T>, rows: readonly unknown[]): T[] {
@@ -115,7 +116,7 @@ export function ofWork(session: Session, { accountId }: LedgerIdentity, workId: 
     workId,
     accountId,
   );
-  return valueRow.array().parse(rows);
+  return valueRows.parse(rows);
 }
 
 export function ofTask(
@@ -129,7 +130,7 @@ export function ofTask(
     taskId,
     accountId,
   );
-  return valueRow.array().parse(rows);
+  return valueRows.parse(rows);
 }
 
 /** Of every origin: the file is here, whatever service spoke it. */
@@ -141,5 +142,5 @@ export function ofPath(session: Session, { accountId }: LedgerIdentity, path: st
     path,
     accountId,
   );
-  return valueRow.array().parse(rows);
+  return valueRows.parse(rows);
 }

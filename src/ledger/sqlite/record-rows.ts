@@ -170,18 +170,12 @@ function isSameSpend(a: Contribution | null, b: Contribution | null): boolean {
   return a.origin === b.origin && a.bucket === b.bucket && a.credits === b.credits;
 }
 
-const pathRow = z.object({ path: z.string() });
+const pathRows = z.object({ path: z.string() }).array();
 
 function hasSamePaths(session: Session, row: Row): boolean {
-  const stored = pathRow
-    .array()
-    .parse(
-      session.all(
-        "SELECT path FROM paths WHERE account_id = ? AND record_id = ?",
-        row.accountId,
-        row.recordId,
-      ),
-    );
+  const stored = pathRows.parse(
+    session.all("SELECT path FROM paths WHERE account_id = ? AND record_id = ?", row.accountId, row.recordId),
+  );
   return stored.length === row.paths.length && stored.every(({ path }) => row.paths.includes(path));
 }
 

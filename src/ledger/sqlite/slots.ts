@@ -5,7 +5,7 @@ import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 import type { LimitClass, Settlement } from "../ledger-store.ts";
 import type { Session } from "./database.ts";
 
-const seenRow = z.object({ seen_at_ms: z.number() });
+const seenRows = z.object({ seen_at_ms: z.number() }).array();
 const pauseRow = z.object({ set_at_ms: z.number(), length_ms: z.number() });
 
 /** The slots that one admission is about. */
@@ -52,10 +52,7 @@ export function countingSlots(
     limitClass,
     exceptSlotId,
   );
-  return seenRow
-    .array()
-    .parse(rows)
-    .map(({ seen_at_ms }) => seen_at_ms);
+  return seenRows.parse(rows).map(({ seen_at_ms }) => seen_at_ms);
 }
 
 /** Milliseconds until one more fits among those that count; 0 when it does. Where none is allowed, a whole window. */
