@@ -24,17 +24,23 @@ export const BARE_NODE: Program = {
 };
 
 /** Bundled with the very options of our own build, but for code splitting, which it has no use for. */
-export async function minimalServer(): Promise<Program> {
-  const dir = join(cache, "minimal");
+async function bundled(reference: string, name: string): Promise<Program> {
+  const dir = join(cache, reference);
   await build({
-    input: { main: join(import.meta.dirname, "references", "minimal-server.ts") },
+    input: { main: join(import.meta.dirname, "references", `${reference}.ts`) },
     platform: "node",
     transform: { target: "node22" },
     output: { dir, format: "esm", minify: true, entryFileNames: "[name].js" },
   });
   writeFileSync(join(dir, "package.json"), '{"type":"module"}');
-  return { name: "minimal server on the same SDK", args: [join(dir, "main.js")] };
+  return { name, args: [join(dir, "main.js")] };
 }
+
+export const minimalServer = (): Promise<Program> =>
+  bundled("minimal-server", "minimal server on the same SDK");
+
+export const verifyingServer = (): Promise<Program> =>
+  bundled("verifying-server", "server on the same SDK that verifies one file");
 
 const PEERS = [
   { package: "minimax-mcp-js", env: { MINIMAX_API_KEY: "dummy", MINIMAX_MCP_BASE_PATH: "/tmp" } },
