@@ -16,9 +16,9 @@ function newParts(before: NarrationPlan, after: NarrationPlan): number {
 }
 
 /** In a process of its own, which has planned nothing before. */
-function firstOfAProcess(format: "plain" | "markdown"): number {
+function firstOfAProcess(work: "plain" | "markdown" | "library"): number {
   const script = join(import.meta.dirname, "plan-once.ts");
-  const args = [script, String(NOVEL_CHARACTERS), format];
+  const args = [script, String(NOVEL_CHARACTERS), work];
   return Number(execFileSync(process.execPath, args, { encoding: "utf8" }));
 }
 
@@ -49,7 +49,9 @@ export function benchPlanning(rounds: number): { samples: Sample[]; verdicts: Ve
       ),
     ];
   });
-  printSamples(`Planning ${NOVEL_CHARACTERS.toLocaleString("en")} characters`, samples);
+  const library = timed(rounds, () => firstOfAProcess("library"));
+  const least = sample("the library alone reading Markdown, the first of a process", "ms", library);
+  printSamples(`Planning ${NOVEL_CHARACTERS.toLocaleString("en")} characters`, [...samples, least]);
 
   const text = novel(EDITED_CHARACTERS);
   const before = plan(text);

@@ -48,9 +48,14 @@ function levelOf(line: string): { readonly level: number; readonly title: string
   return null;
 }
 
+/** Most paragraphs: they need not be taken apart. */
+const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${HEADING_MAX_UNITS}}\\S`);
+
 /** A heading of one line, or of two where the title stands below the number; `null` for anything else. */
-function chapterHeading(lines: readonly string[]): ChapterHeading | null {
-  const [first = "", second, third] = lines;
+function chapterHeading(text: string): ChapterHeading | null {
+  if (LONG_FIRST_LINE.test(text.trimStart())) return null;
+  const lines = text.split(/[\n\u2028]+/).map((line) => line.trim());
+  const [first = "", second, third] = lines.filter((line) => line !== "");
   const heading = levelOf(first);
   if (heading === null || third !== undefined) return null;
   if (second === undefined) return { level: heading.level };
@@ -65,8 +70,7 @@ function chapterHeading(lines: readonly string[]): ChapterHeading | null {
 export function markChapters(blocks: readonly SourceBlock[]): SourceBlock[] {
   const headings = blocks.map((block) => {
     if (block.kind !== "paragraph") return null;
-    const lines = block.text.split(/[\n\u2028]+/).map((line) => line.trim());
-    return chapterHeading(lines.filter((line) => line !== ""));
+    return chapterHeading(block.text);
   });
   return blocks.map((block, index) => {
     const heading = headings[index] ?? null;

@@ -1,5 +1,5 @@
 /** Breaks paragraphs into the units that parts are made of: a paragraph is one unless it does not fit, then its sentences, and so on. */
-import { speechMs } from "../../contract/estimate.ts";
+import { spokenSize } from "../../contract/estimate.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
@@ -25,20 +25,8 @@ export interface Unit extends Size {
 /** Paragraphs of one part are sent with a blank line between them. */
 export const PARAGRAPH_JOINT = "\n\n";
 
-export function sizeOf(text: string, start = 0, end = text.length): Size {
-  let milliseconds = 0;
-  let codePoints = 0;
-  for (let index = start; index < end; index += 1) {
-    let codePoint = text.charCodeAt(index);
-    if (codePoint >= 0xd800 && codePoint <= 0xdbff) {
-      codePoint = text.codePointAt(index) ?? codePoint;
-      index += 1;
-    }
-    milliseconds += speechMs(codePoint);
-    codePoints += 1;
-  }
-  return { speechMs: milliseconds, codePoints };
-}
+export const sizeOf = (text: string, start = 0, end = text.length): Size =>
+  spokenSize(text.slice(start, end));
 
 /** How a piece that does not fit is broken, from each class to the next. */
 const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) => number[]]> = [

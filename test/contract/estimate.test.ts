@@ -1,0 +1,40 @@
+/** The table of speaking times: every code point of the basic plane, whichever way it is read. */
+import { describe, expect, it } from "vitest";
+import { estimateSeconds, spokenSize } from "../../src/contract/estimate.ts";
+
+function expectedMs(character: string): number {
+  if (/\p{Nd}/u.test(character)) return 220;
+  if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(character)) return 140;
+  if (/[\p{Script=Han}\p{Script=Hangul}]/u.test(character)) return 230;
+  return /[\u3000-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]/u.test(character) ? 150 : 66;
+}
+
+const CHARACTERS = Array.from({ length: 0x10000 }, (_, codePoint) => String.fromCodePoint(codePoint));
+
+describe("the time that a text takes to speak", () => {
+  it("is that of its code points, one by one", () => {
+    const wrong = CHARACTERS.filter((character) => {
+      const { speechMs, codePoints } = spokenSize(character);
+      return speechMs !== expectedMs(character) || codePoints !== 1;
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it("is the sum of its parts, wherever stretches of one alphabet begin and end", () => {
+    // Without surrogates, which would pair up.
+    const characters = CHARACTERS.filter((character) => !/\p{Cs}/u.test(character));
+    const step = 7919;
+    const mixed = Array.from({ length: 20_000 }, (_, index) => {
+      const isLatin = index % 3 !== 0;
+      return characters[(index * step) % (isLatin ? 0x180 : characters.length)] ?? "";
+    });
+    const sum = mixed.reduce((total, character) => total + expectedMs(character), 0);
+    expect(spokenSize(mixed.join(""))).toEqual({ speechMs: sum, codePoints: mixed.length });
+  });
+
+  it("counts what lies beyond the basic plane once", () => {
+    expect(spokenSize("a😀b𠀀c")).toEqual({ speechMs: 66 * 4 + 230, codePoints: 5 });
+    expect(spokenSize("")).toEqual({ speechMs: 0, codePoints: 0 });
+    expect(estimateSeconds("Ten 10.")).toBe((5 * 66 + 2 * 220) / 1000);
+  });
+});
