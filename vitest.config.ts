@@ -1,10 +1,11 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
 
-/** They change what belongs to the whole process: its environment, its umask, a module of Node's. */
+/** They change or measure what belongs to the whole process: its environment, its umask, a module of Node's, its memory. */
 const APART = [
   "test/api/tls-and-proxy.test.ts",
   "test/files/made-at-once.test.ts",
+  "test/ledger/redis-cluster-faults.test.ts",
   "test/ledger/redis-faults.test.ts",
   "test/ledger/sqlite-file.test.ts",
   "test/sandbox/start-stop.test.ts",

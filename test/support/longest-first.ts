@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** From the longest on; what a run before this one remembers of the others comes after them. */
 const LONGEST = [
   "test/tasks/narration-cancel.test.ts",
+  "test/ledger/redis-cluster-faults.test.ts",
   "test/ledger/redis-faults.test.ts",
   "test/tasks/cancel.test.ts",
   "test/narration/windows.test.ts",
