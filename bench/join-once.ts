@@ -4,6 +4,7 @@ import { open, rm } from "node:fs/promises";
 import { makeCaptions } from "../src/audio/captions/captions.ts";
 import { joinAudio } from "../src/audio/join.ts";
 import { OUTPUT_FORMATS } from "../src/contract/audio-format.ts";
+import { residentMiB } from "./resident.ts";
 
 const [formatName = "", path = "", copies = "", seconds = ""] = process.argv.slice(2);
 const format = OUTPUT_FORMATS.find((known) => known === formatName);
@@ -46,6 +47,6 @@ await makeCaptions({
 });
 const captionSeconds = (performance.now() - captionedAt) / 1000;
 
-const grownMiB = process.resourceUsage().maxRSS / 1024 - idleMiB;
+const grownMiB = residentMiB("self", "peak") - idleMiB;
 const hours = joined.durationSeconds / 3600;
 process.stdout.write(JSON.stringify({ joinSeconds, captionSeconds, hours, grownMiB }));

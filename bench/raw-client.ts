@@ -1,8 +1,8 @@
 /** Owns a client that adds as little as possible to what it times: lines out, lines in. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Program } from "./contenders.ts";
+import { residentMiB } from "./resident.ts";
 
 interface Answer {
   readonly id?: number;
@@ -73,15 +73,8 @@ export class RawClient {
     return this.request("tools/call", { name, arguments: args });
   }
 
-  /** Resident memory in MiB; Linux only, NaN elsewhere. `peak` is the high-water mark. */
   residentMiB(which: "now" | "peak" = "now"): number {
-    try {
-      const status = readFileSync(`/proc/${this.child.pid}/status`, "utf8");
-      const field = which === "now" ? "VmRSS" : "VmHWM";
-      return Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024;
-    } catch {
-      return Number.NaN;
-    }
+    return residentMiB(this.child.pid ?? Number.NaN, which);
   }
 
   /** Open files and sockets; Linux only. */
