@@ -53,7 +53,8 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   });
   signal.addEventListener("abort", onAbort);
   const overdue = limit.clock.sleep(limit.ms, settled.signal).then(() => stop.abort(limit.late()));
-  const working = work(signal);
+  // What it throws at once is thrown by the race, which ends the timer.
+  const working = (async () => await work(signal))();
   // Whichever loses the race is of no interest any more.
   for (const either of [working, aborted, overdue]) either.catch(() => undefined);
   try {

@@ -55,15 +55,16 @@ export function spokenSize(text: string): SpokenSize {
   let codePoints = 0;
   for (let index = 0; index < text.length; ) {
     const codePoint = text.codePointAt(index) ?? 0;
+    const takesMs = speechMs(codePoint);
     ORDINARY.lastIndex = index;
-    if (codePoint <= LAST_LATIN && ORDINARY.test(text)) {
+    if (takesMs === OTHER_MS && codePoint <= LAST_LATIN && ORDINARY.test(text)) {
       const units = ORDINARY.lastIndex - index;
       milliseconds += units * OTHER_MS;
       codePoints += units;
       index += units;
       continue;
     }
-    milliseconds += speechMs(codePoint);
+    milliseconds += takesMs;
     codePoints += 1;
     index += codePoint > 0xffff ? 2 : 1;
   }

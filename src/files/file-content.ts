@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { sep } from "node:path";
+import { isAbsolute, sep } from "node:path";
 import { releaseBytes } from "../api/content.ts";
 import { patiently } from "./patience.ts";
 import { liesIn, realPath } from "./real-path.ts";
@@ -85,7 +85,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
     const isBelow = (folder: string): boolean =>
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     // What a real path begins with is real itself: no need to ask the disk for it.
-    if (isBelow(root)) return true;
+    if (isAbsolute(root) && isBelow(root)) return true;
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
     // The same folder may have been spelled otherwise when the file was saved.

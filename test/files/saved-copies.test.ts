@@ -86,6 +86,8 @@ describe("a saved file", () => {
     const other = newFolder();
     expect(await isIntact(file, other)).toBe(false);
     expect(await isIntact(file, `${file.path.slice(0, -"/story.mp3".length)}x`)).toBe(false);
+    // No folder at all must not be taken for the one that everything lies in.
+    expect(await isIntact(file, "")).toBe(false);
     expect((await failureOf(readSaved(file, other, 1_000_000))).code).toBe("not_found");
   });
 

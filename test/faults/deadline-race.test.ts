@@ -1,0 +1,53 @@
+/** The race of one piece of work against its time: who wins, and what is left of the others. */
+import { getEventListeners } from "node:events";
+import { expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { withDeadline } from "../../src/deadline.ts";
+
+const late = (): Error => new Error("late");
+const LONG_MS = 60_000;
+
+/** What nobody would have caught while the test ran. */
+function unhandledRejections(): unknown[] {
+  const seen: unknown[] = [];
+  const note = (cause: unknown): void => void seen.push(cause);
+  process.on("unhandledRejection", note);
+  onTestFinished(() => void process.off("unhandledRejection", note));
+  return seen;
+}
+
+it("ends with what the work throws, also at once, and nothing is left to go off later", async () => {
+  const unhandled = unhandledRejections();
+  const mistake = new Error("at once");
+  const limit = { clock: systemClock, ms: 20, late };
+  await expect(
+    withDeadline(limit, () => {
+      throw mistake;
+    }),
+  ).rejects.toBe(mistake);
+  await expect(withDeadline(limit, async () => await Promise.reject(mistake))).rejects.toBe(mistake);
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  expect(unhandled).toEqual([]);
+});
+
+it("ends when the time is over, and the work's signal says why", async () => {
+  let reason: unknown;
+  const limit = { clock: systemClock, ms: 20, late };
+  const ending = withDeadline(limit, async (signal) => {
+    await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    reason = signal.reason;
+  });
+  await expect(ending).rejects.toThrow("late");
+  expect(reason).toMatchObject({ message: "late" });
+});
+
+it("ends with the caller's reason, whose signal keeps no listener of work that is done", async () => {
+  const caller = new AbortController();
+  const limit = { clock: systemClock, ms: LONG_MS, signal: caller.signal, late };
+  for (let times = 0; times < 50; times += 1) await withDeadline(limit, async () => times);
+  expect(getEventListeners(caller.signal, "abort")).toHaveLength(0);
+  const pending = withDeadline(limit, async () => await new Promise(() => undefined));
+  caller.abort(new Error("the caller left"));
+  await expect(pending).rejects.toThrow("the caller left");
+  await expect(withDeadline(limit, async () => 1)).rejects.toThrow("the caller left");
+});
