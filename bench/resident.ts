@@ -1,4 +1,4 @@
-/** Reads a process's memory from outside; Linux only. */
+/** Reads how much memory a process has, or had at most, as the system counts it; Linux only. */
 import { readFileSync } from "node:fs";
 
 /**

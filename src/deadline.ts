@@ -47,10 +47,8 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   const stop = new AbortController();
   const signal = limit.signal === undefined ? stop.signal : AbortSignal.any([limit.signal, stop.signal]);
   const settled = new AbortController();
-  let onAbort = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-  });
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort);
   const overdue = limit.clock.sleep(limit.ms, settled.signal).then(() => stop.abort(limit.late()));
   // What it throws at once is thrown by the race, which ends the timer.
@@ -60,8 +58,8 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   try {
     return await Promise.race([working, aborted]);
   } finally {
-    // With a reason: without one, each would make an error with a stack of its own, which takes longer than all the rest.
     signal.removeEventListener("abort", onAbort);
+    // With a reason: without one, each would make an error with a stack of its own, which takes longer than all the rest.
     settled.abort("settled");
   }
 }

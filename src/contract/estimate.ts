@@ -41,8 +41,10 @@ function speechMs(codePoint: number): number {
 /** Most of what most alphabets write: it takes {@link OTHER_MS}, and a stretch of it is found faster than read. */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
+/** Of what a stretch begins with: looking for one at every letter of another alphabet would take longer than the table. */
 const LAST_LATIN = 0x2ff;
 
+/** How much of a task a text takes. */
 export interface SpokenSize {
   /** At the speed of 1; a whole number, so that sums are exact. */
   readonly speechMs: number;

@@ -1,5 +1,5 @@
 /** Breaks paragraphs into the units that parts are made of: a paragraph is one unless it does not fit, then its sentences, and so on. */
-import { spokenSize } from "../../contract/estimate.ts";
+import { type SpokenSize, spokenSize } from "../../contract/estimate.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
@@ -7,14 +7,8 @@ import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./sma
 /** How deep a cut before a unit goes: 1 between paragraphs, 2 sentences, 3 clauses, 4 words, 5 graphemes. */
 export type GapClass = 1 | 2 | 3 | 4 | 5;
 
-/** How much of a part a text takes; both whole numbers, so that sums are exact. */
-export interface Size {
-  readonly speechMs: number;
-  readonly codePoints: number;
-}
-
 /** A stretch of a paragraph, without the white space at its end. */
-export interface Unit extends Size {
+export interface Unit extends SpokenSize {
   /** Index of its paragraph. */
   readonly paragraph: number;
   readonly start: number;
@@ -25,7 +19,7 @@ export interface Unit extends Size {
 /** Paragraphs of one part are sent with a blank line between them. */
 export const PARAGRAPH_JOINT = "\n\n";
 
-export const sizeOf = (text: string, start = 0, end = text.length): Size =>
+export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =>
   spokenSize(text.slice(start, end));
 
 /** How a piece that does not fit is broken, from each class to the next. */
@@ -49,9 +43,9 @@ function trimmedEnd(text: string, start: number, end: number): number {
 class Breaker {
   readonly units: Unit[] = [];
   readonly #paragraphs: readonly string[];
-  readonly #most: Size;
+  readonly #most: SpokenSize;
 
-  constructor(paragraphs: readonly string[], most: Size) {
+  constructor(paragraphs: readonly string[], most: SpokenSize) {
     this.#paragraphs = paragraphs;
     this.#most = most;
   }
@@ -82,7 +76,7 @@ class Breaker {
  * @param paragraphs texts of what may share parts, in their order
  * @param most what a unit may take, at the speed of 1
  */
-export function unitsOf(paragraphs: readonly string[], most: Size): Unit[] {
+export function unitsOf(paragraphs: readonly string[], most: SpokenSize): Unit[] {
   const breaker = new Breaker(paragraphs, most);
   for (const [index, text] of paragraphs.entries()) breaker.break(index, 0, text.length, 1, 0);
   return breaker.units;
