@@ -41,6 +41,14 @@ export function recordId(work: string, account: AccountId): string {
   return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
 }
 
+/** Names that records are found by. Hashed, because an index holds no text of any length. */
+export const workName = (workId: string): string => hash("name", "work", workId);
+export const taskName = (origin: string, taskId: string): string => hash("name", "task", origin, taskId);
+/** A task of an attempt that failed, before the record tried again. */
+export const earlierTaskName = (origin: string, taskId: string): string =>
+  hash("name", "earlier task", origin, taskId);
+export const pathName = (path: string): string => hash("name", "path", path);
+
 /** Equal on every machine for one API key, and of no use to find that key. */
 export function accountFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");

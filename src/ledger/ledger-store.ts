@@ -1,29 +1,56 @@
-/** What a store must be able to do, most of it in one transaction (SQLite) or one script (Redis); the ledger's rules stand above it. */
-import type Keyv from "keyv";
+/** The stored ledger: each method one transaction that loads, asks the pure rules, and saves. */
+import Keyv from "keyv";
+import { z } from "zod";
+import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import type { AccountId } from "./identity.ts";
-import type { NarrationStore } from "./narration-store.ts";
-import type { RecordStatus, Row } from "./record.ts";
+import { isOpenStatus, RECORD_STATUSES, type RecordStatus, type Row } from "./record.ts";
+import { type Admission, type CreateLimits, isRepeatedAdmission, judgeAdmission } from "./rules/admission.ts";
+import {
+  type ApiKeyState,
+  readApiKeyState,
+  type SlotRelease,
+  withHeartbeat,
+  withoutOldSlots,
+  withPause,
+  withReleasedSlot,
+  withSlot,
+} from "./rules/api-key-state.ts";
+import type { Durability } from "./rules/durability.ts";
+import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
+import { isLongOver, placeAfterWrite } from "./rules/places.ts";
+import { lastQuarterBefore, SPEND_KEPT_MS } from "./rules/spend.ts";
+import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
+import { NarrationStore } from "./store/narration-store.ts";
+import {
+  dropRow,
+  leaseRow,
+  loadRow,
+  otherPlaces,
+  type RecordName,
+  type StoredRow,
+  type StoredValue,
+  saveLease,
+  saveRow,
+  storedRow,
+  storedValues,
+} from "./store/record-rows.ts";
+import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
 
-/** Whose ledger is opened, and by which process. A store counts, lists and leases for this account alone. */
+export type { StoredValue } from "./store/record-rows.ts";
+
+/** Whose ledger is opened, by which process of which machine. The store counts and leases for this API key. */
 export interface LedgerIdentity {
   readonly origin: string;
   readonly accountId: AccountId;
   readonly holder: HolderId;
 }
 
-/** A value as it is stored, with the name under which it is. */
-export interface StoredValue {
-  readonly accountId: AccountId;
-  readonly recordId: string;
-  readonly value: string;
-}
-
 export interface Claim {
   /** Written where there is no such record yet. */
   readonly row: Row;
   readonly leaseTtlMs: number;
-  /** A holder that is known to be dead: its lease is taken over at once. */
+  /** An owner that is known to be dead: its lease is taken over at once. */
   readonly replacing?: HolderId;
 }
 
@@ -34,29 +61,16 @@ export interface ClaimAnswer {
   readonly value: string;
 }
 
-/**
- * How a request ended that a slot was taken for. `counts`: its window begins now. `unsent`: nothing left this
- * machine, and the slot is given back. Safe to repeat; of a slot that is gone already it changes nothing.
- */
-export interface Settlement {
-  readonly limitClass: LimitClass;
-  readonly slotId: string;
-  readonly outcome: "counts" | "unsent";
-}
-
-export interface Write {
-  readonly accountId: AccountId;
-  readonly recordId: string;
+export interface Write extends RecordName {
   /** What the store must hold for the write to take place; `null`: no such record. */
   readonly expectedRevision: number | null;
   /** `null`: the record is removed. */
   readonly after: Row | null;
+  readonly durability: Durability;
   /** Done whether the write takes place or not. */
-  readonly settle?: Settlement | undefined;
-  /** Only a lease of this process is renewed (the default, where it has one) or given up. */
+  readonly slot?: SlotRelease | undefined;
+  /** A lease of this process is renewed (the default) or released. */
   readonly lease?: "renew" | "release" | undefined;
-  /** It tells somebody something that a power cut must not take back, though no column shows it. */
-  readonly isDear?: boolean | undefined;
 }
 
 /** `value`: what is stored instead, `undefined` for no record. */
@@ -64,107 +78,482 @@ export type WriteAnswer =
   | { readonly written: true }
   | { readonly written: false; readonly value: string | undefined };
 
-export interface AdmitRequest {
+export interface AdmitRequest extends CreateLimits {
   /** The record as it is to be stored when the create is admitted: `unresolved`, its reservation in `spend`. */
   readonly after: Row;
   readonly expectedRevision: number;
-  /** Made by the caller, so that an admission whose answer was lost can be taken back. */
+  /** Chosen by the caller, so that an admission whose answer was lost can be repeated or released. */
   readonly slotId: string;
-  readonly maxCreates: number;
-  readonly windowMs: number;
-  readonly maxInFlight: number;
-  /** A create without an answer leaves its place in flight so long after its process was last seen alive. */
-  readonly lapseMs: number;
-  /** What `spend` of all records may come to; the asking record's own earlier spend is not counted. */
-  readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
-
-/** Why a create has to wait. `elsewhere`: another key's create of the same work is under way (told by SQLite alone). */
-export type CreateHold = "paused" | "rate" | "in_flight" | "elsewhere";
-
-export type Admission =
-  | { readonly kind: "admitted" }
-  /** The record has changed, or another process has its lease: what is stored now. */
-  | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
-  | { readonly kind: "over_budget"; readonly countedCredits: number }
-  /** When to ask again; for `in_flight` and `elsewhere` only a guess, since a task may end at any time. */
-  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
-
-export interface ReadRequest {
-  readonly slotId: string;
-  /** Refused once so many count in the window; who leaves some to others asks with fewer. */
-  readonly maxReads: number;
-  readonly windowMs: number;
-}
-
-export type ReadAdmission =
-  /** `usedReads`: how many count in the window now, this one included. */
-  | { readonly kind: "admitted"; readonly usedReads: number }
-  | { readonly kind: "held"; readonly reason: "paused" | "rate"; readonly waitMs: number };
-
-export type LimitClass = "creates" | "reads";
 
 export interface ListQuery {
-  /**
-   * `own`: this account's records. `all`: also those of other accounts that this machine has used at the origin; as
-   * far as they are listed, for this is what a person is shown.
-   */
+  /** This API key's records, those of the machine's other keys at the origin, or both. */
   readonly accounts: "own" | "all" | "others";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
+  /** Parts of narrations are left out unless this is set. */
+  readonly includesParts?: boolean;
   readonly limit: number;
 }
 
+export interface LedgerStoreOptions {
+  readonly engine: SqlEngine;
+  readonly identity: LedgerIdentity;
+  /** Records of other keys are visible to the machines that have used those keys. */
+  readonly machineId: string;
+  readonly wallMs: () => number;
+}
+
+interface Question<T> {
+  readonly durability: Durability;
+  /** True where the budget is judged: every key of the origin then waits for the same lock. */
+  readonly locksOrigin?: boolean;
+  readonly load: readonly Statement[];
+  decide(
+    rows: readonly Rows[],
+    state: ApiKeyState,
+    nowMs: number,
+  ): { readonly result: T; readonly save?: readonly Statement[]; readonly state?: ApiKeyState };
+}
+
+const stateRow = z.object({ state: z.string() });
+const sumRow = z.object({ credits: z.number().nullable() });
+const listedRow = z.object({ created_at_ms: z.number(), key_id: z.string(), record_id: z.string() });
+const keyRow = z.object({ key_id: z.string() });
+const originRow = z.object({ origin: z.string() });
+
+/** The API key's row is missing, because somebody emptied the table. */
+const NOT_REGISTERED = Symbol("not registered");
+
+const MAX_OTHER_ORIGINS = 5;
+
 /**
- * Every method but `adopt` (safe to repeat) and the lists is atomic. Each opens the store where it is not open, and fails with `store_unavailable` within seconds.
- * Limit windows, leases and places in flight run on a steady clock that cannot be set (SQLite: the machine's; Redis:
- * the server's); times that lie ahead, because that clock began anew, count from now. The budget's window runs on the
- * wall clock, for it outlives a reboot: `spend` is kept as sums per quarter of an hour, and a sum leaves the window
- * as a whole.
+ * Windows, leases and places run on the engine's steady clock; the budget runs on the wall clock, which outlives a
+ * reboot. What money depends on is on the disk before a method returns (see rules/durability.ts).
  */
-export interface LedgerStore {
-  /** Records, by {@link recordKey}: they are read through it, and set aside. They are written by the methods below. */
-  readonly keyv: Keyv<unknown>;
+export class LedgerStore {
+  /** Plans of narrations, and copies of damaged records. */
+  readonly documents: Keyv<unknown>;
   readonly narrations: NarrationStore;
+  readonly #options: LedgerStoreOptions;
+  #isRegistered = false;
+
+  constructor(options: LedgerStoreOptions) {
+    const { engine, identity, machineId } = options;
+    this.#options = options;
+    this.documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
+    this.narrations = new NarrationStore({ engine, identity, machineId, documents: this.documents });
+  }
+
+  get description(): string {
+    return this.#options.engine.description;
+  }
+
+  /** The stored value of this key's record; `undefined`: no such record. */
+  async get(recordId: string): Promise<string | undefined> {
+    const { accountId } = this.#options.identity;
+    const [rows = []] = await this.#options.engine.read([
+      sql(
+        "SELECT key_id, record_id, value FROM agm_records WHERE key_id = ? AND record_id = ?",
+        accountId,
+        recordId,
+      ),
+    ]);
+    return storedValues(rows)[0]?.value;
+  }
+
   /** Takes or renews the lease of a record, which is written first where it is missing. */
-  claim(claim: Claim): Promise<ClaimAnswer>;
-  release(recordId: string): Promise<void>;
-  /** Compare and set. Columns, sums and places in flight follow the value; money is on the disk when it resolves. */
-  write(write: Write): Promise<WriteAnswer>;
-  /** Pause, rate, places in flight and budget; where all allow it, the slot is taken and the record written. */
-  admit(request: AdmitRequest): Promise<Admission>;
+  claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
+    const { holder: owner } = this.#options.identity;
+    return this.#transact({
+      // Nothing was sent for a waiting record: a process that finds it gone claims it anew.
+      durability: row.status === "waiting" ? "process_kill" : "power_cut",
+      load: loadRow(row),
+      decide: ([rows, names], _state, nowMs) => {
+        const stored = storedRow(rows, names);
+        const lease = acquiredLease(stored?.lease ?? null, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
+        const result = { holder: lease.owner, value: stored?.value ?? row.value };
+        if (lease.owner !== owner) return { result };
+        if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
+        const place = placeAfterWrite(undefined, row, { steadyMs: nowMs, owner });
+        return { result, save: saveRow(undefined, row, { place, lease }) };
+      },
+    });
+  }
+
+  /** Gives up this process's lease. */
+  release(recordId: string): Promise<void> {
+    const { accountId, holder } = this.#options.identity;
+    const name = { accountId, recordId };
+    return this.#transact({
+      durability: "process_kill",
+      load: loadRow(name),
+      decide: ([rows, names]) => {
+        const lease = storedRow(rows, names)?.lease ?? null;
+        const save = lease?.owner === holder ? [saveLease(name, releasedLease(lease, holder))] : [];
+        return { result: undefined, save };
+      },
+    });
+  }
+
+  /** Compare and set. Columns, names, sums and places follow the value. */
+  write(write: Write): Promise<WriteAnswer> {
+    const { holder: owner } = this.#options.identity;
+    const { expectedRevision, after, slot, lease = "renew", durability } = write;
+    return this.#transact({
+      durability,
+      load: loadRow(write),
+      decide: ([rows, names], before, nowMs) => {
+        const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
+        const stored = storedRow(rows, names);
+        // The commit took effect, and its answer was lost.
+        if (after === null ? stored === undefined : stored?.value === after.value) {
+          return { state, result: { written: true } };
+        }
+        const isExpected =
+          expectedRevision === null ? stored === undefined : stored?.revision === expectedRevision;
+        if (!isExpected) return { state, result: { written: false, value: stored?.value } };
+        if (after === null) {
+          return {
+            state,
+            result: { written: true },
+            save: stored === undefined ? [] : dropRow(write, stored, false),
+          };
+        }
+        const current = stored?.lease ?? null;
+        const kept =
+          lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
+        const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
+        return { state, result: { written: true }, save: saveRow(stored, after, { place, lease: kept }) };
+      },
+    });
+  }
+
+  /** Asks {@link judgeAdmission}; where it says yes, the slot is taken and the record written. */
+  admit(request: AdmitRequest): Promise<Admission> {
+    const { holder: owner, origin } = this.#options.identity;
+    const { after, expectedRevision, slotId, budget, windowMs } = request;
+    const { accountId, recordId } = after;
+    const wallMs = this.#options.wallMs();
+    return this.#transact({
+      durability: "power_cut",
+      locksOrigin: budget !== null,
+      load: [
+        ...loadRow(after),
+        sql(
+          "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
+          accountId,
+        ),
+        sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+      ],
+      decide: ([rows, names, flights = [], sums = []], before, nowMs) => {
+        const stored = storedRow(rows, names);
+        const others = otherPlaces(flights).filter((other) => other.recordId !== recordId);
+        const state = withoutOldSlots(before, windowMs, nowMs);
+        const facts = {
+          record: stored,
+          state,
+          otherPlaces: others.map(({ place }) => place),
+          countedCredits: withoutOwn(sumOf(sums), stored, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+        };
+        const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
+        const question = { slotId, owner, expectedRevision, after: value, limits: request };
+        const result = judgeAdmission(question, facts, nowMs);
+        if (result.kind !== "admitted" || isRepeatedAdmission(question, facts)) return { result };
+        const lapsed = others.filter(({ place }) => isLongOver(place, state, request, nowMs));
+        return {
+          result,
+          state: withSlot(state, { slotId, owner }, nowMs),
+          save: [
+            ...saveRow(stored, after, {
+              // A send begins its time in flight anew.
+              place: { flight: after.flight, atMs: nowMs, owner },
+              lease: renewedLease(stored?.lease ?? null, owner, nowMs),
+            }),
+            ...lapsed.map((other) => forgetPlace(accountId, other.recordId, nowMs)),
+            sql(
+              "DELETE FROM agm_spend WHERE origin = ? AND quarter <= ?",
+              origin,
+              lastQuarterBefore(wallMs, SPEND_KEPT_MS),
+            ),
+          ],
+        };
+      },
+    });
+  }
+
+  /** Credits that the budget counts now, for every key of the origin. */
+  async spentCredits(windowMs: number): Promise<number> {
+    const { engine, identity, wallMs } = this.#options;
+    const [rows = []] = await engine.read([
+      sumSince(identity.origin, lastQuarterBefore(wallMs(), windowMs)),
+    ]);
+    return sumOf(rows);
+  }
+
+  /** Notes how the create of a slot ended. */
+  releaseSlot(slot: SlotRelease): Promise<void> {
+    return this.#changeState((state, nowMs) => withReleasedSlot(state, slot, nowMs));
+  }
+
+  /** No process sends a create for `ms`; a longer pause that runs already stays. */
+  pause(ms: number): Promise<void> {
+    return this.#changeState((state, nowMs) => withPause(state, ms, nowMs));
+  }
+
   /**
-   * A record goes over to this account, with its spend and its place in flight. One that this account has under
-   * that name already stays, and the other one is removed all the same. Safe to repeat.
+   * Shows that this process is alive, and renews its leases.
+   *
+   * @returns the records whose lease it has lost
    */
-  adopt(from: { readonly accountId: AccountId; readonly recordId: string }, after: Row): Promise<void>;
-  /** Credits that the budget counts now. */
-  spentCredits(windowMs: number): Promise<number>;
-  settle(settlement: Settlement): Promise<void>;
-  admitRead(request: ReadRequest): Promise<ReadAdmission>;
-  /** Nobody sends this class for `ms`; a longer pause already set stays. */
-  pause(limitClass: LimitClass, ms: number): Promise<void>;
-  /** "I am alive": what this process has pending stays pending. Renews its leases; names those it has lost. */
-  signOfLife(recordIds: readonly string[]): Promise<string[]>;
+  heartbeat(recordIds: readonly string[]): Promise<string[]> {
+    const { accountId, holder } = this.#options.identity;
+    return this.#transact({
+      durability: "process_kill",
+      load: recordIds.map((recordId) =>
+        sql(
+          "SELECT lease_owner, lease_at_ms, lease_ttl_ms FROM agm_records WHERE key_id = ? AND record_id = ?",
+          accountId,
+          recordId,
+        ),
+      ),
+      decide: (rows, before, nowMs) => {
+        const leases = recordIds.map((recordId, at) => ({ recordId, lease: leaseOf(rows[at]) }));
+        const owned = leases.filter(({ lease }) => lease?.owner === holder);
+        return {
+          state: withHeartbeat(before, holder, nowMs),
+          save: owned.map(({ recordId, lease }) =>
+            saveLease({ accountId, recordId }, renewedLease(lease, holder, nowMs)),
+          ),
+          result: leases.filter(({ lease }) => lease?.owner !== holder).map(({ recordId }) => recordId),
+        };
+      },
+    });
+  }
+
+  /** Removes a record that cannot be read. Its spend stays counted, because damage must not free a budget. */
+  discard(name: RecordName): Promise<void> {
+    return this.#transact({
+      durability: "power_cut",
+      load: loadRow(name),
+      decide: ([rows, names]) => {
+        const stored = storedRow(rows, names);
+        return { result: undefined, save: stored === undefined ? [] : dropRow(name, stored, true) };
+      },
+    });
+  }
+
   /** Newest first. */
-  list(query: ListQuery): Promise<StoredValue[]>;
-  /** Every record of this work, task or file: this account's first, then those of the machine's other accounts. */
-  ofWork(workId: string): Promise<StoredValue[]>;
-  ofTask(taskId: string): Promise<StoredValue[]>;
-  ofPath(path: string): Promise<StoredValue[]>;
-  /** Other addresses that this store holds requests of, a few; none where that cannot be told cheaply. */
-  otherOrigins(): Promise<string[]>;
-  /** Where it is, for a person; never with credentials. */
-  readonly description: string;
+  async list(query: ListQuery): Promise<StoredValue[]> {
+    const { accounts, status, openOnly = false, includesParts = false, limit } = query;
+    const { accountId } = this.#options.identity;
+    const keys = accounts === "own" ? [accountId] : await this.#visibleKeys();
+    const statuses = status !== undefined ? [status] : RECORD_STATUSES.filter((one) => !openOnly || isOpenStatus(one));
+    const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
+    const walks = keys
+      .filter((key) => accounts !== "others" || key !== accountId)
+      .flatMap((key) =>
+        statuses.flatMap((one) =>
+          kinds.map((kind) =>
+            sql(
+              `SELECT key_id, record_id, created_at_ms, value FROM agm_records
+               WHERE key_id = ? AND ${kind} AND status = ?
+               ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
+              key,
+              one,
+              limit,
+            ),
+          ),
+        ),
+      );
+    if (walks.length === 0) return [];
+    const found = (await this.#options.engine.read(walks)).flat();
+    return storedValues(newestFirst(found).slice(0, limit));
+  }
+
+  /** Every visible record of a work, task or file (see names in record.ts), this key's first. */
+  async named(name: string): Promise<StoredValue[]> {
+    const { engine, identity, machineId } = this.#options;
+    const [rows = []] = await engine.read([
+      sql(
+        `SELECT r.key_id, r.record_id, r.value FROM agm_names n
+         JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
+         WHERE n.name = ? AND (n.key_id = ?
+           OR EXISTS (SELECT 1 FROM agm_machine_keys m WHERE m.machine_id = ? AND m.key_id = n.key_id))
+         ORDER BY CASE WHEN n.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
+        name,
+        identity.accountId,
+        machineId,
+        identity.accountId,
+      ),
+    ]);
+    return storedValues(rows);
+  }
+
+  /** Addresses of other services that this machine has requests of, a few. */
+  async otherOrigins(): Promise<string[]> {
+    const { engine, identity, machineId } = this.#options;
+    const [rows = []] = await engine.read([
+      sql(
+        `SELECT DISTINCT k.origin FROM agm_api_keys k JOIN agm_machine_keys m ON m.key_id = k.key_id
+         WHERE m.machine_id = ? AND k.origin <> ? ORDER BY k.origin LIMIT ${MAX_OTHER_ORIGINS}`,
+        machineId,
+        identity.origin,
+      ),
+    ]);
+    return originRow
+      .array()
+      .parse(rows)
+      .map(({ origin }) => origin);
+  }
+
   /**
-   * Whether it can be written right now.
+   * Writes something.
    *
    * @returns what works but should be changed, in whole sentences
    * @throws AudioError `store_unavailable` with the reason
    */
-  check(): Promise<string[]>;
-  close(): Promise<void>;
+  check(): Promise<string[]> {
+    return this.#options.engine.check();
+  }
+
+  close(): Promise<void> {
+    return this.#options.engine.close();
+  }
+
+  async #visibleKeys(): Promise<string[]> {
+    const { engine, identity, machineId } = this.#options;
+    const [rows = []] = await engine.read([
+      sql(
+        `SELECT k.key_id FROM agm_api_keys k JOIN agm_machine_keys m ON m.key_id = k.key_id
+         WHERE m.machine_id = ? AND k.origin = ?`,
+        machineId,
+        identity.origin,
+      ),
+    ]);
+    return keyRow
+      .array()
+      .parse(rows)
+      .map(({ key_id }) => key_id);
+  }
+
+  #changeState(change: (state: ApiKeyState, nowMs: number) => ApiKeyState): Promise<void> {
+    return this.#transact({
+      durability: "process_kill",
+      load: [],
+      decide: (_rows, state, nowMs) => ({ result: undefined, state: change(state, nowMs) }),
+    });
+  }
+
+  /** The one place that takes locks: the origin's row first, then the key's. */
+  async #transact<T>(question: Question<T>): Promise<T> {
+    if (!this.#isRegistered) await this.#register();
+    const result = await this.#ask(question);
+    if (result !== NOT_REGISTERED) return result;
+    await this.#register();
+    const again = await this.#ask(question);
+    if (again !== NOT_REGISTERED) return again;
+    throw new AudioError("store_unavailable", "The ledger loses the row of this API key.", { retryable: true });
+  }
+
+  #ask<T>({
+    durability,
+    locksOrigin = false,
+    load,
+    decide,
+  }: Question<T>): Promise<T | typeof NOT_REGISTERED> {
+    const { engine, identity } = this.#options;
+    const { origin, accountId } = identity;
+    const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${engine.forUpdate}`, origin);
+    const keyLock = sql(`SELECT state FROM agm_api_keys WHERE key_id = ?${engine.forUpdate}`, accountId);
+    return engine.transact<T | typeof NOT_REGISTERED>({
+      durability,
+      locks: locksOrigin ? [originLock, keyLock] : [keyLock],
+      load,
+      decide: ({ locked, loaded, steadyMs }) => {
+        const row = locked.at(-1)?.[0];
+        if (row === undefined || locked.some((rows) => rows.length === 0)) {
+          return { result: NOT_REGISTERED, save: [] };
+        }
+        const { state: text } = stateRow.parse(row);
+        const before = readApiKeyState(text, steadyMs);
+        const { result, save = [], state = before } = decide(loaded, before, steadyMs);
+        const after = state === before ? text : JSON.stringify(state);
+        if (after === text) return { result, save };
+        const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, accountId);
+        return { result, save: [...save, saveState] };
+      },
+    });
+  }
+
+  async #register(): Promise<void> {
+    const { engine, identity, machineId } = this.#options;
+    const { origin, accountId } = identity;
+    await engine.transact({
+      durability: "process_kill",
+      locks: [],
+      load: [],
+      decide: () => ({
+        result: undefined,
+        save: [
+          sql("INSERT INTO agm_origins (origin) VALUES (?) ON CONFLICT DO NOTHING", origin),
+          sql(
+            "INSERT INTO agm_api_keys (key_id, origin, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
+            accountId,
+            origin,
+          ),
+          sql(
+            "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            machineId,
+            accountId,
+          ),
+        ],
+      }),
+    });
+    this.#isRegistered = true;
+  }
 }
 
-/** The name of a record among Keyv's keys. */
-export const recordKey = (accountId: AccountId, recordId: string): string => `${accountId}/${recordId}`;
+const sumSince = (origin: string, lastQuarter: number): Statement =>
+  sql(
+    "SELECT sum(credits) AS credits FROM agm_spend WHERE origin = ? AND quarter > ?",
+    origin,
+    Math.floor(lastQuarter),
+  );
+
+const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
+
+const withoutOwn = (counted: number, stored: StoredRow | undefined, lastQuarter: number): number => {
+  const own = stored?.spend ?? null;
+  return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
+};
+
+/** The date stays, so that a later write knows that the place is long over. */
+const forgetPlace = (accountId: string, recordId: string, nowMs: number): Statement =>
+  sql(
+    "UPDATE agm_records SET flight = NULL, flight_at_ms = CASE WHEN flight_at_ms > ? THEN ? ELSE flight_at_ms END WHERE key_id = ? AND record_id = ?",
+    nowMs,
+    nowMs,
+    accountId,
+    recordId,
+  );
+
+const leaseOf = (rows: Rows | undefined): Lease | null => {
+  const [row] = rows ?? [];
+  return row === undefined ? null : leaseRow.parse(row);
+};
+
+/** One order also for records of one moment, so that a list is the same twice. */
+function newestFirst(rows: Rows): Rows {
+  return rows
+    .flatMap((row) => {
+      const parsed = listedRow.safeParse(row);
+      return parsed.success ? [{ row, ...parsed.data }] : [];
+    })
+    .sort((one, other) =>
+      one.created_at_ms === other.created_at_ms
+        ? Number(one.record_id < other.record_id) || -1
+        : other.created_at_ms - one.created_at_ms,
+    )
+    .map(({ row }) => row);
+}

@@ -1,20 +1,34 @@
-/** The ledger: records, their claiming, and what happens to them, by events; the same rules over either store. */
+/** The ledger: records, their leases, and what happens to them, by events. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
-import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } from "./ledger-store.ts";
-import { recordKey } from "./ledger-store.ts";
+import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
+import type { LedgerIdentity, LedgerStore, ListQuery, StoredValue } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
-import { adopt, forgetTwin } from "./other-keys.ts";
-import { earlierTask, rowOf, type TaskRecord } from "./record.ts";
-import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
+import { rowOf, type TaskRecord } from "./record.ts";
+import type { CreateHold, CreateLimits } from "./rules/admission.ts";
+import type { SlotRelease } from "./rules/api-key-state.ts";
+import { durabilityOf } from "./rules/durability.ts";
 import { StoredRecords } from "./stored-records.ts";
 import { isCancelNews } from "./tickets.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
+
+export interface ChangeOptions {
+  /** A slot whose create has ended with this change. */
+  readonly slot?: SlotRelease | undefined;
+  readonly lease?: "renew" | "release";
+}
+
+export type Admitted =
+  | { readonly kind: "admitted"; readonly record: TaskRecord }
+  /** Another process has changed the record, removed it, or drives it now. */
+  | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
+  | { readonly kind: "over_budget"; readonly countedCredits: number }
+  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
 export class Ledger {
   readonly store: LedgerStore;
@@ -37,26 +51,28 @@ export class Ledger {
     this.#stored = new StoredRecords(store, clock, log);
   }
 
-  /** This account's record. A damaged one, or one of a newer version, is an error and never "no record". */
+  /** This API key's record. A damaged one is an error and never "no record". */
   async get(recordId: string): Promise<TaskRecord | null> {
-    const { accountId } = this.identity;
-    const value = await this.store.keyv.get(recordKey(accountId, recordId));
-    return this.#stored.read({ accountId, recordId }, value);
+    const value = await this.store.get(recordId);
+    if (value === undefined) return null;
+    return await this.#stored.read({ accountId: this.identity.accountId, recordId, value });
   }
 
-  /** The records of a work, this account's first; others' are those of keys that this machine has used. */
+  /** The records of a work, this key's first; others' are those of keys that this machine has used. */
   async ofWork(workId: string): Promise<TaskRecord[]> {
-    return await this.#readAll(await this.store.ofWork(workId));
+    return await this.#named(workName(workId));
   }
 
   /** By the task that a record has now; where there is none, by that of an attempt that failed. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
-    const records = await this.#readAll(await this.store.ofTask(taskId));
-    return records.length > 0 ? records : await this.ofPath(earlierTask(taskId));
+    const { origin } = this.identity;
+    const records = await this.#named(taskName(origin, taskId));
+    return records.length > 0 ? records : await this.#named(earlierTaskName(origin, taskId));
   }
 
+  /** Of every origin, because the file is here whatever service made it. */
   async ofPath(path: string): Promise<TaskRecord[]> {
-    return await this.#readAll(await this.store.ofPath(path));
+    return await this.#named(pathName(path));
   }
 
   /** Newest first. What cannot be read is logged and passed over: one odd record must not hide all others. */
@@ -69,12 +85,12 @@ export class Ledger {
     return records;
   }
 
-  /** An own record must be read or complained of; another account's is a hint, and passed over when it is odd. */
-  async #readAll(all: readonly StoredValue[]): Promise<TaskRecord[]> {
+  /** A damaged record of this key is an error; another key's is a hint, and passed over. */
+  async #named(name: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
-    for (const stored of all) {
+    for (const stored of await this.store.named(name)) {
       const isOwn = stored.accountId === this.identity.accountId;
-      const record = isOwn ? await this.#stored.readText(stored) : await this.#stored.readLeniently(stored);
+      const record = isOwn ? await this.#stored.read(stored) : await this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
     }
     return records;
@@ -95,8 +111,7 @@ export class Ledger {
     const answer = isHolderGone(first.holder)
       ? await this.store.claim({ ...claim, replacing: first.holder })
       : first;
-    const record = await this.#stored.readText({ ...draft, value: answer.value });
-    if (record === null) throw vanished();
+    const record = await this.#stored.read({ ...draft, value: answer.value });
     return { record, isOurs: answer.holder === this.identity.holder };
   }
 
@@ -111,7 +126,7 @@ export class Ledger {
   async apply(
     known: TaskRecord,
     event: TaskEvent,
-    { settle, lease }: ChangeOptions = {},
+    { slot, lease }: ChangeOptions = {},
   ): Promise<TaskRecord | null> {
     const { accountId, recordId } = known;
     let current = known;
@@ -119,7 +134,7 @@ export class Ledger {
     for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
       const next = step(current, event);
       if (next === current && expectedRevision !== null) {
-        if (settle !== undefined && tries === 0) await this.store.settle(settle);
+        if (slot !== undefined && tries === 0) await this.store.releaseSlot(slot);
         if (lease === "release") await this.store.release(recordId);
         return current;
       }
@@ -129,20 +144,18 @@ export class Ledger {
         recordId,
         expectedRevision,
         after: after === null ? null : rowOf(after),
-        settle: tries === 0 ? settle : undefined,
+        durability: durabilityOf(expectedRevision === null ? null : current, after),
+        slot: tries === 0 ? slot : undefined,
         lease,
-        isDear: after !== null && after.tickets !== current.tickets,
       });
       if (answer.written) return after;
-      const stored =
-        answer.value === undefined
-          ? null
-          : await this.#stored.readText({ accountId, recordId, value: answer.value });
+      const found = answer.value === undefined ? null : { accountId, recordId, value: answer.value };
+      const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && (next === null || next.taskId === null)) return null;
-      // Refused, and yet it is what was expected: the store's own columns are damaged.
-      const odd: TaskRecord | null = stored?.revision === expectedRevision ? stored : null;
-      if (odd !== null) await this.#stored.setAside({ accountId, recordId }, odd);
-      expectedRevision = stored === null || odd !== null ? null : stored.revision;
+      // Refused although the revision is the expected one: the columns are damaged.
+      const isOdd = found !== null && stored?.revision === expectedRevision;
+      if (isOdd) await this.#stored.setAside(found, "its columns say something else");
+      expectedRevision = stored === null || isOdd ? null : stored.revision;
       current = stored ?? current;
     }
     throw unavailable("The ledger stayed busy with the same record.");
@@ -172,7 +185,7 @@ export class Ledger {
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
       if (admission.kind !== "conflict") return admission;
       const { value, isLeaseLost } = admission;
-      const stored = value === undefined ? null : await this.#stored.readText({ ...current, value });
+      const stored = value === undefined ? null : await this.#stored.read({ ...current, value });
       if (stored === null || isLeaseLost || stored.attempt !== attempt || isCancelNews(current, stored)) {
         return { kind: "changed", record: stored, isLeaseLost };
       }
@@ -181,29 +194,18 @@ export class Ledger {
     throw unavailable("The ledger stayed busy with the same record.");
   }
 
-  /** See {@link forgetTwin}. */
-  forgetTwin(record: TaskRecord): Promise<boolean> {
-    return forgetTwin(this, record);
-  }
-
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
   async takeBack(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
-    const settle: Settlement = { limitClass: "creates", slotId: send, outcome: "unsent" };
+    const slot: SlotRelease = { slotId: send, outcome: "unsent" };
     if (stored === null) {
-      await this.store.settle(settle);
+      await this.store.releaseSlot(slot);
       return null;
     }
-    return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { settle });
-  }
-
-  /** See {@link adopt}. */
-  adopt(other: TaskRecord): Promise<TaskRecord | null> {
-    return adopt(this, other);
+    return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { slot });
   }
 }
 
 const unavailable = (message: string): AudioError =>
   new AudioError("store_unavailable", message, { retryable: true });
 
-const vanished = (): AudioError => unavailable("The ledger lost a record while it was in use.");

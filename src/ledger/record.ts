@@ -3,9 +3,8 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
+import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
 import { ticketSchema } from "./tickets.ts";
-
-export const RECORD_VERSION = 2;
 
 /**
  * `waiting`: claimed, nothing sent. `unresolved`: a create was sent, or is about to be, and its answer not seen.
@@ -39,9 +38,7 @@ const replacedSchema: z.ZodType<Replaced> = z.looseObject({
   movedTo: z.string(),
 });
 
-/** Fields that this version does not know are kept: a newer program on the same store may have written them. */
 export const taskRecordSchema = z.looseObject({
-  version: z.literal(RECORD_VERSION),
   /** Grows with every write; a write of an older one is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
@@ -116,6 +113,10 @@ export function isOpen(record: TaskRecord): boolean {
   }
 }
 
+/** Statuses that an open record can have; see {@link isOpen}. */
+export const isOpenStatus = (status: RecordStatus): boolean =>
+  status === "queued" || status === "processing" || status === "succeeded";
+
 /** Why a record takes one of the account's two places in flight: a create not answered, or a task that runs. */
 export type Flight = "sent" | "accepted";
 
@@ -125,49 +126,46 @@ export function flightOf(record: TaskRecord): Flight | null {
   return isRunning && !record.isGone ? "accepted" : null;
 }
 
-/**
- * A record as a store keeps it: the value that Keyv reads and writes, and the columns that follow from it. Value and
- * columns are always written together, in one transaction or script.
- */
+/** A record as the store keeps it: the value, and the columns that follow from it. Both are written together. */
 export interface Row {
   readonly accountId: string;
   readonly recordId: string;
-  readonly workId: string;
   readonly origin: string;
-  readonly taskId: string | null;
   readonly status: RecordStatus;
   readonly isOpen: boolean;
   /** Whether a person's lists show it. */
   readonly isListed: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
-  /** Of its files, and names for the tasks of earlier attempts. */
-  readonly paths: readonly string[];
+  /** Hashed names that the record is found by: its work, its tasks, its files. */
+  readonly names: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
-  /** As Keyv's serialiser spells it. */
+  /** JSON. */
   readonly value: string;
 }
-
-/** Stands among the paths that a record is found by. */
-export const earlierTask = (taskId: string): string => `task:${taskId}`;
 
 export function rowOf(record: TaskRecord): Row {
   const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, shelf } = record;
   return {
     accountId,
     recordId,
-    workId,
     origin,
-    taskId,
     status,
     isOpen: isOpen(record),
     isListed: shelf === "output",
     flight: flightOf(record),
     spend,
-    paths: [...new Set([...record.files.map(({ path }) => path), ...record.earlierTaskIds.map(earlierTask)])],
+    names: [
+      ...new Set([
+        workName(workId),
+        ...(taskId === null ? [] : [taskName(origin, taskId)]),
+        ...record.files.map(({ path }) => pathName(path)),
+        ...record.earlierTaskIds.map((earlier) => earlierTaskName(origin, earlier)),
+      ]),
+    ],
     createdAtMs,
     revision,
-    value: JSON.stringify({ value: record }),
+    value: JSON.stringify(record),
   };
 }

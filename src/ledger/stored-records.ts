@@ -1,35 +1,29 @@
-/** Reads what a store holds as records; what cannot be read is set aside and said, and never taken for "no record". */
+/** Reads stored values as records; one that cannot be read is set aside and reported, and never taken for "no record". */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { storedValue, UnreadableText } from "./keyv-options.ts";
-import { type LedgerStore, recordKey, type StoredValue } from "./ledger-store.ts";
-import { readRecord } from "./migrations.ts";
-import { RECORD_VERSION, type TaskRecord } from "./record.ts";
-
-type Name = Pick<StoredValue, "accountId" | "recordId">;
+import type { LedgerStore, StoredValue } from "./ledger-store.ts";
+import { type TaskRecord, taskRecordSchema } from "./record.ts";
 
 export class StoredRecords {
-  readonly #store: LedgerStore;
+  readonly #store: Pick<LedgerStore, "documents" | "discard">;
   readonly #clock: Pick<Clock, "wallMs">;
   readonly #log: Log;
 
-  constructor(store: LedgerStore, clock: Pick<Clock, "wallMs">, log: Log) {
+  constructor(store: Pick<LedgerStore, "documents" | "discard">, clock: Pick<Clock, "wallMs">, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** @throws AudioError `store_unavailable` for a record that is damaged (set aside) or of a newer version (left) */
-  async read(name: Name, value: unknown): Promise<TaskRecord | null> {
-    if (value === undefined || value === null) return null;
-    const found = readRecord(value);
-    if (found.kind === "record" && found.record.recordId === name.recordId) return found.record;
-    if (found.kind === "newer") throw newerRecord(name.recordId, found.version);
-    await this.#setAside(name, value, found.kind === "damaged" ? found.why : "it names another record");
+  /** @throws AudioError `store_unavailable` for a damaged record, which is set aside */
+  async read(stored: StoredValue): Promise<TaskRecord> {
+    const record = parseRecord(stored.value);
+    if (record?.recordId === stored.recordId) return record;
+    await this.setAside(stored, record === undefined ? "it is no record" : "it names another record");
     throw new AudioError(
       "store_unavailable",
-      `The ledger's record ${name.recordId} is damaged and was set aside; nothing was sent.`,
+      `The ledger's record ${stored.recordId} is damaged and was set aside; nothing was sent.`,
       {
         retryable: true,
         remedy:
@@ -38,40 +32,30 @@ export class StoredRecords {
     );
   }
 
-  async readText(stored: StoredValue): Promise<TaskRecord | null> {
-    return await this.read(stored, storedValue(stored.value));
-  }
-
   /** `null`, and a line in the log, for what cannot be read. */
   async readLeniently(stored: StoredValue): Promise<TaskRecord | null> {
     try {
-      return await this.readText(stored);
+      return await this.read(stored);
     } catch (error) {
       this.#log.warn("a record of the ledger was passed over", error);
       return null;
     }
   }
 
-  /** A stored value whose columns say something else: neither can be believed, and what is known takes its place. */
-  async setAside(name: Name, record: TaskRecord): Promise<void> {
-    await this.#setAside(name, record, "its columns say something else");
-  }
-
-  async #setAside({ accountId, recordId }: Name, value: unknown, why: string): Promise<void> {
+  /** Keeps a copy among the documents, then removes the record; its spend stays counted. */
+  async setAside(stored: StoredValue, why: string): Promise<void> {
+    const { recordId, value } = stored;
     const asideKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;
-    const content = value instanceof UnreadableText ? value.text : JSON.stringify(value);
-    await this.#store.keyv.set(asideKey, content);
-    await this.#store.keyv.delete(recordKey(accountId, recordId));
+    await this.#store.documents.set(asideKey, value);
+    await this.#store.discard(stored);
     this.#log.error(`the ledger's record ${recordId} is damaged and was set aside as ${asideKey}: ${why}`);
   }
 }
 
-function newerRecord(recordId: string, version: number): AudioError {
-  return new AudioError(
-    "store_unavailable",
-    `The ledger's record ${recordId} was written by a newer version of this program (record version ${version}; this one knows ${RECORD_VERSION}).`,
-    {
-      remedy: "Update audio-generation-mcp on this machine, then call again. The record was left as it is.",
-    },
-  );
+function parseRecord(text: string): TaskRecord | undefined {
+  try {
+    return taskRecordSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }

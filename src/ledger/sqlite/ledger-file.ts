@@ -16,8 +16,11 @@ import {
 import { dirname, join } from "node:path";
 import type * as NodeSqlite from "node:sqlite";
 import { systemReason } from "../../files/file-failure.ts";
+import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { damagedFile, unusableFolder } from "./faults.ts";
-import { SCHEMA } from "./schema.ts";
+
+/** Marks the file as ours ("AuGM"), so that another program's database is not written into. */
+export const APPLICATION_ID = 0x4175474d;
 
 export const LEDGER_FILE_NAME = "ledger.sqlite";
 const FOLDER_MODE = 0o700;
@@ -87,7 +90,10 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     try {
       // Everything is in the file itself before it has a write-ahead log, for a log is merged when the file is closed,
       // and a disk that is full by then is not told.
-      db.exec(`PRAGMA synchronous = FULL; BEGIN; ${SCHEMA} COMMIT`);
+      db.exec(
+        `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
+         PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,
+      );
       db.exec("PRAGMA journal_mode = WAL");
     } finally {
       db.close();

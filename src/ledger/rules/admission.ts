@@ -1,0 +1,89 @@
+/** Decides whether a create may be sent: the one place that says yes to spending. Pure: knows no store and no clock. */
+import type { HolderId } from "../../holder.ts";
+import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
+import { type Lease, leaseOwner } from "./lease.ts";
+import { type Place, placeEndsMs } from "./places.ts";
+
+/** The limits that a create is judged by. */
+export interface CreateLimits {
+  readonly maxCreates: number;
+  readonly windowMs: number;
+  readonly maxInFlight: number;
+  /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
+  readonly lapseMs: number;
+  /** What all records of the origin may spend together; the asking record's earlier spend is not counted. */
+  readonly budget: { readonly credits: number; readonly windowMs: number } | null;
+}
+
+export interface AdmissionQuestion {
+  readonly slotId: string;
+  readonly owner: HolderId;
+  readonly expectedRevision: number;
+  /** The record as it is stored when the create is admitted: `unresolved`, its reservation in `spendCredits`. */
+  readonly after: { readonly value: string; readonly spendCredits: number };
+  readonly limits: CreateLimits;
+}
+
+/** What the ledger holds at the moment of the question. */
+export interface AdmissionFacts {
+  /** `undefined`: no such record. */
+  readonly record:
+    | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
+    | undefined;
+  readonly state: ApiKeyState;
+  /** Of the API key's other records. */
+  readonly otherPlaces: readonly Place[];
+  /** Credits of the origin inside the budget's window, without this record's own. */
+  readonly countedCredits: number;
+}
+
+export type CreateHold = "paused" | "rate" | "in_flight";
+
+export type Admission =
+  | { readonly kind: "admitted" }
+  /** The record has changed, or another process has its lease: what is stored now. */
+  | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
+  | { readonly kind: "over_budget"; readonly countedCredits: number }
+  /** When to ask again; for `in_flight` a guess, since a task may end at any time. */
+  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
+
+/** True for an admission that was committed already and whose answer was lost. */
+export function isRepeatedAdmission(
+  { slotId, after }: AdmissionQuestion,
+  { record, state }: AdmissionFacts,
+): boolean {
+  return record?.value === after.value && isSlotPending(state, slotId);
+}
+
+/**
+ * Judges in this order: record and lease, budget, pause, rate, places. Only the process that may send the record is
+ * given a time to wait.
+ */
+export function judgeAdmission(
+  question: AdmissionQuestion,
+  facts: AdmissionFacts,
+  nowMs: number,
+): Admission {
+  if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };
+  const { owner, expectedRevision, after, limits, slotId } = question;
+  const { record, state, otherPlaces, countedCredits } = facts;
+
+  const heldBy = leaseOwner(record?.lease ?? null, nowMs);
+  const isLeaseLost = heldBy !== null && heldBy !== owner;
+  if (record?.revision !== expectedRevision || isLeaseLost) {
+    return { kind: "conflict", value: record?.value, isLeaseLost };
+  }
+  if (limits.budget !== null && countedCredits + after.spendCredits > limits.budget.credits) {
+    return { kind: "over_budget", countedCredits };
+  }
+  const pausedMs = pauseLeftMs(state, nowMs);
+  if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
+  const rateMs = rateWaitMs(state, { ...limits, exceptSlotId: slotId }, nowMs);
+  if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
+  const ends = placeEndsMs(otherPlaces, state, limits, nowMs);
+  const firstThatHelps = ends[ends.length - limits.maxInFlight];
+  if (firstThatHelps !== undefined) {
+    return { kind: "held", reason: "in_flight", waitMs: firstThatHelps - nowMs };
+  }
+  return { kind: "admitted" };
+}

@@ -1,0 +1,127 @@
+/** What is under way for one API key: a pause, the creates of the last minute, and which processes are alive. Pure. */
+import { z } from "zod";
+import type { HolderId } from "../../holder.ts";
+import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
+
+const slotSchema = z.object({
+  slotId: z.string(),
+  owner: z.string(),
+  /** The create has no outcome yet. */
+  isPending: z.boolean(),
+  /** When it was taken; once it has an outcome, when that was written. Steady clock. */
+  atMs: z.number(),
+});
+type Slot = z.infer<typeof slotSchema>;
+
+const stateSchema = z.object({
+  /** No create leaves until `atMs + lengthMs`. */
+  pause: z.object({ atMs: z.number(), lengthMs: z.number() }).nullable(),
+  slots: z.array(slotSchema),
+  /** The last heartbeat of each process, on the steady clock. */
+  heartbeats: z.record(z.string(), z.number()),
+});
+export type ApiKeyState = z.infer<typeof stateSchema>;
+
+const EMPTY: ApiKeyState = { pause: null, slots: [], heartbeats: {} };
+
+/**
+ * Parses a stored state. Damaged text counts as empty, because the service enforces its rate itself. Times in the
+ * future were written before the steady clock restarted, so they count from now.
+ */
+export function readApiKeyState(text: string, nowMs: number): ApiKeyState {
+  const { pause, slots, heartbeats } = parseState(text);
+  const past = (atMs: number): number => Math.min(atMs, nowMs);
+  return {
+    pause: pause === null ? null : { ...pause, atMs: past(pause.atMs) },
+    slots: slots.map((slot) => ({ ...slot, atMs: past(slot.atMs) })),
+    heartbeats: Object.fromEntries(Object.entries(heartbeats).map(([owner, atMs]) => [owner, past(atMs)])),
+  };
+}
+
+function parseState(text: string): ApiKeyState {
+  try {
+    return stateSchema.parse(JSON.parse(text));
+  } catch {
+    return EMPTY;
+  }
+}
+
+/** Milliseconds until creates may leave again; 0 without a pause. */
+export function pauseLeftMs({ pause }: ApiKeyState, nowMs: number): number {
+  return pause === null ? 0 : Math.max(0, pause.atMs + pause.lengthMs - nowMs);
+}
+
+/** Starts a pause; a longer one that runs already stays. */
+export function withPause(state: ApiKeyState, lengthMs: number, nowMs: number): ApiKeyState {
+  return pauseLeftMs(state, nowMs) >= lengthMs ? state : { ...state, pause: { atMs: nowMs, lengthMs } };
+}
+
+/** A pending slot counts from its owner's last heartbeat, because its create may still be under way. */
+const slotSeenAtMs = ({ heartbeats }: ApiKeyState, { owner, isPending, atMs }: Slot): number =>
+  isPending ? Math.max(atMs, heartbeats[owner] ?? atMs) : atMs;
+
+/** The state without slots that no longer count in the window. */
+export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: number): ApiKeyState {
+  return { ...state, slots: state.slots.filter((slot) => slotSeenAtMs(state, slot) > nowMs - windowMs) };
+}
+
+/**
+ * Milliseconds until one more create fits into the window; 0 when it fits now. When `maxCreates` is 0, one window.
+ *
+ * @param exceptSlotId not counted: the slot of the create that asks, when its admission is repeated
+ */
+export function rateWaitMs(
+  state: ApiKeyState,
+  limit: { readonly maxCreates: number; readonly windowMs: number; readonly exceptSlotId: string },
+  nowMs: number,
+): number {
+  const { maxCreates, windowMs, exceptSlotId } = limit;
+  if (maxCreates < 1) return windowMs;
+  const newestFirst = state.slots
+    .filter(({ slotId }) => slotId !== exceptSlotId)
+    .map((slot) => slotSeenAtMs(state, slot))
+    .filter((atMs) => atMs > nowMs - windowMs)
+    .sort((one, other) => other - one);
+  const blocking = newestFirst[maxCreates - 1];
+  return blocking === undefined ? 0 : blocking + windowMs - nowMs;
+}
+
+export const isSlotPending = ({ slots }: ApiKeyState, slotId: string): boolean =>
+  slots.some((slot) => slot.slotId === slotId && slot.isPending);
+
+export function withSlot(
+  state: ApiKeyState,
+  { slotId, owner }: { readonly slotId: string; readonly owner: HolderId },
+  nowMs: number,
+): ApiKeyState {
+  if (state.slots.some((slot) => slot.slotId === slotId)) return state;
+  return { ...state, slots: [...state.slots, { slotId, owner, isPending: true, atMs: nowMs }] };
+}
+
+/** How a create ended. `counts`: the request left, so its window starts now. `unsent`: the slot is returned. */
+export interface SlotRelease {
+  readonly slotId: string;
+  readonly outcome: "counts" | "unsent";
+}
+
+/** Repeating a release changes nothing. */
+export function withReleasedSlot(
+  state: ApiKeyState,
+  { slotId, outcome }: SlotRelease,
+  nowMs: number,
+): ApiKeyState {
+  if (!isSlotPending(state, slotId)) return state;
+  const slots =
+    outcome === "unsent"
+      ? state.slots.filter((slot) => slot.slotId !== slotId)
+      : state.slots.map((slot) =>
+          slot.slotId === slotId ? { ...slot, isPending: false, atMs: nowMs } : slot,
+        );
+  return { ...state, slots };
+}
+
+/** Notes that a process is alive, and forgets processes that were last seen longer ago than any task may run. */
+export function withHeartbeat(state: ApiKeyState, owner: HolderId, nowMs: number): ApiKeyState {
+  const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - IN_FLIGHT_AT_MOST_MS);
+  return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowMs } };
+}

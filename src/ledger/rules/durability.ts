@@ -1,0 +1,38 @@
+/** Which changes of a record must outlive a power cut. Pure. */
+import { isOpen, type TaskRecord } from "../record.ts";
+
+/**
+ * `power_cut`: on the disk before the promise resolves. `process_kill`: survives the death of every process, and
+ * reaches the disk with the next durable write.
+ */
+export type Durability = "power_cut" | "process_kill";
+
+/**
+ * Money, task ids, files and handles must outlive a power cut. How an accepted task stands need not, because the
+ * service says it again as long as the record is open.
+ */
+export function durabilityOf(before: TaskRecord | null, after: TaskRecord | null): Durability {
+  if (before === null || after === null) return "power_cut";
+  const isSameWork =
+    before.taskId === after.taskId && before.tickets === after.tickets && hasSameNames(before, after);
+  if (!isSameWork) return "power_cut";
+  const isRepeatedByService = after.taskId !== null && isOpen(after);
+  if (isRepeatedByService) return spendsMore(before, after) ? "power_cut" : "process_kill";
+  const isSame = before.status === after.status && spendsTheSame(before, after);
+  return isSame ? "process_kill" : "power_cut";
+}
+
+const hasSameNames = (before: TaskRecord, after: TaskRecord): boolean =>
+  before.earlierTaskIds.length === after.earlierTaskIds.length &&
+  before.files.length === after.files.length &&
+  after.files.every(({ path }) => before.files.some((file) => file.path === path));
+
+const spendsTheSame = ({ spend: one }: TaskRecord, { spend: other }: TaskRecord): boolean =>
+  one?.credits === other?.credits && one?.atMs === other?.atMs;
+
+/** A new date counts as more, because it may move the spend into another window. */
+const spendsMore = (before: TaskRecord, after: TaskRecord): boolean => {
+  if (spendsTheSame(before, after)) return false;
+  if (before.spend === null || after.spend === null) return true;
+  return before.spend.atMs !== after.spend.atMs || after.spend.credits > before.spend.credits;
+};

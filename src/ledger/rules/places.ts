@@ -1,0 +1,69 @@
+/** Places in flight: which creates and tasks the service counts as running, and until when. Pure. */
+import type { HolderId } from "../../holder.ts";
+import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
+import type { Flight, RecordStatus } from "../record.ts";
+import type { ApiKeyState } from "./api-key-state.ts";
+
+/** A place whose time is long over keeps its date with `flight: null`, so that a later write does not renew it. */
+export interface Place {
+  readonly flight: Flight | null;
+  /** When the flight began, on the steady clock. */
+  readonly atMs: number | null;
+  readonly owner: HolderId | null;
+}
+
+const NO_PLACE: Place = { flight: null, atMs: null, owner: null };
+
+export interface Lapse {
+  /** How long an unanswered create keeps its place after its process was last seen alive. */
+  readonly lapseMs: number;
+  readonly windowMs: number;
+}
+
+/** When a place becomes free by itself; the end of the task frees it earlier. */
+function placeEndMs(
+  { flight, atMs, owner }: Place,
+  { heartbeats }: ApiKeyState,
+  { lapseMs, windowMs }: Lapse,
+  nowMs: number,
+): number {
+  // A date in the future was written before the steady clock restarted.
+  const startMs = Math.min(atMs ?? nowMs, nowMs);
+  if (flight === "accepted") return startMs + IN_FLIGHT_AT_MOST_MS;
+  const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
+  // Bounded, because a living process may have given up on this create.
+  return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
+}
+
+/** When the places that are taken now become free, soonest first. */
+export function placeEndsMs(
+  places: readonly Place[],
+  state: ApiKeyState,
+  lapse: Lapse,
+  nowMs: number,
+): number[] {
+  return places
+    .map((place) => placeEndMs(place, state, lapse, nowMs))
+    .filter((endMs) => endMs > nowMs)
+    .sort((one, other) => one - other);
+}
+
+/** Whether a place ended so long ago that no task of it can still run. */
+export function isLongOver(place: Place, state: ApiKeyState, lapse: Lapse, nowMs: number): boolean {
+  return placeEndMs(place, state, lapse, nowMs) <= nowMs - IN_FLIGHT_AT_MOST_MS;
+}
+
+/** The place of a record after a write. Its date changes only when the kind of flight changes. */
+export function placeAfterWrite(
+  stored: { readonly place: Place; readonly status: string | null } | undefined,
+  after: { readonly flight: Flight | null; readonly status: RecordStatus },
+  now: { readonly steadyMs: number; readonly owner: HolderId },
+): Place {
+  if (after.flight === null) return NO_PLACE;
+  if (stored !== undefined) {
+    const isLapsed = stored.place.flight === null && stored.place.atMs !== null;
+    if (stored.place.flight === after.flight) return stored.place;
+    if (isLapsed && stored.status === after.status) return stored.place;
+  }
+  return { flight: after.flight, atMs: now.steadyMs, owner: now.owner };
+}

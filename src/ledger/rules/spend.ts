@@ -1,0 +1,35 @@
+/** What records spend, summed by origin and quarter of an hour, so that a budget needs no record. Pure. */
+import { SPEND_BUCKET_MS } from "../horizons.ts";
+
+/** Longer than any budget's window, so that a wall clock that runs days ahead for a while forgets no sum of today. */
+export const SPEND_KEPT_MS = 30 * 24 * 60 * 60_000;
+
+/** What one record adds to the sum of one quarter of an hour. */
+export interface SpendShare {
+  readonly quarter: number;
+  readonly credits: number;
+}
+
+export function spendShare(
+  spend: { readonly credits: number; readonly atMs: number } | null,
+): SpendShare | null {
+  return spend === null
+    ? null
+    : { quarter: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
+}
+
+/** The newest quarter that lies wholly before the window. Quarters in the future count, so a clock set back frees nothing. */
+export function lastQuarterBefore(wallMs: number, windowMs: number): number {
+  return (wallMs - windowMs) / SPEND_BUCKET_MS - 1;
+}
+
+/** The changes of sums when a record's share changes, in the order of quarters, so that transactions lock alike. */
+export function spendChanges(before: SpendShare | null, after: SpendShare | null): SpendShare[] {
+  const byQuarter = new Map<number, number>();
+  if (before !== null) byQuarter.set(before.quarter, -before.credits);
+  if (after !== null) byQuarter.set(after.quarter, (byQuarter.get(after.quarter) ?? 0) + after.credits);
+  return [...byQuarter]
+    .map(([quarter, credits]) => ({ quarter, credits }))
+    .filter(({ credits }) => credits !== 0)
+    .sort((one, other) => one.quarter - other.quarter);
+}

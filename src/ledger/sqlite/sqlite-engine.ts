@@ -1,0 +1,189 @@
+/** The ledger in a SQLite file: opening on first use, transactions, and waiting for other processes. */
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { setTimeout as pause, setImmediate as yieldToOthers } from "node:timers/promises";
+import { z } from "zod";
+import type { Clock } from "../../clock.ts";
+import { AudioError } from "../../errors.ts";
+import type { Durability } from "../rules/durability.ts";
+import { LAYOUT_VERSION } from "../store/schema.ts";
+import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
+import { foreignFile, isBusy, otherLayout, storeFault } from "./faults.ts";
+import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
+import { loadSqlite } from "./load-sqlite.ts";
+import { folderWarnings } from "./state-folder.ts";
+
+/** How long SQLite itself waits for a lock, which blocks the whole process; the rest is waited for asleep. */
+const BLOCKING_WAIT_MS = 100;
+const LOCK_WAIT_MS = 5_000;
+
+/** A transaction that takes this long blocks the process as long: other work then gets its turn in between. */
+const SLOW_MS = 100;
+/** On a disk this slow, merging the journal at the end would outlast the time that a process has to stop. */
+const TOO_SLOW_TO_MERGE_MS = 500;
+
+const headerSchema = z.object({ application_id: z.int().optional(), user_version: z.int().optional() });
+
+export interface SqliteEngineOptions {
+  readonly stateDir: string;
+  readonly clock: Pick<Clock, "steadyMs">;
+}
+
+class Connection {
+  readonly #db: DatabaseSync;
+  readonly #file: string;
+  readonly #inode: number;
+  readonly #steadyMs: () => number;
+  readonly #statements = new Map<string, StatementSync>();
+  #durability: Durability = "power_cut";
+
+  constructor({ stateDir, clock }: SqliteEngineOptions) {
+    const sqlite = loadSqlite();
+    this.#steadyMs = () => clock.steadyMs();
+    this.#file = prepareLedgerFile(sqlite, stateDir);
+    this.#inode = statSync(this.#file).ino;
+    this.#db = new sqlite.DatabaseSync(this.#file, { timeout: BLOCKING_WAIT_MS });
+    try {
+      const header = (pragma: string) => headerSchema.parse(this.#prepare(`PRAGMA ${pragma}`).get());
+      if (header("application_id").application_id !== APPLICATION_ID) throw foreignFile(this.#file);
+      const { user_version } = header("user_version");
+      if (user_version !== LAYOUT_VERSION) throw otherLayout(this.#file);
+      this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    } catch (error) {
+      this.#db.close();
+      throw error;
+    }
+  }
+
+  transact<T>({ durability, locks, load, decide }: Transaction<T>): T {
+    if (durability !== this.#durability) {
+      this.#db.exec(`PRAGMA synchronous = ${durability === "power_cut" ? "FULL" : "NORMAL"}`);
+      this.#durability = durability;
+    }
+    // Takes the write lock at the start, because a lock taken later can only fail and never wait.
+    return this.#within("BEGIN IMMEDIATE", () => {
+      const locked = this.#all(locks);
+      // Read inside the transaction, so that no process sees an entry newer than its own now.
+      const steadyMs = this.#steadyMs();
+      const { result, save } = decide({ locked, loaded: this.#all(load), steadyMs });
+      for (const statement of save) this.#prepare(statement.sql).run(...statement.values);
+      return result;
+    });
+  }
+
+  read(statements: readonly Statement[]): Rows[] {
+    return statements.length > 1
+      ? this.#within("BEGIN", () => this.#all(statements))
+      : this.#all(statements);
+  }
+
+  /** Whether the file was deleted or replaced under us: what is written then is lost. */
+  isMoved(): boolean {
+    return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  #all(statements: readonly Statement[]): Rows[] {
+    return statements.map((statement) => this.#prepare(statement.sql).all(...statement.values));
+  }
+
+  #within<T>(begin: "BEGIN" | "BEGIN IMMEDIATE", work: () => T): T {
+    this.#prepare(begin).run();
+    try {
+      const result = work();
+      this.#prepare("COMMIT").run();
+      return result;
+    } catch (error) {
+      if (this.#db.isTransaction) this.#prepare("ROLLBACK").run();
+      throw error;
+    }
+  }
+
+  #prepare(text: string): StatementSync {
+    const known = this.#statements.get(text);
+    if (known !== undefined) return known;
+    const statement = this.#db.prepare(text);
+    this.#statements.set(text, statement);
+    return statement;
+  }
+}
+
+export class SqliteEngine implements SqlEngine {
+  readonly forUpdate = "";
+  readonly description: string;
+  readonly #file: string;
+  readonly #options: SqliteEngineOptions;
+  #connection: Connection | undefined;
+  #isClosed = false;
+  #slowestMs = 0;
+
+  constructor(options: SqliteEngineOptions) {
+    this.#options = options;
+    this.#file = join(options.stateDir, LEDGER_FILE_NAME);
+    this.description = `SQLite file ${this.#file}`;
+  }
+
+  transact<T>(transaction: Transaction<T>): Promise<T> {
+    return this.#retrying((connection) => connection.transact(transaction));
+  }
+
+  read(statements: readonly Statement[]): Promise<Rows[]> {
+    return this.#retrying((connection) => connection.read(statements));
+  }
+
+  async check(): Promise<string[]> {
+    const save = [sql("DELETE FROM agm_documents WHERE name = ?", "check")];
+    await this.transact({
+      durability: "process_kill",
+      locks: [],
+      load: [],
+      decide: () => ({
+        result: undefined,
+        save: [sql("INSERT INTO agm_documents (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "check"), ...save],
+      }),
+    });
+    return folderWarnings(this.#options.stateDir);
+  }
+
+  /** On a very slow disk the journal stays unmerged, and the next process merges it. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#slowestMs < TOO_SLOW_TO_MERGE_MS) this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  #open(): Connection {
+    if (this.#isClosed) throw new AudioError("store_unavailable", "The ledger was already closed.");
+    if (this.#connection?.isMoved()) {
+      this.#connection.close();
+      this.#connection = undefined;
+    }
+    this.#connection ??= new Connection(this.#options);
+    return this.#connection;
+  }
+
+  async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
+    const startedAtMs = performance.now();
+    for (;;) {
+      // A timer that ends the process in time must not starve behind transactions that follow each other.
+      if (this.#slowestMs > SLOW_MS) await yieldToOthers();
+      try {
+        const connection = this.#open();
+        const beganAtMs = performance.now();
+        const result = work(connection);
+        // The last transaction may need no flush, but closing the file needs several.
+        this.#slowestMs = Math.max(this.#slowestMs, performance.now() - beganAtMs);
+        return result;
+      } catch (error) {
+        const waitedMs = performance.now() - startedAtMs;
+        if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw storeFault(this.#file, error);
+        // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
+        await pause(2 + Math.random() * 20);
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/** Keyv's storage adapter over one table of either engine, for what is read and written whole: plans and set-aside copies. */
+import { EventEmitter } from "node:events";
+import type { DeserializedData, KeyvOptions, KeyvStoreAdapter } from "keyv";
+import { z } from "zod";
+import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
+
+const documentRow = z.object({ name: z.string(), value: z.string() });
+
+/** Documents fetched at a time by the iterator. */
+const PAGE_ROWS = 100;
+
+function deserialize<Value>(text: string): DeserializedData<Value> {
+  // Keyv lets its caller name the type; readers parse what they get.
+  const { value } = z.object({ value: z.unknown() }).parse(JSON.parse(text));
+  return { value: value as Value };
+}
+
+/** Without an expiry, and without errors that read as "no document". */
+export const DOCUMENT_KEYV_OPTIONS = {
+  namespace: "document",
+  throwOnErrors: true,
+  emitErrors: false,
+  serialize: (data) => JSON.stringify({ value: data.value }),
+  deserialize,
+} satisfies KeyvOptions;
+
+/**
+ * Stores the strings that Keyv's serialiser makes. The ledger gets and sets single documents; the other methods are
+ * Keyv's interface, held by Keyv's own test suite.
+ */
+export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
+  readonly opts: { dialect: string; url: string };
+  namespace?: string | undefined;
+  readonly #engine: SqlEngine;
+
+  constructor(engine: SqlEngine) {
+    super();
+    this.#engine = engine;
+    this.opts = { dialect: "sql", url: engine.description };
+  }
+
+  async get<Value>(key: string): Promise<Value | undefined> {
+    const [value] = await this.getMany<Value>([key]);
+    return value;
+  }
+
+  async getMany<Value>(keys: string[]): Promise<Array<Value | undefined>> {
+    const found = await this.#engine.read(keys.map(selectDocument));
+    // Keyv's interface lets the caller name the type of what is stored; here it is always text.
+    return found.map(([row]) => (row === undefined ? undefined : (documentRow.parse(row).value as Value)));
+  }
+
+  async has(key: string): Promise<boolean> {
+    return (await this.get(key)) !== undefined;
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    await this.setMany([{ key, value }]);
+  }
+
+  async setMany(entries: Array<{ key: string; value: unknown }>): Promise<void> {
+    await this.#write(
+      entries.map(({ key, value }) =>
+        sql(
+          "INSERT INTO agm_documents (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+          key,
+          z.string().parse(value),
+        ),
+      ),
+    );
+  }
+
+  delete(key: string): Promise<boolean> {
+    return this.deleteMany([key]);
+  }
+
+  deleteMany(keys: string[]): Promise<boolean> {
+    return this.#engine.transact({
+      durability: "power_cut",
+      locks: [],
+      load: keys.map(selectDocument),
+      decide: ({ loaded }) => ({
+        result: loaded.some((rows) => rows.length > 0),
+        save: keys.map((key) => sql("DELETE FROM agm_documents WHERE name = ?", key)),
+      }),
+    });
+  }
+
+  async clear(): Promise<void> {
+    const { from, to } = nameRange(this.namespace);
+    await this.#write([sql("DELETE FROM agm_documents WHERE name >= ? AND name < ?", from, to)]);
+  }
+
+  async *iterator<Value>(
+    namespace?: string,
+  ): AsyncGenerator<Array<string | Awaited<Value> | undefined>, void> {
+    const { from, to } = nameRange(namespace);
+    for (let after = "", isFirst = true; ; isFirst = false) {
+      const [rows = []] = await this.#engine.read([
+        sql(
+          `SELECT name, value FROM agm_documents WHERE name ${isFirst ? ">=" : ">"} ? AND name < ?
+           ORDER BY name LIMIT ${PAGE_ROWS}`,
+          isFirst ? from : after,
+          to,
+        ),
+      ]);
+      for (const { name, value } of documentRow.array().parse(rows)) {
+        yield [name, value];
+        after = name;
+      }
+      if (rows.length < PAGE_ROWS) return;
+    }
+  }
+
+  async disconnect(): Promise<void> {
+    await this.#engine.close();
+  }
+
+  #write(save: readonly Statement[]): Promise<void> {
+    return this.#engine.transact({
+      durability: "power_cut",
+      locks: [],
+      load: [],
+      decide: () => ({ result: undefined, save }),
+    });
+  }
+}
+
+const selectDocument = (key: string): Statement =>
+  sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
+
+/** Every key that Keyv prefixed with the namespace; `;` is the character after the `:` that ends the prefix. */
+function nameRange(namespace: string | undefined): { from: string; to: string } {
+  return namespace === undefined || namespace === ""
+    ? { from: "", to: "\u{10ffff}" }
+    : { from: `${namespace}:`, to: `${namespace};` };
+}

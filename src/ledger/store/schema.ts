@@ -1,0 +1,63 @@
+/** The tables of the ledger: one text for both engines. */
+
+/** Grows with every change of the tables; a ledger of another layout is refused. */
+export const LAYOUT_VERSION = 3;
+
+/**
+ * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms`, which is the wall clock's.
+ *
+ * `agm_api_keys.state` is what is under way for a key (see rules/api-key-state.ts); its row is the key's lock.
+ * `agm_names` finds records by hashed work, task and path, because an index holds no text of any length.
+ * `value` stands last, so that SQLite reads the other columns without walking through a long text.
+ */
+export const TABLES: readonly string[] = [
+  `CREATE TABLE agm_origins (origin TEXT NOT NULL PRIMARY KEY)`,
+  `CREATE TABLE agm_api_keys (key_id TEXT NOT NULL PRIMARY KEY, origin TEXT NOT NULL, state TEXT NOT NULL)`,
+  `CREATE TABLE agm_machine_keys (
+    machine_id TEXT NOT NULL, key_id TEXT NOT NULL, PRIMARY KEY (machine_id, key_id))`,
+  `CREATE TABLE agm_records (
+    key_id TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    status TEXT NOT NULL,
+    is_open INTEGER NOT NULL,
+    is_listed INTEGER NOT NULL,
+    created_at_ms DOUBLE PRECISION NOT NULL,
+    revision INTEGER NOT NULL,
+    flight TEXT,
+    flight_at_ms DOUBLE PRECISION,
+    flight_owner TEXT,
+    spend_quarter INTEGER,
+    spend_credits DOUBLE PRECISION,
+    lease_owner TEXT,
+    lease_at_ms DOUBLE PRECISION,
+    lease_ttl_ms DOUBLE PRECISION,
+    value TEXT NOT NULL,
+    PRIMARY KEY (key_id, record_id))`,
+  `CREATE INDEX agm_records_listed
+    ON agm_records (key_id, is_listed, status, created_at_ms DESC, record_id DESC)`,
+  `CREATE INDEX agm_records_open
+    ON agm_records (key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
+  `CREATE INDEX agm_records_flight ON agm_records (key_id) WHERE flight IS NOT NULL`,
+  `CREATE TABLE agm_names (
+    name TEXT NOT NULL, key_id TEXT NOT NULL, record_id TEXT NOT NULL, PRIMARY KEY (name, key_id, record_id))`,
+  `CREATE INDEX agm_names_record ON agm_names (key_id, record_id)`,
+  `CREATE TABLE agm_spend (
+    origin TEXT NOT NULL,
+    quarter INTEGER NOT NULL,
+    credits DOUBLE PRECISION NOT NULL,
+    PRIMARY KEY (origin, quarter))`,
+  `CREATE TABLE agm_narrations (
+    key_id TEXT NOT NULL,
+    narration_id TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    created_at_ms DOUBLE PRECISION NOT NULL,
+    revision INTEGER NOT NULL,
+    lease_owner TEXT,
+    lease_at_ms DOUBLE PRECISION,
+    lease_ttl_ms DOUBLE PRECISION,
+    state TEXT NOT NULL,
+    PRIMARY KEY (key_id, narration_id))`,
+  `CREATE INDEX agm_narrations_newest ON agm_narrations (key_id, created_at_ms DESC, narration_id)`,
+  `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
+];
