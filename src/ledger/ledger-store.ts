@@ -173,7 +173,7 @@ export class LedgerStore {
         const stored = storedRow(rows, names);
         const lease = acquiredLease(stored?.lease ?? null, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
         const result = { holder: lease.owner, value: stored?.value ?? row.value };
-        if (lease.owner !== owner) return { result };
+        if (lease.owner !== owner) return { result, save: clampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
         const place = placeAfterWrite(undefined, row, { steadyMs: nowMs, owner });
         return { result, save: saveRow(undefined, row, { place, lease }) };
@@ -198,9 +198,10 @@ export class LedgerStore {
 
   /** Compare and set. Columns, names, sums and places follow the value. */
   write(write: Write): Promise<WriteAnswer> {
+    const written = { written: true } as const;
     const { holder: owner } = this.#options.identity;
     const { expectedRevision, after, slot, lease = "renew", durability } = write;
-    return this.#transact({
+    return this.#transact<WriteAnswer>({
       durability,
       load: loadRow(write),
       decide: ([rows, names], before, nowMs) => {
@@ -208,7 +209,7 @@ export class LedgerStore {
         const stored = storedRow(rows, names);
         // The commit took effect, and its answer was lost.
         if (after === null ? stored === undefined : stored?.value === after.value) {
-          return { state, result: { written: true } };
+          return { state, result: written };
         }
         const isExpected =
           expectedRevision === null ? stored === undefined : stored?.revision === expectedRevision;
@@ -216,7 +217,7 @@ export class LedgerStore {
         if (after === null) {
           return {
             state,
-            result: { written: true },
+            result: written,
             save: stored === undefined ? [] : dropRow(write, stored, false),
           };
         }
@@ -224,7 +225,7 @@ export class LedgerStore {
         const kept =
           lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
-        return { state, result: { written: true }, save: saveRow(stored, after, { place, lease: kept }) };
+        return { state, result: written, save: saveRow(stored, after, { place, lease: kept }) };
       },
     });
   }
@@ -235,7 +236,7 @@ export class LedgerStore {
     const { after, expectedRevision, slotId, budget, windowMs } = request;
     const { accountId, recordId } = after;
     const wallMs = this.#options.wallMs();
-    return this.#transact({
+    return this.#transact<Admission>({
       durability: "power_cut",
       locksOrigin: budget !== null,
       load: [
@@ -259,7 +260,12 @@ export class LedgerStore {
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
         const question = { slotId, owner, expectedRevision, after: value, limits: request };
         const result = judgeAdmission(question, facts, nowMs);
-        if (result.kind !== "admitted" || isRepeatedAdmission(question, facts)) return { result };
+        const clamped = others
+          .filter(({ place }) => (place.atMs ?? 0) > nowMs)
+          .map((other) => clampPlace(accountId, other.recordId, nowMs));
+        if (result.kind !== "admitted" || isRepeatedAdmission(question, facts)) {
+          return { result, save: clamped };
+        }
         const lapsed = others.filter(({ place }) => isLongOver(place, state, request, nowMs));
         return {
           result,
@@ -270,7 +276,8 @@ export class LedgerStore {
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
             }),
-            ...lapsed.map((other) => forgetPlace(accountId, other.recordId, nowMs)),
+            ...clamped,
+            ...lapsed.map((other) => forgetPlace(accountId, other.recordId)),
             sql(
               "DELETE FROM agm_spend WHERE origin = ? AND quarter <= ?",
               origin,
@@ -478,7 +485,7 @@ export class LedgerStore {
         const { state: text } = stateRow.parse(row);
         const before = readApiKeyState(text, steadyMs);
         const { result, save = [], state = before } = decide(loaded, before, steadyMs);
-        const after = state === before ? text : JSON.stringify(state);
+        const after = JSON.stringify(state);
         if (after === text) return { result, save };
         const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, accountId);
         return { result, save: [...save, saveState] };
@@ -529,14 +536,21 @@ const withoutOwn = (counted: number, stored: StoredRow | undefined, lastQuarter:
 };
 
 /** The date stays, so that a later write knows that the place is long over. */
-const forgetPlace = (accountId: string, recordId: string, nowMs: number): Statement =>
+const forgetPlace = (accountId: string, recordId: string): Statement =>
+  sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", accountId, recordId);
+
+/** A date in the future, from before the steady clock restarted, counts from when it is first seen. */
+const clampPlace = (accountId: string, recordId: string, nowMs: number): Statement =>
   sql(
-    "UPDATE agm_records SET flight = NULL, flight_at_ms = CASE WHEN flight_at_ms > ? THEN ? ELSE flight_at_ms END WHERE key_id = ? AND record_id = ?",
-    nowMs,
+    "UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?",
     nowMs,
     accountId,
     recordId,
   );
+
+/** As {@link clampPlace}, for another process's lease. */
+const clampedLease = (name: RecordName, stored: Lease | null, lease: Lease): Statement[] =>
+  stored?.atMs === lease.atMs ? [] : [saveLease(name, lease)];
 
 const leaseOf = (rows: Rows | undefined): Lease | null => {
   const [row] = rows ?? [];

@@ -5,7 +5,7 @@ import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
 import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
-import type { LedgerIdentity, LedgerStore, ListQuery, StoredValue } from "./ledger-store.ts";
+import type { LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
 import type { CreateHold, CreateLimits } from "./rules/admission.ts";
@@ -79,7 +79,7 @@ export class Ledger {
   async list(query: ListQuery): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
     for (const stored of await this.store.list(query)) {
-      const record = await this.#stored.readLeniently(stored);
+      const record = this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
     }
     return records;
@@ -90,7 +90,7 @@ export class Ledger {
     const records: TaskRecord[] = [];
     for (const stored of await this.store.named(name)) {
       const isOwn = stored.accountId === this.identity.accountId;
-      const record = isOwn ? await this.#stored.read(stored) : await this.#stored.readLeniently(stored);
+      const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
     }
     return records;
@@ -153,8 +153,8 @@ export class Ledger {
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && (next === null || next.taskId === null)) return null;
       // Refused although the revision is the expected one: the columns are damaged.
-      const isOdd = found !== null && stored?.revision === expectedRevision;
-      if (isOdd) await this.#stored.setAside(found, "its columns say something else");
+      const isOdd: boolean = stored?.revision === expectedRevision;
+      if (found !== null && isOdd) await this.#stored.setAside(found, "its columns say something else");
       expectedRevision = stored === null || isOdd ? null : stored.revision;
       current = stored ?? current;
     }

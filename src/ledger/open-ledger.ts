@@ -6,8 +6,12 @@ import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { accountFingerprint, accountId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
-import type { LedgerIdentity, LedgerStore } from "./ledger-store.ts";
+import { LedgerStore } from "./ledger-store.ts";
 import { machineId } from "./machine-id.ts";
+import type { SqlEngine } from "./store/sql-engine.ts";
+
+/** A file is used by one machine, so every key in it is that machine's. */
+const THE_ONE_MACHINE = "this";
 
 export interface LedgerOptions {
   readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
@@ -20,24 +24,27 @@ export interface LedgerOptions {
 /** Nothing is connected or created yet: the first use does that, and reports what is wrong. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, holder, clock, log } = options;
+  const { stateDir, storeUrl, timeScale } = config;
   const origin = address.baseUrl;
-  const account = accountId(origin, accountFingerprint(address.apiKey));
-  const identity = { origin, accountId: account, holder };
-  return new Ledger(await openStore(options, identity), identity, clock, log, config.timeScale);
+  const identity = { origin, accountId: accountId(origin, accountFingerprint(address.apiKey)), holder };
+  const store = new LedgerStore({
+    engine: await openEngine(options),
+    identity,
+    machineId: storeUrl === null ? THE_ONE_MACHINE : await machineId(stateDir),
+    wallMs: () => clock.wallMs(),
+  });
+  return new Ledger(store, identity, clock, log, timeScale);
 }
 
-/** The chosen side alone is loaded. `storeUrl` of `null`: a SQLite file in the state folder. */
-async function openStore(
-  { config: { stateDir, storeUrl }, log, clock }: LedgerOptions,
-  identity: LedgerIdentity,
-): Promise<LedgerStore> {
-  if (storeUrl === null) {
-    if (stateDir === null) {
-      throw new AudioError("configuration_error", "AUDIO_STATE_DIR is not set, and there is no default.");
-    }
-    const { openSqliteStore } = await import("./sqlite/sqlite-store.ts");
-    return openSqliteStore({ stateDir, log, clock, identity });
+/** Only the chosen engine is loaded. */
+async function openEngine({ config: { stateDir, storeUrl }, log, clock }: LedgerOptions): Promise<SqlEngine> {
+  if (storeUrl !== null) {
+    const { PostgresEngine } = await import("./postgres/postgres-engine.ts");
+    return new PostgresEngine({ storeUrl, log });
   }
-  const { openRedisStore } = await import("./redis/redis-store.ts");
-  return openRedisStore({ storeUrl, log, clock, identity, machineId: await machineId(stateDir) });
+  if (stateDir === null) {
+    throw new AudioError("configuration_error", "AUDIO_STATE_DIR is not set, and there is no default.");
+  }
+  const { SqliteEngine } = await import("./sqlite/sqlite-engine.ts");
+  return new SqliteEngine({ stateDir, clock });
 }

@@ -2,16 +2,16 @@
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
-import type { LimitClass } from "../ledger/ledger-store.ts";
 import type { Log } from "../log.ts";
 import { type CreateGrant, type CreateOrder, Creates } from "./creates.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { LocalPauses } from "./local-pauses.ts";
-import { type ReadOptions, type ReadSlot, Reads } from "./reads.ts";
+import { type LimitClass, LocalPauses } from "./local-pauses.ts";
+import { type ReadOptions, Reads } from "./reads.ts";
 import { limitTiming } from "./timing.ts";
 
 export type { CreateGrant, WaitReason } from "./creates.ts";
-export type { ReadOptions, ReadSlot, ReadWaitReason } from "./reads.ts";
+export type { LimitClass } from "./local-pauses.ts";
+export type { ReadOptions, ReadWaitReason } from "./reads.ts";
 
 export interface LimitsOptions {
   readonly ledger: Ledger;
@@ -39,13 +39,13 @@ export interface Limits {
   /** The create of an admission has ended, however: no signs of life are needed for it any more. */
   ended(send: string): void;
   /**
-   * Runs one query or download within the shared budget of 60 in 60 s. It counts from its end. While the store is
-   * lost, a quarter of the budget is this process's own. Polls are slowed down once half of the budget is used, and
-   * leave 8 of the 60 to others.
+   * Runs one query or download within this process's 60 in 60 s. Other processes are not asked, because a 429 on a
+   * read costs nothing: it pauses the reads of this process. Polls slow down once half of the reads are used, and
+   * leave 8 of the 60 to downloads.
    */
-  read<T>(signal: AbortSignal, run: (slot: ReadSlot) => Promise<T>, options?: ReadOptions): Promise<T>;
+  read<T>(signal: AbortSignal, run: () => Promise<T>, options?: ReadOptions): Promise<T>;
   /**
-   * A 429 was answered: no process that uses this key and store sends this class for so long.
+   * A 429 was answered. Creates pause in every process that uses this key and store, reads in this process.
    *
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */
@@ -71,10 +71,10 @@ export function createLimits(options: LimitsOptions): Limits {
     log,
     heartbeatMs: timing.heartbeatMs,
     renewalMs: ledger.leaseTtlMs / 3,
-    signOfLife: (recordIds) => store.signOfLife(recordIds),
+    signOfLife: (recordIds) => store.heartbeat(recordIds),
   });
   const creates = new Creates({ ledger, clock, creditBudget, timing, pauses, housekeeping });
-  const reads = new Reads({ store, clock, log, timing, pauses, housekeeping });
+  const reads = new Reads({ clock, timing, pauses });
 
   return {
     admitCreate: ({ signal, ...order }) => creates.admit(order, signal),
@@ -85,9 +85,10 @@ export function createLimits(options: LimitsOptions): Limits {
       const ms = retryAfterSeconds * 1000 * timeScale;
       const endsAtMs = clock.steadyMs() + ms;
       pauses.set(limitClass, ms);
+      if (limitClass === "reads") return;
       await housekeeping.report("a pause", async () => {
         const leftMs = endsAtMs - clock.steadyMs();
-        if (leftMs > 0) await store.pause(limitClass, leftMs);
+        if (leftMs > 0) await store.pause(leftMs);
       });
     },
     freed: () => creates.freed(),

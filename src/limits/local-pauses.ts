@@ -1,6 +1,8 @@
 /** The pauses that this process itself was told of, for as long as the store may not know them. */
 import type { Clock } from "../clock.ts";
-import type { LimitClass } from "../ledger/ledger-store.ts";
+
+/** Requests that the service limits apart: creates, and queries with downloads. */
+export type LimitClass = "creates" | "reads";
 
 export class LocalPauses {
   readonly #clock: Clock;

@@ -1,30 +1,21 @@
-/** How fast this process may poll as the shared reads are used up: pure arithmetic. */
+/** How fast this process may poll as its reads are used up: pure arithmetic. */
+import { READS_PER_WINDOW } from "../contract/limits.ts";
 
-/** A budget of reads that polls take their part of: the account's, or this process's own share without the store. */
-export interface PollBudget {
-  /** Reads allowed in one window. */
-  readonly most: number;
-  readonly windowMs: number;
-}
+/** Until so many are used nobody is slowed down. */
+const FREE_READS = 30;
+const FASTEST = 25;
+/** Left to downloads and to calls that ask explicitly. */
+const RESERVED_READS = 8;
 
-/** Parts of the budget, as of 60: until half is used nobody is slowed down, and what is left ends well before the window. */
-const FREE = 30 / 60;
-const FASTEST = 25 / 60;
-const RESERVE = 8 / 60;
-
-/** How many reads polls may take: the rest stays for downloads and for who asks explicitly. */
-export function mostPolls(most: number): number {
-  return most - Math.round(most * RESERVE);
-}
+/** Reads of one window that polls may use. */
+export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
 
 /**
- * Milliseconds that all polls of this process keep between them: none while at most half is used, then more the
- * less is left, for other processes draw on the same budget.
+ * Milliseconds between two polls of this process: none while at most half is used, then more the less is left.
  *
- * @param used reads that count in the window, as last heard
+ * @param used reads that count in the window
  */
-export function pollGapMs(used: number, { most, windowMs }: PollBudget): number {
-  if (used <= most * FREE) return 0;
-  const left = mostPolls(most) - used;
-  return windowMs / Math.max(Math.round(most * RESERVE), Math.min(left, most * FASTEST));
+export function pollGapMs(used: number, windowMs: number): number {
+  if (used <= FREE_READS) return 0;
+  return windowMs / Math.max(RESERVED_READS, Math.min(maxPolls - used, FASTEST));
 }

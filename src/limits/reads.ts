@@ -1,27 +1,15 @@
-/** The queues of queries and downloads, and of polls; with the store, and without it. */
-import { randomUUID } from "node:crypto";
+/** The queues of queries and downloads, and of polls, of this process. */
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/limits.ts";
-import { AudioError } from "../errors.ts";
-import type { LedgerStore, Settlement } from "../ledger/ledger-store.ts";
-import type { Log } from "../log.ts";
-import type { Housekeeping } from "./housekeeping.ts";
 import type { LocalPauses } from "./local-pauses.ts";
-import { LocalReads } from "./local-reads.ts";
-import { mostPolls, pollGapMs } from "./poll-pace.ts";
+import { maxPolls, pollGapMs } from "./poll-pace.ts";
 import type { LimitTiming } from "./timing.ts";
 import { type Answer, WaitingLine } from "./waiting-line.ts";
 
-/** What one process takes when it cannot ask the others: with four of them, no more than the service allows. */
-const READS_ALONE = Math.floor(READS_PER_WINDOW / 4);
-
 export interface ReadsOptions {
-  readonly store: Pick<LedgerStore, "admitRead" | "settle">;
   readonly clock: Clock;
-  readonly log: Log;
   readonly timing: LimitTiming;
   readonly pauses: LocalPauses;
-  readonly housekeeping: Housekeeping;
 }
 
 /** `paused`: the service asked for it; `rate`: all reads of the window are used. */
@@ -30,58 +18,39 @@ export type ReadWaitReason = "paused" | "rate";
 export interface ReadOptions {
   /** Asked again and again: such reads keep a pace, and leave some of the budget to the others. */
   readonly isPoll?: boolean;
-  /** Told each time a wait is learnt, in milliseconds; not of the pace that polls keep. */
+  /** Called each time a wait begins, in milliseconds; not for the pace that polls keep. */
   readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
 }
 
-/** The place of one read among those of its window. It counts from its end: of the read, or of what is told with it. */
-export interface ReadSlot {
-  /** Whoever takes it writes it into the ledger together with what the read brought; otherwise it is told by itself. */
-  take(): Settlement | undefined;
-}
-
-/** A slot on the store, or `null`: this process's own account. */
-type ReadGrant = string | null;
 type Reason = ReadWaitReason | "pace";
-type Line = WaitingLine<ReadOptions, ReadGrant, Reason>;
+interface Read {
+  atMs: number;
+}
+type Line = WaitingLine<ReadOptions, Read, Reason>;
 
 export class Reads {
   readonly #options: ReadsOptions;
   readonly #line: Line;
-  /** Apart, for polls that wait must not hold back a download. */
+  /** Apart, because polls that wait must not hold back a download. */
   readonly #pollLine: Line;
-  readonly #local: LocalReads;
-  #storeAwayUntilMs = 0;
-  /** Reads that counted in the account's window when the store last admitted one. */
-  #usedReads = 0;
+  /** The reads that count in the window, oldest first. */
+  #reads: Read[] = [];
   #lastPollMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReadsOptions) {
     this.#options = options;
-    this.#local = new LocalReads(options.clock, options.timing.windowMs);
-    this.#line = this.#newLine(() => this.#ask(READS_PER_WINDOW, READS_ALONE));
+    this.#line = this.#newLine(() => this.#ask(READS_PER_WINDOW));
     this.#pollLine = this.#newLine(() => this.#askToPoll());
   }
 
   /** See {@link import("./limits.ts").Limits.read}. */
-  async run<T>(signal: AbortSignal, run: (slot: ReadSlot) => Promise<T>, options: ReadOptions): Promise<T> {
-    const slotId = await (options.isPoll === true ? this.#pollLine : this.#line).enter(options, signal);
-    if (slotId === null) return run({ take: () => undefined });
-    const { housekeeping, store } = this.#options;
-    const settlement: Settlement = { limitClass: "reads", slotId, outcome: "counts" };
-    housekeeping.watch(slotId);
-    let isTaken = false;
+  async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions): Promise<T> {
+    const read = await (options.isPoll === true ? this.#pollLine : this.#line).enter(options, signal);
     try {
-      return await run({
-        take: () => {
-          isTaken = true;
-          return settlement;
-        },
-      });
+      return await run();
     } finally {
-      housekeeping.unwatch(slotId);
-      // Not waited for: a store that has gone must not hold back an answer that is here.
-      if (!isTaken) void housekeeping.report("the end of a read", () => store.settle(settlement));
+      // It counts from its end, because the service may have counted it as late as that.
+      read.atMs = this.#options.clock.steadyMs();
     }
   }
 
@@ -90,12 +59,12 @@ export class Reads {
     this.#pollLine.dismiss(error);
   }
 
-  #newLine(ask: () => Promise<Answer<ReadGrant, Reason>>): Line {
+  #newLine(ask: () => Answer<Read, Reason>): Line {
     return new WaitingLine({
       clock: this.#options.clock,
-      ask,
+      ask: async () => ask(),
       failsAll: () => true,
-      // Not worth a word to the store: an unused slot counts for one window.
+      // A read that nobody sends counts for one window.
       giveBack: async () => {},
       rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
@@ -104,49 +73,36 @@ export class Reads {
     });
   }
 
-  async #askToPoll(): Promise<Answer<ReadGrant, Reason>> {
+  #askToPoll(): Answer<Read, Reason> {
     const { clock, timing } = this.#options;
-    const { windowMs } = timing;
-    const gapMs =
-      clock.steadyMs() < this.#storeAwayUntilMs
-        ? pollGapMs(this.#local.used, { most: READS_ALONE, windowMs })
-        : pollGapMs(this.#usedReads, { most: READS_PER_WINDOW, windowMs });
+    const gapMs = pollGapMs(this.#used(), timing.windowMs);
     const waitMs = this.#lastPollMs + gapMs - clock.steadyMs();
     if (waitMs > 0) return { refused: "pace", waitMs: Math.ceil(waitMs) };
-    const answer = await this.#ask(mostPolls(READS_PER_WINDOW), mostPolls(READS_ALONE));
+    const answer = this.#ask(maxPolls);
     if ("granted" in answer) this.#lastPollMs = clock.steadyMs();
     return answer;
   }
 
-  async #ask(maxReads: number, maxAlone: number): Promise<Answer<ReadGrant, ReadWaitReason>> {
-    const { clock, store, timing, pauses } = this.#options;
+  #ask(maxReads: number): Answer<Read, ReadWaitReason> {
+    const { clock, timing, pauses } = this.#options;
     const pausedMs = pauses.leftMs("reads");
     if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
-    if (clock.steadyMs() >= this.#storeAwayUntilMs) {
-      try {
-        const slotId = randomUUID();
-        const admission = await store.admitRead({ slotId, maxReads, windowMs: timing.windowMs });
-        if (admission.kind === "held") {
-          return { refused: admission.reason, waitMs: Math.max(1, Math.ceil(admission.waitMs)) };
-        }
-        this.#usedReads = admission.usedReads;
-        this.#local.note();
-        return { granted: slotId };
-      } catch (error) {
-        this.#noteStoreAway(error);
-      }
+    if (this.#used() < maxReads) {
+      const read = { atMs: clock.steadyMs() };
+      this.#reads.push(read);
+      return { granted: read };
     }
-    const waitMs = this.#local.admit(maxAlone);
-    if (waitMs === 0) return { granted: null };
-    const untilStoreMs = this.#storeAwayUntilMs - clock.steadyMs();
-    return { refused: "rate", waitMs: Math.max(1, Math.ceil(Math.min(waitMs, untilStoreMs))) };
+    const newestFirst = this.#reads.map(({ atMs }) => atMs).sort((one, other) => other - one);
+    const blockingMs = newestFirst[maxReads - 1] ?? clock.steadyMs();
+    const waitMs = blockingMs + timing.windowMs - clock.steadyMs();
+    return { refused: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
   }
 
-  /** Reads go on without the store, which is asked again after a while; anything else than its loss is thrown on. */
-  #noteStoreAway(error: unknown): void {
-    if (!(error instanceof AudioError && error.code === "store_unavailable")) throw error;
-    const { clock, log, timing } = this.#options;
-    log.warn(`without the store, reads are kept to ${READS_ALONE} a minute in this process`, error);
-    this.#storeAwayUntilMs = clock.steadyMs() + timing.heartbeatMs;
+  /** Reads that count in the window. */
+  #used(): number {
+    const { clock, timing } = this.#options;
+    const fromMs = clock.steadyMs() - timing.windowMs;
+    this.#reads = this.#reads.filter(({ atMs }) => atMs > fromMs);
+    return this.#reads.length;
   }
 }

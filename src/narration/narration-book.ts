@@ -2,7 +2,7 @@
 import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import { isHolderGone } from "../holder.ts";
-import type { NarrationStore, StoredNarration } from "../ledger/narration-store.ts";
+import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
 import {
   type NarrationFigures,
   type NarrationFile,

@@ -1,5 +1,5 @@
-/** Several processes on one ledger, killed ones among them; the same for SQLite and Redis. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+/** Several processes on one ledger, killed ones among them. */
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId, isHolderGone } from "../../src/holder.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
@@ -7,7 +7,6 @@ import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLimits, type Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { aRecord } from "./a-record.ts";
 import { Child } from "./child.ts";
@@ -120,20 +119,6 @@ function processesSuite(name: string, newPlace: () => Promise<Place>): void {
 }
 
 processesSuite("SQLite", async () => ({ stateDir: scratchFolder(), storeUrl: null }));
-
-describe.skipIf(whyNoRedis() !== undefined)("with a Redis server", () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.remove());
-
-  let databases = -1;
-  processesSuite("Redis", async () => {
-    databases += 1;
-    return { stateDir: scratchFolder(), storeUrl: `${server.url}/${databases}` };
-  });
-});
 
 describe("a holder", () => {
   it("is told dead only when its process certainly is", async () => {

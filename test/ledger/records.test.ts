@@ -1,22 +1,20 @@
-/** The ledger's records over both stores: how they change, and what becomes of one that is damaged, newer or lost. */
+/** The ledger's records: how they change, and what becomes of one that is damaged or lost. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId } from "../../src/holder.ts";
-import { accountId, recordId } from "../../src/ledger/identity.ts";
+import { accountId, recordId, workName } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { type LedgerIdentity, type LedgerStore, recordKey } from "../../src/ledger/ledger-store.ts";
+import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import { rowOf, type TaskRecord } from "../../src/ledger/record.ts";
-import { openRedisStore } from "../../src/ledger/redis/redis-store.ts";
-import type { CreateLimits } from "../../src/ledger/requests.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
+import type { CreateLimits } from "../../src/ledger/rules/admission.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
-import { createLog, type Log } from "../../src/log.ts";
+import { createLog } from "../../src/log.ts";
 import { failureOf } from "../api/failure.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { aRecord } from "./a-record.ts";
 
 const WALL_MS = 1_800_000_000_123;
@@ -29,7 +27,7 @@ const NO_LIMITS: CreateLimits = {
 };
 
 /** Opens the same store for one more account or process. */
-type OpenStore = (identity: LedgerIdentity, log: Log) => LedgerStore;
+type OpenStore = (identity: LedgerIdentity) => LedgerStore;
 
 /** One test's ledger, at an origin of its own. */
 class Bench {
@@ -48,7 +46,7 @@ class Bench {
       (line) => this.logged.push(line),
     );
     const identity = { origin: this.origin, accountId: accountId(this.origin, account), holder };
-    const store = this.#open(identity, log);
+    const store = this.#open(identity);
     onTestFinished(() => store.close());
     return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);
   }
@@ -83,15 +81,21 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
 async function damage(ledger: Ledger, record: TaskRecord, value: string): Promise<void> {
   const { accountId, recordId: id, revision } = record;
   const after = { ...rowOf(record), revision: revision + 1, value };
-  const answer = await ledger.store.write({ accountId, recordId: id, expectedRevision: revision, after });
+  const answer = await ledger.store.write({
+    accountId,
+    recordId: id,
+    expectedRevision: revision,
+    after,
+    durability: "power_cut",
+  });
   if (!answer.written) throw new Error("not damaged");
 }
 
 async function rawText(ledger: Ledger, { workId }: TaskRecord): Promise<string | undefined> {
-  return (await ledger.store.ofWork(workId))[0]?.value;
+  return (await ledger.store.named(workName(workId)))[0]?.value;
 }
 
-const textOf = (record: object): string => JSON.stringify({ value: record });
+const textOf = (record: object): string => JSON.stringify(record);
 
 function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`records over ${name}`, () => {
@@ -114,26 +118,11 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("are plain JSON in the store, without an expiry", async () => {
       const ledger = newBench().ledger();
       const record = await claimed(ledger);
-      expect(JSON.parse((await rawText(ledger, record)) ?? "")).toEqual({ value: record });
-    });
-
-    it("that carry an expiry are not deleted by it", async () => {
-      const ledger = newBench().ledger();
-      const record = await claimed(ledger);
-      await damage(ledger, record, JSON.stringify({ value: record, expires: 1 }));
-      expect(await ledger.get(record.recordId)).toEqual(record);
-    });
-
-    it("keep the fields that a newer program wrote into them", async () => {
-      const ledger = newBench().ledger();
-      const record = await claimed(ledger, { mood: "glad" });
-      const changed = await ledger.apply(record, { kind: "named", fileName: "story", replaces: null });
-      expect(changed).toMatchObject({ mood: "glad", fileName: "story" });
-      expect(await ledger.get(record.recordId)).toEqual(changed);
+      expect(JSON.parse((await rawText(ledger, record)) ?? "")).toEqual(record);
     });
 
     it.each([
-      ["no JSON", () => '{"value":{"version":2,"recordId":"record-1"'],
+      ["no JSON", () => '{"recordId":"record-1","revision":1'],
       ["JSON of something else", () => "[1,2,3,4,5,6,7,8,9,10]"],
       ["a record with a field lost", (record: TaskRecord) => textOf({ ...record, status: undefined })],
       ["another record", (record: TaskRecord) => textOf({ ...record, recordId: "record-9" })],
@@ -151,28 +140,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const asideKey = `set-aside:${record.recordId}:${WALL_MS}`;
       expect(bench.logged.join()).toContain(asideKey);
       // Everything that was left of it is still there to be read by a person.
-      expect(await ledger.store.keyv.get(asideKey)).toContain(text.slice(10, 20));
+      expect(await ledger.store.documents.get(asideKey)).toBe(text);
       expect(await ledger.get(record.recordId)).toBeNull();
       expect(await ledger.get(other.recordId)).toEqual(other);
-    });
-
-    it("of a newer version are refused with a sentence, and left as they are", async () => {
-      const ledger = newBench().ledger();
-      const record = await claimed(ledger);
-      const newer = textOf({ version: 3, recordId: record.recordId, whatever: true });
-      await damage(ledger, record, newer);
-      for (const use of [
-        () => ledger.get(record.recordId),
-        () => ledger.claim(record),
-        () => ledger.ofWork(record.workId),
-        () => ledger.apply(record, { kind: "named", fileName: "story", replaces: null }),
-        () => ledger.admit(record, "send-1", NO_LIMITS),
-      ]) {
-        const failure = await failureOf(use());
-        expect(failure.code).toBe("store_unavailable");
-        expect(failure.message).toContain("newer version");
-      }
-      expect(await rawText(ledger, record)).toBe(newer);
     });
 
     it("that are odd are passed over by lists, and said", async () => {
@@ -180,7 +150,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const ledger = bench.ledger();
       const odd = await claimed(ledger);
       const sound = await claimed(ledger);
-      await damage(ledger, odd, textOf({ version: 3 }));
+      await damage(ledger, odd, "{}");
       expect(await ledger.list({ accounts: "all", limit: 9 })).toEqual([sound]);
       expect(bench.logged.join()).toContain("passed over");
     });
@@ -189,16 +159,15 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
       const odd = await claimed(theirs, { workId: "both" });
-      await damage(theirs, odd, textOf({ version: 3 }));
+      await damage(theirs, odd, "{}");
       const own = await claimed(mine, { workId: "both" });
       expect(await mine.ofWork("both")).toEqual([own]);
-      expect((await failureOf(theirs.ofWork("both"))).message).toContain("newer version");
+      expect((await failureOf(theirs.ofWork("both"))).message).toContain("set aside");
     });
 
     it("that vanished are written again from memory once they have a task, and not before", async () => {
       const ledger = newBench().ledger();
-      const forget = ({ accountId, recordId: id }: TaskRecord): Promise<boolean> =>
-        ledger.store.keyv.delete(recordKey(accountId, id));
+      const forget = (record: TaskRecord): Promise<void> => ledger.store.discard(record);
       const accepted = await ledger.apply(await sent(ledger, await claimed(ledger), "s"), seen("queued"));
       if (accepted === null) throw new Error("not accepted");
       await forget(accepted);
@@ -234,9 +203,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("that are no news write nothing, and tell all the same what ended with them", async () => {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
-      const settle = { limitClass: "creates", slotId: "send-1", outcome: "unsent" } as const;
+      const slot = { slotId: "send-1", outcome: "unsent" } as const;
       const stale: TaskEvent = { kind: "gone", taskId: "task-9" };
-      expect(await ledger.apply(record, stale, { settle, lease: "release" })).toBe(record);
+      expect(await ledger.apply(record, stale, { slot, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);
       const other = await claimed(ledger);
       const six = { ...NO_LIMITS, maxCreates: 1 };
@@ -295,60 +264,11 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
   });
 
-  describe(`adoption over ${name}`, () => {
-    const newBench = (): Bench => new Bench(open());
-    const accept = async (ledger: Ledger): Promise<TaskRecord> => {
-      const record = await sent(ledger, await claimed(ledger), "send-1");
-      const accepted = await ledger.apply(record, seen("queued"), { lease: "release" });
-      if (accepted === null) throw new Error("not accepted");
-      return accepted;
-    };
-
-    it("moves a record with what it counts, also when two ask at once and when it is repeated", async () => {
-      const bench = newBench();
-      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
-      const old = await accept(theirs);
-      const [once, twice] = await Promise.all([mine.adopt(old), mine.adopt(old)]);
-      const { accountId } = mine.identity;
-      expect(once).toMatchObject({ accountId, taskId: "task-1", status: "queued", spend: { credits: 150 } });
-      expect(twice).toEqual(once);
-      expect(await mine.adopt(old)).toEqual(once);
-      expect(await theirs.get(old.recordId)).toBeNull();
-      expect(await mine.ofTask("task-1")).toEqual([once]);
-      expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([once]);
-      expect(await mine.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
-    });
-
-    it("makes room where this account's claim was never sent, and leaves what a living process drives", async () => {
-      const bench = newBench();
-      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
-      const old = await accept(theirs);
-      await claimed(mine, { workId: old.workId });
-      await theirs.claim(old);
-      expect(await mine.adopt(old)).toBeNull();
-      await theirs.store.release(old.recordId);
-      expect(await mine.adopt(old)).toMatchObject({ taskId: "task-1" });
-    });
-  });
 }
 
 describe("with a file", () => {
   recordsSuite("SQLite", () => {
     const stateDir = scratchFolder();
-    return (identity, log) => openSqliteStore({ stateDir, log, clock: systemClock, identity });
+    return (identity) => openSqliteStore({ stateDir, clock: systemClock, identity });
   });
-});
-
-describe.skipIf(whyNoRedis() !== undefined)("with a Redis server", () => {
-  let server: RedisServer;
-  beforeAll(async () => {
-    server = await RedisServer.start();
-  });
-  afterAll(() => server.remove());
-
-  recordsSuite(
-    "Redis",
-    () => (identity, log) =>
-      openRedisStore({ storeUrl: server.url, log, clock: systemClock, identity, machineId: "machine" }),
-  );
 });

@@ -15,33 +15,34 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { type LedgerStore, recordKey } from "../../src/ledger/ledger-store.ts";
-import { rowOf, type TaskRecord } from "../../src/ledger/record.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
-import { createLog } from "../../src/log.ts";
+import { pathName, taskName, workName } from "../../src/ledger/identity.ts";
+import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
+import { rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
 import { failureOf } from "../api/failure.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { aRecord } from "./a-record.ts";
 
-const log = createLog("silent", (text) => text);
 const onPosix = process.platform !== "win32";
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 const identity = { origin: aRecord().origin, accountId: aRecord().accountId, holder: "holder" };
 
 function open(stateDir: string): LedgerStore {
-  const store = openSqliteStore({ stateDir, log, clock: systemClock, identity });
+  const store = openSqliteStore({ stateDir, clock: systemClock, identity });
   onTestFinished(() => store.close());
   return store;
 }
 
 async function put(store: LedgerStore, record: TaskRecord = aRecord()): Promise<void> {
   const { accountId, recordId } = record;
-  await store.write({ accountId, recordId, expectedRevision: null, after: rowOf(record) });
+  await store.write({ accountId, recordId, expectedRevision: null, after: rowOf(record), durability: "power_cut" });
 }
 
-const read = (store: LedgerStore, recordId = "record-1"): Promise<unknown> =>
-  store.keyv.get(recordKey(identity.accountId, recordId));
+async function read(store: LedgerStore, recordId = "record-1"): Promise<unknown> {
+  const value = await store.get(recordId);
+  return value === undefined ? undefined : taskRecordSchema.parse(JSON.parse(value));
+}
 
 /** A ledger with one record in it, closed. */
 async function written(): Promise<{ stateDir: string; file: string }> {
@@ -63,9 +64,9 @@ async function lookUpMs(store: LedgerStore): Promise<number> {
       await store.list({ accounts, limit: 20, status: "failed" });
       await store.list({ accounts, limit: 20, status: "unresolved" });
     }
-    await store.ofWork("work 500");
-    await store.ofTask("task 500");
-    await store.ofPath("/nowhere");
+    await store.named(workName("work 500"));
+    await store.named(taskName(identity.origin, "task 500"));
+    await store.named(pathName("/nowhere"));
   }
   return performance.now() - startedAtMs;
 }
@@ -163,15 +164,16 @@ describe("the ledger's place", () => {
 });
 
 describe("a ledger file", () => {
-  it("of a newer version is refused and left alone", async () => {
+  it("of another layout is refused in one sentence, and left alone", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
-    db.exec("PRAGMA user_version = 3");
+    db.exec("PRAGMA user_version = 2");
     db.close();
     const failure = await failureOf(read(open(stateDir)));
     expect(failure.code).toBe("store_unavailable");
-    expect(failure.message).toContain("newer version");
+    expect(failure.message).toContain("another version of this program");
     expect(failure.message).toContain(file);
+    expect(failure.remedy).toContain("out of the way");
   });
 
   it("that is another program's database is refused", async () => {
@@ -245,11 +247,11 @@ describe("a ledger file", () => {
     const db = new DatabaseSync(file);
     db.exec(`
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-      INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, is_listed, created_at_ms,
-          revision, value)
-        SELECT 'record:${accountId}/' || i, 'record ' || i, CASE WHEN i % 2 = 0 THEN '${accountId}' ELSE 'b' END,
-          'work ' || i, '${origin}', 'task ' || i, CASE WHEN i % 1000 = 0 THEN 'failed' ELSE 'succeeded' END,
-          i % 1999 = 0, 1, i, 1, '{}' FROM n`);
+      INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, value)
+        SELECT CASE WHEN i % 2 = 0 THEN '${accountId}' ELSE 'b' END, 'record ' || i, '${origin}',
+          CASE WHEN i % 1000 = 0 THEN 'failed' ELSE 'succeeded' END, i % 1999 = 0, 1, i, 1, '{}' FROM n;
+      INSERT INTO agm_api_keys VALUES ('b', '${origin}', '');
+      INSERT INTO agm_machine_keys VALUES ('this', 'b')`);
     db.close();
     const manyMs = await lookUpMs(open(stateDir));
     // A single kind of look-up that walks an origin's records makes it a hundred times as long.

@@ -3,15 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pathName } from "../../src/ledger/identity.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { rowOf } from "../../src/ledger/record.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
-import { createLog } from "../../src/log.ts";
 import { HandClock } from "../support/hand-clock.ts";
+import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { DAY_MS, Desk, HOUR_MS, reasonOf, type StoreBench, savedAt } from "./store-suite/desk.ts";
 import { storeSuite } from "./store-suite.ts";
-
-const log = createLog("silent", (text) => text);
 
 interface SqliteBench extends StoreBench {
   readonly clock: HandClock;
@@ -23,9 +20,8 @@ function openBench(): SqliteBench {
   const stores: LedgerStore[] = [];
   return {
     clock,
-    seesAllAccounts: true,
     open: (identity) => {
-      const store = openSqliteStore({ stateDir, log, clock, identity });
+      const store = openSqliteStore({ stateDir, clock, identity });
       stores.push(store);
       return store;
     },
@@ -61,23 +57,11 @@ describe("on one machine", () => {
     expect((await desk.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
   });
 
-  it("money of another task stays counted when its record makes room for this account's", async () => {
-    const desk = new Desk(bench);
-    const neighbour = desk.neighbour();
-    const theirs = await neighbour.create("accepted");
-    const ours = await desk.create("accepted");
-    const after = rowOf({ ...theirs, accountId: ours.accountId, recordId: ours.recordId });
-    await desk.store().adopt(theirs, after);
-    expect(await desk.stored(theirs)).toBeUndefined();
-    expect(await desk.stored(ours)).toEqual(ours);
-    expect(await desk.store().spentCredits(DAY_MS)).toBe(300);
-  });
-
   it("a file is found whatever service spoke it", async () => {
     const desk = new Desk(bench);
     const path = `/audio/${desk.accountId}.mp3`;
     await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
-    expect(await new Desk(bench).store().ofPath(path)).toHaveLength(1);
+    expect(await new Desk(bench).store().named(pathName(path))).toHaveLength(1);
   });
 
   it("what a record has cost is not forgotten with the sums of two days ago", async () => {

@@ -5,7 +5,6 @@ import { createsSuite } from "./store-suite/creates.ts";
 import { Desk, type StoreBench } from "./store-suite/desk.ts";
 import { flightsSuite } from "./store-suite/flights.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
-import { readsSuite } from "./store-suite/reads.ts";
 import { recordsSuite } from "./store-suite/records.ts";
 
 export type { StoreBench } from "./store-suite/desk.ts";
@@ -26,7 +25,6 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
       createsSuite,
       flightsSuite,
       budgetSuite,
-      readsSuite,
     ]) {
       suite(theBench, newDesk);
     }

@@ -1,7 +1,6 @@
 /** The table of tickets: when one is shared, when it ends, and what a record must not forget because of it. */
 import { describe, expect, it } from "vitest";
 import { NO_TASK_YET, step, type TaskEvent } from "../../src/ledger/lifecycle.ts";
-import { readRecord } from "../../src/ledger/migrations.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import { isCancelNews, openTicket, type TicketWish, ticketOf } from "../../src/ledger/tickets.ts";
 import { aRecord } from "./a-record.ts";
@@ -94,12 +93,4 @@ describe("a record", () => {
     const waits = play(waiting, opening(10), cancelling(10));
     expect(step(waits, { kind: "doneElsewhere" })).toBe(waits);
   });
-
-  it("of before there were tickets has none, and what a newer version says of one is kept", () => {
-    const { tickets: _, ...older } = waiting;
-    expect(readRecord(older)).toMatchObject({ kind: "record", record: { tickets: [] } });
-    const [ticket] = play(waiting, opening(10)).tickets;
-    const newer = { ...waiting, tickets: [{ ...ticket, mood: "new" }] };
-    expect(readRecord(newer)).toMatchObject({ kind: "record", record: { tickets: [{ mood: "new" }] } });
   });
-});

@@ -85,8 +85,8 @@ async function create(at: number): Promise<void> {
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
     limits.ended(send);
-    const settle = { limitClass: "creates", slotId: send, outcome: "counts" } as const;
-    const accepted = await ledger.apply(record, seen(record, "queued"), { settle });
+    const slot = { slotId: send, outcome: "counts" } as const;
+    const accepted = await ledger.apply(record, seen(record, "queued"), { slot });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();
     if (accepted === null) throw new Error("the accepted record is gone");

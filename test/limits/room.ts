@@ -6,13 +6,13 @@ import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import type { TaskEvent } from "../../src/ledger/lifecycle.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
 import { type CreateGrant, createLimits, type Limits, type LimitsOptions } from "../../src/limits/limits.ts";
 import { BUDGET_WINDOW_MS, limitTiming } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
 import { aRecord } from "../ledger/a-record.ts";
 import { HandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
 export const never = new AbortController().signal;
 /** How long a slot counts. */
@@ -31,7 +31,6 @@ function troubled<T extends object>(inner: T, trouble: () => Trouble): T {
   return new Proxy(inner, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
-      if (name === "keyv") return troubled(member as object, trouble); // the one member that is an object
       if (typeof member !== "function") return member;
       return async (...args: unknown[]): Promise<unknown> => {
         const now = trouble();
@@ -115,7 +114,7 @@ export class Process {
   /** No answer came. */
   async leaveUnanswered({ send }: Admitted): Promise<void> {
     this.limits.ended(send);
-    await this.ledger.store.settle({ limitClass: "creates", slotId: send, outcome: "counts" });
+    await this.ledger.store.releaseSlot({ slotId: send, outcome: "counts" });
   }
 
   /** The task has ended, and this process has seen it. */
@@ -155,10 +154,10 @@ export class Process {
 
   async #answered({ record, send }: Admitted, event: TaskEvent): Promise<TaskRecord> {
     this.limits.ended(send);
-    const settle = { limitClass: "creates", slotId: send, outcome: "counts" } as const;
+    const slot = { slotId: send, outcome: "counts" } as const;
     let stored: TaskRecord | null = record;
     await this.limits.report("an answer", async () => {
-      stored = await this.ledger.apply(record, event, { settle });
+      stored = await this.ledger.apply(record, event, { slot });
     });
     return stored ?? record;
   }
@@ -173,12 +172,11 @@ export interface Room extends Process {
 export function newRoom(changes: Changes = {}): Room {
   const clock = new HandClock();
   const stateDir = scratchFolder();
-  const log = createLog("silent", (text) => text);
   let processes = 0;
   const another = (more: Changes = {}, accountId = "account"): Process => {
     processes += 1;
     const identity = { origin: ORIGIN, accountId, holder: `process ${processes}` };
-    const store = openSqliteStore({ stateDir, log, clock, identity });
+    const store = openSqliteStore({ stateDir, clock, identity });
     const process = new Process(store, identity, clock, { ...changes, ...more });
     onTestFinished(async () => {
       await process.limits.close();

@@ -8,11 +8,12 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId } from "../../src/holder.ts";
+import { pathName } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { flightOf, type TaskRecord } from "../../src/ledger/record.ts";
-import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
+import { openSqliteStore } from "./sqlite-ledger.ts";
 
 const counted = z.object({ count: z.int() });
 
@@ -20,11 +21,12 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 
 /** Writes that a test can make slow, or fail, each recognised by what it changes. */
 const WRITES = {
-  "any record": "INSERT ON records",
-  "an admission": "INSERT ON slots WHEN new.limit_class = 'creates'",
-  "a task id": "UPDATE ON records WHEN old.task_id IS NULL AND new.task_id IS NOT NULL",
-  "the end of a task": "UPDATE ON records WHEN old.flight = 'accepted' AND new.flight IS NULL",
-  "a saved file": "INSERT ON paths",
+  "any record": "INSERT ON agm_records",
+  "an admission": "UPDATE ON agm_records WHEN new.status = 'unresolved'",
+  "a task id": "UPDATE ON agm_records WHEN old.status = 'unresolved' AND new.flight = 'accepted'",
+  "the end of a task": "UPDATE ON agm_records WHEN old.flight = 'accepted' AND new.flight IS NULL",
+  "a saved file": `UPDATE ON agm_records
+    WHEN json_array_length(new.value, '$.files') > json_array_length(old.value, '$.files')`,
 } as const;
 type ObstructedWrite = keyof typeof WRITES;
 
@@ -55,7 +57,7 @@ export class LedgerPeek {
     }
     const log = createLog("silent", (text) => text);
     const identity = { origin, accountId: "nobody", holder: createHolderId() };
-    const store = openSqliteStore({ stateDir, log, clock: systemClock, identity });
+    const store = openSqliteStore({ stateDir, clock: systemClock, identity });
     const ledger = new Ledger(store, identity, systemClock, log);
     await ledger.list({ accounts: "all", limit: 1 });
     return new LedgerPeek(new DatabaseSync(file, { timeout: 5000 }), ledger);
@@ -63,7 +65,7 @@ export class LedgerPeek {
 
   /** Newest first. */
   async records(): Promise<TaskRecord[]> {
-    return await this.#ledger.list({ accounts: "all", limit: 1_000_000 });
+    return await this.#ledger.list({ accounts: "all", limit: 1_000_000, includesParts: true });
   }
 
   /** Records that take a place in flight. */
@@ -73,7 +75,9 @@ export class LedgerPeek {
 
   /** Creates that count toward the six a minute. */
   createSlots(): number {
-    const row = this.#db.prepare("SELECT count(*) AS count FROM slots WHERE limit_class = 'creates'").get();
+    const row = this.#db
+      .prepare("SELECT sum(json_array_length(nullif(state, ''), '$.slots')) AS count FROM agm_api_keys")
+      .get();
     return counted.parse(row).count;
   }
 
@@ -112,8 +116,8 @@ export class LedgerPeek {
 
   /** The ledger as if a file had been saved under another name from the beginning. */
   renameFile(path: string, was: string): void {
-    this.#db.prepare("UPDATE records SET value = replace(value, ?, ?)").run(path, was);
-    this.#db.prepare("UPDATE paths SET path = ? WHERE path = ?").run(was, path);
+    this.#db.prepare("UPDATE agm_records SET value = replace(value, ?, ?)").run(path, was);
+    this.#db.prepare("UPDATE agm_names SET name = ? WHERE name = ?").run(pathName(was), pathName(path));
   }
 
   hold(): void {

@@ -3,20 +3,11 @@ import { decideRead } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import type { Settlement } from "../../ledger/ledger-store.ts";
 import type { ReadOptions, ReadWaitReason } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { describeHold } from "./phase.ts";
 
-export interface Answer {
-  readonly task: ObservedTask;
-  /** To be written together with what the answer tells; it is forgotten safely where nothing is written. */
-  readonly settle: Settlement | undefined;
-}
-
 export interface AskOptions extends ReadOptions {
-  /** Whether the caller is going to write what it learns; otherwise the read is settled by itself. */
-  readonly isRecorded?: boolean;
   /** The call's: a wait for the service that outlasts it is not begun. */
   readonly deadline?: Deadline;
 }
@@ -30,7 +21,7 @@ function heldBack(reason: ReadWaitReason, waitMs: number): AudioError {
 }
 
 /**
- * Asks once. A 429 pauses every process's reads before it is thrown on.
+ * Asks once. A 429 pauses this process's reads before it is thrown on.
  *
  * @throws AudioError with the task's id; `rate_limit` at once where the service may not be asked before the deadline
  */
@@ -38,18 +29,18 @@ export async function askService(
   deps: Pick<GenerationDeps, "service" | "limits" | "log" | "random">,
   taskId: string,
   signal: AbortSignal,
-  { isRecorded, deadline, isPoll = false, onWaiting }: AskOptions = {},
-): Promise<Answer> {
+  { deadline, isPoll = false, onWaiting }: AskOptions = {},
+): Promise<ObservedTask> {
   const { service, limits, log, random } = deps;
   const tooLate = new AbortController();
   const ending = deadline === undefined ? signal : AbortSignal.any([signal, tooLate.signal]);
   try {
     return await limits.read(
       ending,
-      async (slot) => {
+      async () => {
         const task = await service.query(taskId, ending);
         for (const oddity of task.oddities) log.warn(`task ${task.taskId}: ${oddity}`);
-        return { task, settle: isRecorded === true ? slot.take() : undefined };
+        return task;
       },
       {
         isPoll,

@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import type { Settlement } from "../../ledger/ledger-store.ts";
+import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type Admitted, recover } from "./failed-create.ts";
@@ -159,14 +159,14 @@ async function send(
   job.isCommitted = true;
   // From here to the request nothing is waited for: a cancel comes before it, or after.
   job.enter({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
-  const settle: Settlement = { limitClass: "creates", slotId: grant.send, outcome: "counts" };
+  const slot: SlotRelease = { slotId: grant.send, outcome: "counts" };
   let task: ObservedTask;
   try {
     task = await service.create(input, key, job.sendSignal);
   } catch (error) {
     limits.ended(grant.send);
     if (!(error instanceof AudioError)) {
-      await limits.report("the end of a create", () => deps.ledger.store.settle(settle));
+      await limits.report("the end of a create", () => deps.ledger.store.releaseSlot(slot));
       throw error;
     }
     return await recover(job, deps, grant, error, tries, wasCommitted);
@@ -176,7 +176,7 @@ async function send(
   // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
   if (task.status !== "failed" || job.unseenAttempt === attempt) job.newTasks += 1;
   // The task id before anything else happens.
-  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { settle });
+  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
   job.isCommitted = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);

@@ -1,7 +1,7 @@
 /** What becomes of a create that was not accepted: given up, or to be sent again after the wait that happens here. */
 import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
-import type { Settlement } from "../../ledger/ledger-store.ts";
+import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -49,19 +49,15 @@ export async function recover(
   const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
   const decision = holders === null ? decideCreate(known, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveArrived(error);
-  const settle: Settlement = {
-    limitClass: "creates",
-    slotId: send,
-    outcome: wasNeverSent(error) ? "unsent" : "counts",
-  };
+  const slot: SlotRelease = { slotId: send, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
     job.unseenAttempt = record.attempt;
     // An answer all the same: whoever has cancelled is not made to pay by another send.
     if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
-    await limits.report("the end of a create", () => ledger.store.settle(settle));
+    await limits.report("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
     const isFinal = decision.kind === "stop";
-    job.record = (await notTaken(job, deps, { kind: "notTaken", send, isFinal }, settle)) ?? job.record;
+    job.record = (await notTaken(job, deps, { kind: "notTaken", send, isFinal }, slot)) ?? job.record;
     limits.freed();
     if (!wasCommitted) job.uncommit();
   }
@@ -95,12 +91,12 @@ async function notTaken(
   job: Job,
   { ledger, limits }: GenerationDeps,
   event: { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean },
-  settle: Settlement,
+  slot: SlotRelease,
 ): Promise<Job["record"] | null> {
   const { record } = job;
   let stored: Job["record"] | null = record;
   await limits.report("that a create was not taken", async () => {
-    stored = await ledger.apply(record, event, { settle });
+    stored = await ledger.apply(record, event, { slot });
   });
   return stored;
 }

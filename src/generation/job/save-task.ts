@@ -7,7 +7,7 @@ import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import type { ChangeOptions } from "../../ledger/requests.ts";
+import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
 import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";

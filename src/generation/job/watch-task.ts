@@ -93,9 +93,8 @@ async function poll(job: Job, deps: GenerationDeps, watched: Watched | null): Pr
   const askedAtMs = clock.steadyMs();
   const { taskId, attempt } = job.record;
   if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
-  const { task, settle } = await askService(deps, taskId, job.signal, {
+  const task = await askService(deps, taskId, job.signal, {
     isPoll: true,
-    isRecorded: true,
     onWaiting: (reason, waitMs) =>
       job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
   });
@@ -103,7 +102,7 @@ async function poll(job: Job, deps: GenerationDeps, watched: Watched | null): Pr
     if (task.status === "succeeded") watched.aimed.ended(clock.steadyMs() - watched.acceptedAtMs);
     else if (task.status !== "failed") watched.aimed.ran(askedAtMs - watched.acceptedAtMs);
   }
-  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { settle });
+  await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() });
 }
 
 function waitExpired({ record: { taskId } }: Job): AudioError {

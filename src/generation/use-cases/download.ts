@@ -113,7 +113,7 @@ async function recordForeignTask(
   signal: AbortSignal,
   deadline: Deadline,
 ): Promise<TaskRecord> {
-  const { task } = await askService(deps, taskId, signal, { deadline });
+  const task = await askService(deps, taskId, signal, { deadline });
   const empty = emptyRecord(deps, {
     workId: foreignWorkId(deps.ledger.identity.origin, taskId),
     input: null,

@@ -4,7 +4,7 @@ import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
 import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import { RECORD_VERSION, type TaskRecord } from "../../ledger/record.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { recordIdOfHandle } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
@@ -31,7 +31,6 @@ export function emptyRecord(
 ): TaskRecord {
   const { origin, accountId } = ledger.identity;
   return {
-    version: RECORD_VERSION,
     revision: 0,
     recordId: recordId(facts.workId, accountId),
     accountId,
@@ -130,7 +129,7 @@ export async function asOurs(
   if (other.taskId === null) return null;
   try {
     const options = deadline === undefined ? {} : { deadline };
-    const { task } = await askService(deps, other.taskId, signal, options);
+    const task = await askService(deps, other.taskId, signal, options);
     const adopted = await deps.ledger.adopt(other);
     if (adopted === null) return other;
     const event = { kind: "observed", attempt: adopted.attempt, task, atMs: deps.clock.wallMs() } as const;

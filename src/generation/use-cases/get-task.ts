@@ -155,7 +155,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
     const options: AskOptions = { isPoll: task !== null, onWaiting, deadline: call.deadline };
     try {
       const seen: ObservedTask = await inTime(deps, call, taskId, async (signal) => {
-        return (await askService(deps, taskId, signal, options)).task;
+        return await askService(deps, taskId, signal, options);
       });
       task = seen;
       activity = null;

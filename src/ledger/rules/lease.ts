@@ -27,7 +27,10 @@ export function acquiredLease(
 ): Lease {
   const { owner, ttlMs, replacing } = wanted;
   const held = leaseOwner(current, nowMs);
-  if (current !== null && held !== null && held !== owner && held !== replacing) return current;
+  if (current !== null && held !== null && held !== owner && held !== replacing) {
+    // A date in the future counts from when it is first seen.
+    return { ...current, atMs: Math.min(current.atMs, nowMs) };
+  }
   return { owner, ttlMs, atMs: nowMs };
 }
 

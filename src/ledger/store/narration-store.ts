@@ -122,7 +122,7 @@ export class NarrationStore {
     return this.#decide(narrationId, "process_kill", (found, keyId, lease, nowMs) => {
       if (found === undefined) return { result: null };
       const taken = acquiredLease(lease, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
-      const save = taken.owner === owner ? [saveLease(keyId, narrationId, taken)] : [];
+      const save = taken.atMs === lease?.atMs && taken.owner === lease.owner ? [] : [saveLease(keyId, narrationId, taken)];
       return { result: taken.owner, save };
     });
   }

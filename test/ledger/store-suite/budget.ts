@@ -1,6 +1,5 @@
 /** What every store must do for the budget: what records say they spend is counted, exactly and no longer than it must. */
 import { describe, expect, it } from "vitest";
-import { rowOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import { DAY_MS, type Desk, HOUR_MS, MINUTE_MS, reasonOf, type StoreBench } from "./desk.ts";
 
 export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void {
@@ -47,8 +46,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(35);
       bench().advance(2 * HOUR_MS);
       expect(await spent(desk)).toBe(35);
-      const { accountId, recordId, revision } = moved;
-      await desk.store().write({ accountId, recordId, expectedRevision: revision, after: null });
+      await desk.remove(moved);
       expect(await spent(desk)).toBe(5);
     });
 
@@ -78,63 +76,22 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(450);
     });
 
-    it("belongs to the origin where the store sees all its accounts, else to the account", async () => {
+    it("counts every API key of the origin, and no other origin", async () => {
       const desk = newDesk();
       await desk.create("accepted", one);
-      const expected = bench().seesAllAccounts ? "over_budget" : "admitted";
-      expect(reasonOf(await desk.neighbour().ask(one))).toBe(expected);
+      expect(reasonOf(await desk.neighbour().ask(one))).toBe("over_budget");
       expect(reasonOf(await newDesk().ask(one))).toBe("admitted");
     });
 
     it("outlives a damaged row that is deleted, and the copies that are set aside", async () => {
       const desk = newDesk();
       const { accountId, recordId } = await desk.create("accepted", one);
-      await desk.store().keyv.set(`set-aside:${recordId}:1`, "what was left of it");
-      await desk.store().keyv.delete(`${accountId}/${recordId}`);
+      await desk.store().documents.set(`set-aside:${recordId}:1`, "what was left of it");
+      await desk.store().discard({ accountId, recordId });
       expect(reasonOf(await desk.ask(one))).toBe("over_budget");
       expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("admitted");
-      expect(await desk.store().keyv.get(`set-aside:${recordId}:1`)).toBe("what was left of it");
+      expect(await desk.store().documents.get(`set-aside:${recordId}:1`)).toBe("what was left of it");
     });
   });
 
-  describe("adoption", () => {
-    const adopted = (desk: Desk, theirs: TaskRecord): TaskRecord => ({
-      ...theirs,
-      ...desk.record({ workId: theirs.workId }),
-      status: theirs.status,
-      taskId: theirs.taskId,
-      spend: theirs.spend,
-      files: theirs.files,
-      revision: theirs.revision + 1,
-    });
-
-    it("moves a record with its spend and its place in flight, once", async () => {
-      const desk = newDesk();
-      const neighbour = desk.neighbour();
-      const theirs = await neighbour.create("accepted");
-      bench().advance(50 * MINUTE_MS);
-      const ours = adopted(desk, theirs);
-      await desk.store().adopt(theirs, rowOf(ours));
-      await desk.store().adopt(theirs, rowOf(ours));
-      expect(await desk.stored(ours)).toEqual(ours);
-      expect(await desk.stored(theirs)).toBeUndefined();
-      expect(await spent(desk)).toBe(150);
-      expect(reasonOf(await neighbour.ask({ maxInFlight: 1 }))).toBe("admitted");
-      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("in_flight");
-      // Its time in flight did not begin anew.
-      bench().advance(16 * MINUTE_MS);
-      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("admitted");
-    });
-
-    it("leaves the account's own record of that name as it is, and counts the task once", async () => {
-      const desk = newDesk();
-      const neighbour = desk.neighbour();
-      const theirs = await neighbour.create("accepted");
-      const ours = await desk.put({ ...adopted(desk, theirs), revision: 9, fileName: "mine.mp3" });
-      await desk.store().adopt(theirs, rowOf({ ...ours, fileName: null }));
-      expect(await desk.stored(ours)).toEqual(ours);
-      expect(await desk.stored(theirs)).toBeUndefined();
-      expect(await spent(desk)).toBe(150);
-    });
-  });
 }

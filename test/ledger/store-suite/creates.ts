@@ -14,7 +14,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       bench().advance(20_000);
       const slow = await desk.ask(two);
       bench().advance(10_000);
-      await desk.store().settle({ limitClass: "creates", slotId: slow.slotId, outcome: "counts" });
+      await desk.store().releaseSlot({ slotId: slow.slotId, outcome: "counts" });
       const refused = await desk.ask(two);
       expect(reasonOf(refused)).toBe("rate");
       // The first slot is 30 s old.
@@ -39,9 +39,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("does not give back what has been answered", async () => {
       const desk = newDesk();
       const { slotId } = await desk.ask({ maxCreates: 1 });
-      await desk.store().settle({ limitClass: "creates", slotId, outcome: "counts" });
-      await desk.store().settle({ limitClass: "creates", slotId, outcome: "unsent" });
-      await desk.store().settle({ limitClass: "creates", slotId: randomUUID(), outcome: "counts" });
+      await desk.store().releaseSlot({ slotId, outcome: "counts" });
+      await desk.store().releaseSlot({ slotId, outcome: "unsent" });
+      await desk.store().releaseSlot({ slotId: randomUUID(), outcome: "counts" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("admitted");
     });
@@ -49,9 +49,9 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("counts a settlement once, from its first time", async () => {
       const desk = newDesk();
       const { slotId } = await desk.ask({ maxCreates: 1 });
-      await desk.store().settle({ limitClass: "creates", slotId, outcome: "counts" });
+      await desk.store().releaseSlot({ slotId, outcome: "counts" });
       bench().advance(50_000);
-      await desk.store().settle({ limitClass: "creates", slotId, outcome: "counts" });
+      await desk.store().releaseSlot({ slotId, outcome: "counts" });
       bench().advance(11_000);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
@@ -62,7 +62,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.ask({ maxCreates: 1 }, { holder });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(50_000);
-        await desk.store(holder).signOfLife([]);
+        await desk.store(holder).heartbeat([]);
       }
       bench().advance(59_000);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
@@ -74,7 +74,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       await desk.create("refused", { maxCreates: 1 });
       bench().advance(40_000);
-      await desk.store().signOfLife([]);
+      await desk.store().heartbeat([]);
       bench().advance(21_000);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
@@ -155,7 +155,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await desk.ask(most, { record })));
       // And it is taken back by its slot's name alone.
-      await desk.store().settle({ limitClass: "creates", slotId, outcome: "unsent" });
+      await desk.store().releaseSlot({ slotId, outcome: "unsent" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
     });
@@ -174,8 +174,8 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
   describe("pauses", () => {
     it("hold one class for every process of the account, the longest of them", async () => {
       const desk = newDesk();
-      await desk.store("a").pause("creates", 50_000);
-      await desk.store("b").pause("creates", 10_000);
+      await desk.store("a").pause(50_000);
+      await desk.store("b").pause(10_000);
       const held = await desk.ask();
       expect(reasonOf(held)).toBe("paused");
       expect(waitOf(held)).toBeGreaterThan(49_000);
@@ -188,7 +188,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("from before a clock's restart hold once more, not for ever", async () => {
       const desk = newDesk();
-      await desk.store().pause("creates", 50_000);
+      await desk.store().pause(50_000);
       bench().putBack();
       expect(reasonOf(await desk.ask())).toBe("paused");
       bench().advance(51_000);
@@ -201,7 +201,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     const budget = { credits: 150, windowMs: 24 * 60 * MINUTE_MS };
     const most = { budget, maxCreates: 1, maxInFlight: 1 };
     await desk.create("accepted", most);
-    await desk.store().pause("creates", 10_000);
+    await desk.store().pause(10_000);
     const record = desk.record();
     await desk.claim(record);
     expect(reasonOf(await desk.ask(most, { record: { ...record, revision: 7 } }))).toBe("conflict");

@@ -2,15 +2,15 @@
 import { randomUUID } from "node:crypto";
 import type { SavedFile } from "../../../src/files/saved-file.ts";
 import type {
-  Admission,
   AdmitRequest,
   ClaimAnswer,
   LedgerIdentity,
   LedgerStore,
   WriteAnswer,
 } from "../../../src/ledger/ledger-store.ts";
-import { recordKey } from "../../../src/ledger/ledger-store.ts";
-import { rowOf, type TaskRecord } from "../../../src/ledger/record.ts";
+import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
+import type { Admission } from "../../../src/ledger/rules/admission.ts";
+import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
 import { aRecord } from "../a-record.ts";
 
 export const MINUTE_MS = 60_000;
@@ -29,8 +29,6 @@ export interface StoreBench {
   /** The wall clock, by which spend is dated. */
   wallMs(): number;
   close(): Promise<void>;
-  /** What a store of one machine promises beyond the others: it sees all accounts of the origin at once. */
-  readonly seesAllAccounts: boolean;
 }
 
 export type Outcome = "accepted" | "refused" | "unanswered" | "unsent";
@@ -108,35 +106,39 @@ export class Desk {
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
     const after = rowOf(record);
-    const answer = await this.store().write({ accountId, recordId, expectedRevision, after });
+    const durability = "process_kill";
+    const answer = await this.store().write({ accountId, recordId, expectedRevision, after, durability });
     if (!answer.written) throw new Error("not written");
     return record;
   }
 
-  async stored({
-    accountId,
-    recordId,
-  }: Pick<TaskRecord, "accountId" | "recordId">): Promise<TaskRecord | undefined> {
-    return (await this.store().keyv.get(recordKey(accountId, recordId))) as TaskRecord | undefined; // as the suite wrote it
+  async stored({ recordId }: Pick<TaskRecord, "recordId">): Promise<TaskRecord | undefined> {
+    const value = await this.store().get(recordId);
+    return value === undefined ? undefined : taskRecordSchema.parse(JSON.parse(value));
+  }
+
+  /** Removes a record, with its spend. */
+  async remove({ accountId, recordId, revision }: TaskRecord): Promise<WriteAnswer> {
+    const write = { accountId, recordId, expectedRevision: revision, after: null } as const;
+    return await this.store().write({ ...write, durability: "power_cut" });
   }
 
   /** The next revision of a record, compared and set. */
   write(
     record: TaskRecord,
     changes: Partial<TaskRecord>,
-    more: { settle?: { slotId: string; outcome: "counts" | "unsent" }; lease?: "renew" | "release" } = {},
+    more: { slot?: SlotRelease; lease?: "renew" | "release" } = {},
     holder = "holder",
   ): Promise<WriteAnswer> {
     const { accountId, recordId, revision } = record;
     const after = rowOf({ ...record, ...changes, revision: revision + 1 });
-    const settle = more.settle === undefined ? undefined : { limitClass: "creates" as const, ...more.settle };
     return this.store(holder).write({
       accountId,
       recordId,
       expectedRevision: revision,
       after,
-      settle,
-      lease: more.lease,
+      durability: "process_kill",
+      ...more,
     });
   }
 
@@ -183,18 +185,18 @@ export class Desk {
       unanswered: { mayHaveArrived: true },
       unsent: { status: "waiting", spend: null },
     };
-    const settle = { slotId, outcome: outcome === "unsent" ? ("unsent" as const) : ("counts" as const) };
-    return this.change(record, outcomes[outcome], settle, as.holder);
+    const slot: SlotRelease = { slotId, outcome: outcome === "unsent" ? "unsent" : "counts" };
+    return this.change(record, outcomes[outcome], slot, as.holder);
   }
 
   /** Writes the next revision and returns it. */
   async change(
     record: TaskRecord,
     changes: Partial<TaskRecord>,
-    settle?: { slotId: string; outcome: "counts" | "unsent" },
+    slot?: SlotRelease,
     holder = "holder",
   ): Promise<TaskRecord> {
-    const answer = await this.write(record, changes, settle === undefined ? {} : { settle }, holder);
+    const answer = await this.write(record, changes, slot === undefined ? {} : { slot }, holder);
     if (!answer.written) throw new Error("not written");
     return { ...record, ...changes, revision: record.revision + 1 };
   }

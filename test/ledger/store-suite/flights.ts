@@ -40,7 +40,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const holder = randomUUID();
       await desk.ask(one, { holder });
       bench().advance(20_000);
-      await desk.store(holder).signOfLife([]);
+      await desk.store(holder).heartbeat([]);
       bench().advance(20_000);
       const held = await desk.ask(one);
       expect(reasonOf(held)).toBe("in_flight");
@@ -56,11 +56,11 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.create("unanswered", one, { holder });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(20_000);
-        await desk.store(holder).signOfLife([]);
+        await desk.store(holder).heartbeat([]);
       }
       expect(reasonOf(await desk.ask(one))).toBe("in_flight");
       bench().advance(11_000);
-      await desk.store(holder).signOfLife([]);
+      await desk.store(holder).heartbeat([]);
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
@@ -118,8 +118,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("leave with their record", async () => {
       const desk = newDesk();
-      const { accountId, recordId, revision } = await desk.create("accepted", one);
-      await desk.store().write({ accountId, recordId, expectedRevision: revision, after: null });
+      await desk.remove(await desk.create("accepted", one));
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
@@ -136,33 +135,6 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       await desk.create("accepted", one);
       expect(reasonOf(await desk.neighbour().ask(one))).toBe("admitted");
-    });
-  });
-
-  describe("a create of the same work under another key", () => {
-    it("is waited for until it is answered or lapses, where the store sees it", async () => {
-      if (!bench().seesAllAccounts) return;
-      const desk = newDesk();
-      const neighbour = desk.neighbour();
-      const workId = randomUUID();
-      const theirs = neighbour.record({ workId });
-      await neighbour.claim(theirs);
-      const { record, slotId } = await neighbour.ask({}, { record: theirs });
-      const ours = desk.record({ workId });
-      await desk.claim(ours);
-      const held = await desk.ask({}, { record: ours });
-      expect(reasonOf(held)).toBe("elsewhere");
-      expect(waitOf(held)).toBeGreaterThan(0);
-      expect(waitOf(held)).toBeLessThanOrEqual(LAPSE_MS);
-      await neighbour.change(record, { status: "queued", taskId: "t" }, { slotId, outcome: "counts" });
-      expect(reasonOf(await desk.ask({}, { record: ours }))).toBe("admitted");
-
-      const third = desk.neighbour();
-      const late = third.record({ workId });
-      await third.claim(late);
-      expect(reasonOf(await third.ask({}, { record: late }))).toBe("elsewhere");
-      bench().advance(LAPSE_MS + 1);
-      expect(reasonOf(await third.ask({}, { record: late }))).toBe("admitted");
     });
   });
 }

@@ -1,9 +1,10 @@
 /** What every store must do for records: compare and set, leases, and finding them again. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { recordKey, type StoredValue } from "../../../src/ledger/ledger-store.ts";
+import { pathName, taskName, workName } from "../../../src/ledger/identity.ts";
+import type { StoredValue } from "../../../src/ledger/ledger-store.ts";
 import { rowOf } from "../../../src/ledger/record.ts";
-import { DAY_MS, type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
+import { type Desk, LEASE_MS, MINUTE_MS, reasonOf, type StoreBench, savedAt } from "./desk.ts";
 
 const idsOf = (found: readonly StoredValue[]): string[] => found.map(({ recordId }) => recordId);
 
@@ -24,7 +25,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const open = { openOnly: true, limit: 10 } as const;
       expect(idsOf(await desk.store().list({ accounts: "own", ...open }))).toContain(part.recordId);
       expect(idsOf(await desk.store().list({ accounts: "all", ...open }))).toContain(part.recordId);
-      expect(idsOf(await desk.store().ofWork(part.workId))).toEqual([part.recordId]);
+      expect(idsOf(await desk.store().named(workName(part.workId)))).toEqual([part.recordId]);
       await desk.change(part, { shelf: "output" });
       expect(await all()).toContain(part.recordId);
     });
@@ -44,12 +45,18 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const record = await desk.put(desk.record());
       const { accountId, recordId } = record;
-      const anew = { accountId, recordId, expectedRevision: null, after: rowOf(desk.record({ recordId })) };
+      const anew = {
+        accountId,
+        recordId,
+        expectedRevision: null,
+        after: rowOf(desk.record({ recordId })),
+        durability: "power_cut" as const,
+      };
       expect(await desk.store().write(anew)).toEqual({ written: false, value: rowOf(record).value });
-      const removal = { accountId, recordId, expectedRevision: 1, after: null };
-      expect(await desk.store().write(removal)).toEqual({ written: true });
+      expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.stored(record)).toBeUndefined();
-      expect(await desk.store().write(removal)).toEqual({ written: false, value: undefined });
+      // A removal is repeated when its answer is lost.
+      expect(await desk.remove(record)).toEqual({ written: true });
       expect(await desk.write(record, {})).toEqual({ written: false, value: undefined });
       expect(await desk.store().write(anew)).toEqual({ written: true });
     });
@@ -60,9 +67,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const first = await desk.ask(two);
       const second = await desk.ask(two);
       bench().advance(40_000);
-      await desk.write(first.record, {}, { settle: { slotId: first.slotId, outcome: "counts" } });
-      const stale = { ...second.record, revision: 1 };
-      const lost = await desk.write(stale, {}, { settle: { slotId: second.slotId, outcome: "unsent" } });
+      await desk.write(first.record, {}, { slot: { slotId: first.slotId, outcome: "counts" } });
+      const stale = { ...second.record, revision: 1, fileName: "stale.mp3" };
+      const lost = await desk.write(stale, {}, { slot: { slotId: second.slotId, outcome: "unsent" } });
       expect(lost.written).toBe(false);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
       bench().advance(50_000);
@@ -71,38 +78,13 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
 
-    it("is read as it was written, singly and together", async () => {
+    it("is read as it was written", async () => {
       const desk = newDesk();
       const first = await desk.put(desk.record({ input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}' }));
       const second = await desk.put({ ...desk.record(), tomorrow: { kept: [1] } });
-      const keys = [
-        recordKey(desk.accountId, second.recordId),
-        "none",
-        recordKey(desk.accountId, first.recordId),
-      ];
-      expect(await desk.store().keyv.getMany(keys)).toEqual([second, undefined, first]);
-    });
-  });
-
-  describe("Keyv", () => {
-    it("keeps a record's columns in step, and refuses one that is older than what is stored", async () => {
-      const desk = newDesk();
-      const { keyv } = desk.store();
-      const record = desk.record({
-        revision: 5,
-        status: "queued",
-        taskId: "t",
-        spend: { credits: 7, atMs: bench().wallMs() },
-      });
-      const key = recordKey(desk.accountId, record.recordId);
-      await keyv.set(key, record);
-      expect(idsOf(await desk.store().ofTask("t"))).toEqual([record.recordId]);
-      expect(await desk.store().spentCredits(DAY_MS)).toBe(7);
-      expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("in_flight");
-      await expect(keyv.set(key, { ...record, revision: 4, taskId: "old" })).rejects.toThrow("newer");
-      expect(await desk.stored(record)).toEqual(record);
-      expect((await desk.write(record, { status: "failed", spend: null })).written).toBe(true);
-      expect(await desk.store().spentCredits(DAY_MS)).toBe(0);
+      expect(await desk.stored(first)).toEqual(first);
+      expect(await desk.stored(second)).toEqual(second);
+      expect(await desk.stored({ recordId: "none" })).toBeUndefined();
     });
   });
 
@@ -124,7 +106,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = desk.record();
       await desk.claim(record, "a");
       bench().advance(40_000);
-      expect(await desk.store("a").signOfLife([record.recordId])).toEqual([]);
+      expect(await desk.store("a").heartbeat([record.recordId])).toEqual([]);
       bench().advance(40_000);
       expect((await desk.claim(record, "b")).holder).toBe("a");
       bench().advance(21_000);
@@ -163,7 +145,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.claim(lost, "b");
       await desk.store("a").release(released.recordId);
       const ids = [kept.recordId, lost.recordId, released.recordId, "none"];
-      expect(await desk.store("a").signOfLife(ids)).toEqual(ids.slice(1));
+      expect(await desk.store("a").heartbeat(ids)).toEqual(ids.slice(1));
       expect((await desk.claim(kept, "b")).holder).toBe("a");
       expect((await desk.claim(released, "b")).holder).toBe("b");
     });
@@ -234,7 +216,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await desk.store().list({ accounts: "own", status: "queued", limit: 9 })).toEqual([]);
       expect(await desk.store().list({ accounts: "own", status: "failed", limit: 9 })).toEqual([listed]);
       expect(await desk.store().list({ accounts: "own", openOnly: true, limit: 9 })).toEqual([]);
-      await desk.store().write({ accountId, recordId, expectedRevision: ended.revision, after: null });
+      await desk.remove(ended);
       expect(await desk.store().list({ accounts: "own", limit: 9 })).toEqual([]);
     });
   });
@@ -254,21 +236,21 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     const ours = await desk.put(desk.record({ ...about, createdAtMs: 2 }));
     const both = [ours.recordId, theirs.recordId];
     const store = desk.store();
-    expect(idsOf(await store.ofWork(workId))).toEqual(both);
-    expect(idsOf(await store.ofTask("t"))).toEqual(both);
-    expect(idsOf(await store.ofPath(path))).toEqual(both);
-    expect(idsOf(await neighbour.store().ofPath(path))).toEqual([...both].reverse());
-    expect(await store.ofTask("unknown")).toEqual([]);
-    expect(await newDesk().store().ofTask("t")).toEqual([]);
+    expect(idsOf(await store.named(workName(workId)))).toEqual(both);
+    expect(idsOf(await store.named(taskName(desk.origin, "t")))).toEqual(both);
+    expect(idsOf(await store.named(pathName(path)))).toEqual(both);
+    expect(idsOf(await neighbour.store().named(pathName(path)))).toEqual([...both].reverse());
+    expect(await store.named(taskName(desk.origin, "unknown"))).toEqual([]);
+    const stranger = newDesk();
+    expect(await stranger.store().named(taskName(stranger.origin, "t"))).toEqual([]);
 
     await desk.change(ours, { files: [savedAt(`${path}.2`)], taskId: "t2" });
-    expect(idsOf(await store.ofPath(path))).toEqual([theirs.recordId]);
-    expect(idsOf(await store.ofPath(`${path}.2`))).toEqual([ours.recordId]);
-    expect(idsOf(await store.ofTask("t"))).toEqual([theirs.recordId]);
-    const { accountId, recordId, revision } = theirs;
-    await neighbour.store().write({ accountId, recordId, expectedRevision: revision, after: null });
-    expect(await store.ofPath(path)).toEqual([]);
-    expect(idsOf(await store.ofWork(workId))).toEqual([ours.recordId]);
+    expect(idsOf(await store.named(pathName(path)))).toEqual([theirs.recordId]);
+    expect(idsOf(await store.named(pathName(`${path}.2`)))).toEqual([ours.recordId]);
+    expect(idsOf(await store.named(taskName(desk.origin, "t")))).toEqual([theirs.recordId]);
+    await neighbour.remove(theirs);
+    expect(await store.named(pathName(path))).toEqual([]);
+    expect(idsOf(await store.named(workName(workId)))).toEqual([ours.recordId]);
   });
 
   it("can be written right now", async () => {
