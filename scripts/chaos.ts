@@ -1,4 +1,4 @@
-/** Owns running chaos by hand against the built bin: `--rounds N --seed S --store sqlite|redis --at-once K`; the seed is printed, so that rounds can be run again. */
+/** Owns running chaos by hand against the built bin: `--rounds N --seed S --store sqlite|postgres --at-once K`; the seed is printed, so that rounds can be run again. */
 import { parseArgs } from "node:util";
 import { runChaos } from "../test/faults/chaos/chaos.ts";
 import { STORES } from "../test/faults/chaos/ledger-place.ts";

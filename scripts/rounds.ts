@@ -1,16 +1,12 @@
-/** Runs drawn rounds on either store, several at once, and reports those that are not clean. */
+/** Runs drawn rounds on either engine, several at once, and reports those that are not clean. */
 import { parseArgs } from "node:util";
-import { createClient } from "@keyv/redis";
-import { RedisServer } from "../test/support/redis-server.ts";
-
-/** Databases of a Redis server, as it is set up unless told otherwise: one for each worker. */
-const MOST_AT_ONCE = 16;
+import { PostgresServer } from "../test/support/postgres-server.ts";
 
 export interface Rounds<Plan> {
   readonly defaults: { readonly rounds: number; readonly atOnce: number };
   /** All drawn before the first round: what a seed means must not depend on which round ends first. */
   draw(rounds: number, seed: number): readonly Plan[];
-  /** @param storeUrl of a Redis that holds nothing yet; `null`: a file in the round's own folder. Throws what is wrong */
+  /** @param storeUrl of a database that holds nothing yet; `null`: a file in the round's own folder. Throws what is wrong */
   run(plan: Plan, storeUrl: string | null): Promise<void>;
   killsOf(plan: Plan): number;
 }
@@ -31,33 +27,23 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
   const { store = "sqlite" } = values;
   const areWhole = Object.values(numbers).every((value) => Number.isSafeInteger(value) && value >= 0);
   if (!areWhole || numbers.atOnce === 0) complain("--rounds, --seed and --at-once take whole numbers.");
-  if (store !== "sqlite" && store !== "redis") complain("--store is sqlite or redis.");
-  if (store === "redis" && numbers.atOnce > MOST_AT_ONCE)
-    complain(`--at-once is at most ${MOST_AT_ONCE} on Redis.`);
+  if (store !== "sqlite" && store !== "postgres") complain("--store is sqlite or postgres.");
   return { ...numbers, store };
 }
 
-async function emptied(redis: RedisServer, worker: number): Promise<string> {
-  const url = `${redis.url}/${worker}`;
-  const client = await createClient({ url }).connect();
-  await client.sendCommand(["FLUSHDB"]);
-  client.destroy();
-  return url;
-}
-
-/** Reads the command line (`--rounds N --seed S --store sqlite|redis --at-once K`); exit 1 where a round is not clean. */
+/** Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`); exit 1 where a round is not clean. */
 export async function runRounds<Plan extends { readonly round: number }>(kind: Rounds<Plan>): Promise<void> {
   const { rounds, seed, atOnce, store } = readOptions(kind.defaults);
   process.stdout.write(`${rounds} rounds on ${store}, seed ${seed}\n`);
-  const redis = store === "redis" ? await RedisServer.start() : undefined;
+  const postgres = store === "postgres" ? await PostgresServer.start() : undefined;
   const waiting = kind.draw(rounds, seed).values();
   const beganAtMs = performance.now();
   let kills = 0;
   let faults = 0;
-  const work = async (worker: number): Promise<void> => {
+  const work = async (): Promise<void> => {
     for (const plan of waiting) {
       try {
-        await kind.run(plan, redis === undefined ? null : await emptied(redis, worker));
+        await kind.run(plan, postgres === undefined ? null : await postgres.newDatabase());
       } catch (error) {
         faults += 1;
         const why = error instanceof Error ? error.message : String(error);
@@ -66,8 +52,8 @@ export async function runRounds<Plan extends { readonly round: number }>(kind: R
       kills += kind.killsOf(plan);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
-  await redis?.remove();
+  await Promise.all(Array.from({ length: atOnce }, work));
+  await postgres?.remove();
   const seconds = ((performance.now() - beganAtMs) / 1000).toFixed(1);
   process.stdout.write(
     `${rounds - faults} of ${rounds} rounds clean, ${kills} processes killed, ${seconds} s, seed ${seed}\n`,

@@ -37,7 +37,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 }
 
 /** Only the chosen engine is loaded. */
-async function openEngine({ config: { stateDir, storeUrl }, log, clock }: LedgerOptions): Promise<SqlEngine> {
+export async function openEngine({
+  config: { stateDir, storeUrl },
+  log,
+  clock,
+}: Pick<LedgerOptions, "config" | "log" | "clock">): Promise<SqlEngine> {
   if (storeUrl !== null) {
     const { PostgresEngine } = await import("./postgres/postgres-engine.ts");
     return new PostgresEngine({ storeUrl, log });

@@ -69,7 +69,7 @@ function dawdle(scene: Scene, answerMs: number): void {
 /**
  * Runs one plan and judges what is left.
  *
- * @param storeUrl of a Redis that holds nothing of another round; `null`: the ledger is a file
+ * @param storeUrl of a PostgreSQL that holds nothing of another round; `null`: the ledger is a file
  * @throws Error naming everything that is not one task, one reservation, one whole file
  */
 export async function runRound(plan: RoundPlan, storeUrl: string | null): Promise<void> {

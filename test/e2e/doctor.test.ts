@@ -10,7 +10,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
 
 const report = z.strictObject({
@@ -197,13 +197,13 @@ describe.concurrent("doctor", () => {
       "file",
       /not-a-folder cannot be used: it is a file, not a folder\. FIX .*AUDIO_STATE_DIR/,
     ],
-    ["a Redis server that is down", "redis", /127\.0\.0\.1:1.*FIX .*Redis server of AUDIO_STORE_URL/],
+    ["a PostgreSQL server that is down", "postgres", /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/],
   ])("store gone, %s: names it", async (_what, kind, words) => {
     const place = await workplace();
     const file = join(place.root, "not-a-folder");
     await writeFile(file, "");
     const broken =
-      kind === "file" ? { AUDIO_STATE_DIR: file } : { AUDIO_STORE_URL: "redis://:secret-word@127.0.0.1:1" };
+      kind === "file" ? { AUDIO_STATE_DIR: file } : { AUDIO_STORE_URL: "postgres://:secret-word@127.0.0.1:1" };
     const found = await diagnose(place.env(service, broken));
     expect(faultsOf(found)).toEqual({ store: expect.stringMatching(words) });
     expect(JSON.stringify(found)).not.toContain("secret-word");
@@ -382,20 +382,20 @@ describe.concurrent("doctor", () => {
   });
 });
 
-describe.skipIf(whyNoRedis() !== undefined)("a shared store", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
   it("that may evict records works, and is warned of", async () => {
-    const redis = await RedisServer.start({
+    const postgres = await PostgresServer.start({
       more: ["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
     });
     try {
       const workplace = await createWorkplace();
       places.push(workplace);
-      const found = await diagnose(workplace.env(service, { AUDIO_STORE_URL: redis.url }));
+      const found = await diagnose(workplace.env(service, { AUDIO_STORE_URL: postgres.url }));
       expect(found.ok).toBe(true);
       const detail = found.checks.find(({ name }) => name === "store")?.detail;
       expect(detail).toMatch(/can be written; .*maxmemory-policy allkeys-lru.*noeviction/);
     } finally {
-      await redis.remove();
+      await postgres.remove();
     }
   });
 });

@@ -105,9 +105,9 @@ describe("resources/list", () => {
     expect(service.exchanges.length).toBe(asked);
   });
 
-  it("is empty without settings, with a Redis that nobody has used yet, and with a damaged ledger", async () => {
+  it("is empty without settings, with a PostgreSQL that nobody has used yet, and with a damaged ledger", async () => {
     expect(await listed(await start({}, { isConfigured: false }))).toEqual([]);
-    expect(await listed(await start({ AUDIO_STORE_URL: "redis://127.0.0.1:1" }))).toEqual([]);
+    expect(await listed(await start({ AUDIO_STORE_URL: "postgres://127.0.0.1:1" }))).toEqual([]);
     const server = await start();
     await server.call("list_tasks", {});
     await server.end();

@@ -12,7 +12,7 @@ import {
 } from "../support/workplace.ts";
 
 const FOR_ANOTHER = {
-  AUDIO_STORE_URL: "redis://127.0.0.1:1",
+  AUDIO_STORE_URL: "postgres://127.0.0.1:1",
   AUDIO_API_KEY: "sk-real",
   AUDIO_BASE_URL: "nonsense",
 };

@@ -1,6 +1,6 @@
 /** Random faults everywhere at once: after each round the books agree. By hand and for longer: `npm run chaos`. */
 import { describe, expect, it } from "vitest";
-import { whyNoRedis } from "../support/redis-server.ts";
+import { whyNoPostgres } from "../support/postgres-server.ts";
 import { runChaos } from "./chaos/chaos.ts";
 
 describe("whatever goes wrong, each request is one task, one charge and one whole file, and the key is nowhere", () => {
@@ -10,8 +10,8 @@ describe("whatever goes wrong, each request is one task, one charge and one whol
     expect(rounds).toBe(5);
   });
 
-  it.skipIf(whyNoRedis() !== undefined)("with the ledger on Redis", async () => {
-    const { wrong, rounds } = await runChaos({ rounds: 3, seed: 20_261_121, store: "redis" });
+  it.skipIf(whyNoPostgres() !== undefined)("with the ledger on PostgreSQL", async () => {
+    const { wrong, rounds } = await runChaos({ rounds: 3, seed: 20_261_121, store: "postgres" });
     expect(wrong).toEqual([]);
     expect(rounds).toBe(3);
   });

@@ -101,7 +101,7 @@ async function faultsOf(
 /**
  * Runs one plan and judges what is left.
  *
- * @param storeUrl of a Redis that holds nothing of another round; `null`: the ledger is a file
+ * @param storeUrl of a PostgreSQL that holds nothing of another round; `null`: the ledger is a file
  * @throws Error naming everything that is not one task and one charge a part, and one whole file
  */
 export async function runKillRound(plan: KillPlan, storeUrl: string | null = null): Promise<void> {

@@ -2,7 +2,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { freePort, RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { freePort, PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
 import { hashAtService, hashOnDisk, makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
 
@@ -68,24 +68,24 @@ describe("a ledger that cannot be written", () => {
   });
 });
 
-describe.skipIf(whyNoRedis() !== undefined)("a shared store that is gone", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is gone", () => {
   it.each(["killed", "frozen"])(
     "(%s) is a bounded error with nothing sent, and work goes on when it is back",
     async (how) => {
-      const redis = await RedisServer.start();
-      onTestFinished(() => redis.remove());
-      const { service, driver } = await setUp({ AUDIO_STORE_URL: redis.url });
+      const postgres = await PostgresServer.start();
+      onTestFinished(() => postgres.remove());
+      const { service, driver } = await setUp({ AUDIO_STORE_URL: postgres.url });
       const first = taskOf(await driver.call("generate_audio", { prompt: "While it is there" }));
       const before = service.exchanges.length;
-      if (how === "killed") await redis.kill();
-      else redis.freeze();
+      if (how === "killed") await postgres.kill();
+      else postgres.freeze();
       const beganAtMs = performance.now();
       const refused = await driver.call("generate_audio", { prompt: "While it is gone" });
       expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
       expect(performance.now() - beganAtMs).toBeLessThan(BOUND_MS);
       expect(service.exchanges.length).toBe(before);
-      if (how === "killed") await redis.start();
-      else redis.thaw();
+      if (how === "killed") await postgres.start();
+      else postgres.thaw();
       expect(taskOf(await driver.call("generate_audio", { prompt: "While it is gone" })).status).toBe(
         "succeeded",
       );

@@ -1,6 +1,6 @@
-/** Four processes on one ledger, then two machines on one Redis: one task an input, and no request that the service refuses. */
+/** Four processes on one ledger, then two machines on one PostgreSQL: one task an input, and no request that the service refuses. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { type Driver, taskOf, type Workplace } from "../support/workplace.ts";
 import { hashAtService, hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
 
@@ -21,19 +21,19 @@ async function oneMachine(): Promise<Site> {
 }
 
 async function twoMachines(): Promise<Site> {
-  const redis = await RedisServer.start();
-  onTestFinished(() => redis.remove());
+  const postgres = await PostgresServer.start();
+  onTestFinished(() => postgres.remove());
   const [left, right] = [await makeWorkplace(), await makeWorkplace()];
-  return { workplaces: [left, left, right, right], settings: { ...SETTINGS, AUDIO_STORE_URL: redis.url } };
+  return { workplaces: [left, left, right, right], settings: { ...SETTINGS, AUDIO_STORE_URL: postgres.url } };
 }
 
 const sites = [
   { where: "on one machine's ledger", set: oneMachine, machines: 1, skip: false },
   {
-    where: "on two machines that share a Redis",
+    where: "on two machines that share a PostgreSQL",
     set: twoMachines,
     machines: 2,
-    skip: whyNoRedis() !== undefined,
+    skip: whyNoPostgres() !== undefined,
   },
 ];
 

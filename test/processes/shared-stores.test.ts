@@ -1,24 +1,23 @@
-/** The built bin on the kinds of Redis that people have: behind TLS, as a cluster, read by two machines at once. */
+/** The built bin on a shared PostgreSQL: behind TLS, and used by two machines at once. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { selfSigned } from "../support/certificates.ts";
-import { startCluster } from "../support/redis-cluster.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
 import { makeWorkplace, startProcess, startService } from "./team.ts";
 
 const CALL = { prompt: "Shared by two machines" };
 
-describe.skipIf(whyNoRedis() !== undefined)("a shared store", () => {
+describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
   it("behind TLS works where its certificate is trusted, and is refused in words where it is not", async () => {
     const certificate = selfSigned();
-    const redis = await RedisServer.start({ tls: certificate });
+    const postgres = await PostgresServer.start({ tls: certificate });
     onTestFinished(async () => {
-      await redis.remove();
+      await postgres.remove();
       certificate.remove();
     });
     const service = await startService({ processingMs: 50 });
     const workplace = await makeWorkplace();
-    const settings = { ...FAST, AUDIO_STORE_URL: redis.url };
+    const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
     const stranger = await startProcess(workplace, service, {
       ...settings,
       // Unsays TLS for programs that do not say that they want it.
@@ -37,11 +36,11 @@ describe.skipIf(whyNoRedis() !== undefined)("a shared store", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("of three masters gives two machines one task, and each its own file", async () => {
-    const cluster = await startCluster();
-    onTestFinished(() => cluster.remove());
+  it("gives two machines one task, and each its own file", async () => {
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
     const service = await startService({ processingMs: 100 });
-    const settings = { ...FAST, AUDIO_STORE_URL: cluster.url, AUDIO_CREDIT_BUDGET: "300" };
+    const settings = { ...FAST, AUDIO_STORE_URL: postgres.url, AUDIO_CREDIT_BUDGET: "300" };
     const places = await Promise.all([makeWorkplace(), makeWorkplace()]);
     const machines = await Promise.all(places.map((place) => startProcess(place, service, settings)));
     const [first, second] = await Promise.all(

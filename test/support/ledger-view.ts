@@ -1,15 +1,13 @@
-/** What a ledger holds, over either store, seen through its own interface by a process of its own; changes nothing. */
+/** What a ledger holds, on either engine, seen by a process of its own; changes nothing. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { createClient } from "@keyv/redis";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId } from "../../src/holder.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
-import { openLedger } from "../../src/ledger/open-ledger.ts";
-import type { TaskRecord } from "../../src/ledger/record.ts";
-import { accountKeys } from "../../src/ledger/redis/redis-keys.ts";
+import { openEngine, openLedger } from "../../src/ledger/open-ledger.ts";
+import { type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
+import { type SqlEngine, sql } from "../../src/ledger/store/sql-engine.ts";
 import { createLog } from "../../src/log.ts";
 
 export interface LedgerPlaceAndKeys {
@@ -21,81 +19,55 @@ export interface LedgerPlaceAndKeys {
 }
 
 const BUDGET_WINDOW_MS = 24 * 60 * 60 * 1000;
-/** More than any test writes. */
-const ALL = 10_000;
 
-const names = z.array(z.string());
-const keyRows = z.array(z.object({ key: z.string() }));
+const valueRows = z.array(z.object({ value: z.string() }));
+const nameRows = z.array(z.object({ record_id: z.string() }));
 
 export class LedgerView {
   readonly #where: LedgerPlaceAndKeys;
-  readonly #ledgers: readonly Ledger[];
+  readonly #engine: SqlEngine;
+  readonly #ledger: Ledger;
 
-  private constructor(where: LedgerPlaceAndKeys, ledgers: readonly Ledger[]) {
+  private constructor(where: LedgerPlaceAndKeys, engine: SqlEngine, ledger: Ledger) {
     this.#where = where;
-    this.#ledgers = ledgers;
+    this.#engine = engine;
+    this.#ledger = ledger;
   }
 
   static async open(where: LedgerPlaceAndKeys): Promise<LedgerView> {
-    const { stateDir, storeUrl, baseUrl, apiKeys } = where;
-    const log = createLog("silent", (text) => text);
-    const ledgers = await Promise.all(
-      apiKeys.map((apiKey) =>
-        openLedger({
-          config: { stateDir, storeUrl },
-          address: { baseUrl, apiKey },
-          holder: createHolderId(),
-          log,
-          clock: systemClock,
-        }),
-      ),
-    );
-    return new LedgerView(where, ledgers);
+    const { baseUrl, apiKeys } = where;
+    const options = { config: where, log: createLog("silent", (text) => text), clock: systemClock };
+    const address = { baseUrl, apiKey: apiKeys[0] ?? "" };
+    const ledger = await openLedger({ ...options, address, holder: createHolderId() });
+    return new LedgerView(where, await openEngine(options), ledger);
   }
 
   /** Of all keys. */
   async records(): Promise<TaskRecord[]> {
-    const lists = this.#ledgers.map((ledger) => ledger.list({ accounts: "own", limit: ALL }));
-    return (await Promise.all(lists)).flat();
+    const rows = await this.#rows("SELECT value FROM agm_records WHERE origin = ?");
+    return valueRows.parse(rows).map(({ value }) => taskRecordSchema.parse(JSON.parse(value)));
   }
 
-  /** What the budget counts; a SQLite file counts the whole origin, Redis each key by itself. */
-  async spentCredits(): Promise<number> {
-    const ledgers = this.#where.storeUrl === null ? this.#ledgers.slice(0, 1) : this.#ledgers;
-    const spent = await Promise.all(ledgers.map(({ store }) => store.spentCredits(BUDGET_WINDOW_MS)));
-    return spent.reduce((sum, credits) => sum + credits, 0);
+  /** What the budget counts, for the whole origin. */
+  spentCredits(): Promise<number> {
+    return this.#ledger.store.spentCredits(BUDGET_WINDOW_MS);
   }
 
-  /** Names of the records that take a place in flight, as the store itself has them. */
+  /** Names of the records that take a place in flight. */
   async inFlight(): Promise<string[]> {
-    const { stateDir, storeUrl } = this.#where;
-    if (storeUrl !== null) return await this.#inFlightOnRedis(storeUrl);
-    const file = join(stateDir, "ledger.sqlite");
-    if (!existsSync(file)) return [];
-    const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 });
-    try {
-      const rows = db.prepare("SELECT key FROM records WHERE flight IS NOT NULL").all();
-      return keyRows.parse(rows).map(({ key }) => key);
-    } finally {
-      db.close();
-    }
-  }
-
-  async #inFlightOnRedis(url: string): Promise<string[]> {
-    const client = await createClient({ url }).connect();
-    try {
-      const found: string[] = [];
-      for (const { identity } of this.#ledgers) {
-        const { flight } = accountKeys(identity.accountId);
-        found.push(...names.parse(await client.sendCommand(["HKEYS", flight])));
-      }
-      return found;
-    } finally {
-      client.destroy();
-    }
+    const rows = await this.#rows("SELECT record_id FROM agm_records WHERE origin = ? AND flight IS NOT NULL");
+    return nameRows.parse(rows).map(({ record_id }) => record_id);
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#ledgers.map(({ store }) => store.close()));
+    await this.#engine.close();
+    await this.#ledger.store.close();
+  }
+
+  async #rows(text: string): Promise<readonly unknown[]> {
+    const { storeUrl, stateDir, baseUrl } = this.#where;
+    if (storeUrl === null && !existsSync(join(stateDir, "ledger.sqlite"))) return [];
+    const [rows = []] = await this.#engine.read([sql(text, baseUrl)]);
+    return rows;
   }
 }

@@ -1,12 +1,12 @@
 /** A task that is taken back: never paid where nothing was sent, paid and saved where it was, and cancelled for ever. */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
-import { whyNoRedis } from "../support/redis-server.ts";
+import { whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
 
 const CALL = { prompt: "Taken back" };
-const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 
 async function begun(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
   const handle = await client.begin(args);

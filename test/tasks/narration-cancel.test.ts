@@ -3,11 +3,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import type { TaskClient } from "../support/task-client.ts";
 import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./team.ts";
 
-const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const SPOKEN = { processingMs: 150, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = {
   text: textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"),
@@ -117,11 +117,11 @@ describe.each(stores)("on %s", (store) => {
   });
 });
 
-describe.skipIf(whyNoRedis() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
+describe.skipIf(whyNoPostgres() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
   it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
-    const redis = await RedisServer.start();
-    onTestFinished(() => redis.remove());
-    const settings = { AUDIO_STORE_URL: redis.url };
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
+    const settings = { AUDIO_STORE_URL: postgres.url };
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
     void doomed.call("narrate", CALL, {});

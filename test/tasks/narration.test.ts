@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
-import { whyNoRedis } from "../support/redis-server.ts";
+import { whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store, startClient } from "./team.ts";
 
-const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
 

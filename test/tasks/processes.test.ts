@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
 import { ELSEWHERE, holdCreates, machinesOn, type Store, startClient, whyNotElsewhere } from "./team.ts";
@@ -11,7 +11,7 @@ import { ELSEWHERE, holdCreates, machinesOn, type Store, startClient, whyNotElse
 const CALL = { prompt: "A task that outlives its process", file_name: "outlives" };
 
 const audioOf = (structured: unknown) => taskOutput.parse(structured).audio;
-const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 
 describe.each(stores)("on %s", (store) => {
   it("a new process polls the handle of one that was killed while its task ran", async () => {
@@ -139,16 +139,16 @@ describe.each(stores)("on %s", (store) => {
   );
 });
 
-describe.skipIf(whyNoRedis() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
+describe.skipIf(whyNoPostgres() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
   it.each([
     ["accepted", "query"],
     ["not sent", null],
   ] as const)(
     "a task of a process that was killed goes on once its lease has lapsed: %s",
     async (_what, kind) => {
-      const redis = await RedisServer.start();
-      onTestFinished(() => redis.remove());
-      const settings = { AUDIO_STORE_URL: redis.url };
+      const postgres = await PostgresServer.start();
+      onTestFinished(() => postgres.remove());
+      const settings = { AUDIO_STORE_URL: postgres.url };
       const service = await startService({ processingMs: 300 });
       const release = kind === null ? holdCreates(service) : () => undefined;
       const doomed = startClient(await makeWorkplace(), service, settings);

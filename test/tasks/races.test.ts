@@ -1,12 +1,12 @@
 /** Tasks that are asked about, taken back and called all at once: one task at the service, and one end for everybody. */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
-import { whyNoRedis } from "../support/redis-server.ts";
+import { whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
 
 const CALL = { prompt: "All at once" };
-const stores: Store[] = whyNoRedis() === undefined ? ["sqlite", "redis"] : ["sqlite"];
+const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 

@@ -3,58 +3,58 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
-import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { startClient } from "./team.ts";
 
 const CALL = { prompt: "While the store is away" };
 
-async function onRedis(processingMs: number) {
-  const redis = await RedisServer.start();
-  onTestFinished(() => redis.remove());
+async function onPostgres(processingMs: number) {
+  const postgres = await PostgresServer.start();
+  onTestFinished(() => postgres.remove());
   const service = await startService({ processingMs });
-  const client = startClient(await makeWorkplace(), service, { AUDIO_STORE_URL: redis.url });
-  return { redis, service, client };
+  const client = startClient(await makeWorkplace(), service, { AUDIO_STORE_URL: postgres.url });
+  return { postgres, service, client };
 }
 
-it.skipIf(whyNoRedis() !== undefined)("a call is refused plainly, and nothing is sent", async () => {
-  const { redis, service, client } = await onRedis(0);
-  await redis.kill();
+it.skipIf(whyNoPostgres() !== undefined)("a call is refused plainly, and nothing is sent", async () => {
+  const { postgres, service, client } = await onPostgres(0);
+  await postgres.kill();
   expect(await client.call("generate_audio", CALL)).toMatchObject({
     isError: true,
     content: [{ text: expect.stringMatching(/^store_unavailable/) }],
   });
   expect(service.exchanges).toEqual([]);
-  await redis.start();
+  await postgres.start();
   expect(resultOf(await client.end(await client.begin(CALL))).isError).toBeUndefined();
 });
 
-it.skipIf(whyNoRedis() !== undefined)(
+it.skipIf(whyNoPostgres() !== undefined)(
   "a look and a cancel are -32603, and the task is working again after it",
   async () => {
-    const { redis, service, client } = await onRedis(1000);
+    const { postgres, service, client } = await onPostgres(1000);
     const handle = await client.begin(CALL);
     while (service.count("query") === 0) await client.look(handle);
-    await redis.kill();
+    await postgres.kill();
     expect(await client.refusal("tasks/get", { taskId: handle })).toBe(-32603);
     expect(await client.refusal("tasks/cancel", { taskId: handle })).toBe(-32603);
-    await redis.start();
+    await postgres.start();
     expect((await client.look(handle)).status).toBe("working");
     expect(resultOf(await client.end(handle)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },
 );
 
-it.skipIf(whyNoRedis() !== undefined)(
+it.skipIf(whyNoPostgres() !== undefined)(
   "a task that ends while the store is away ends when it is back",
   async () => {
-    const { redis, service, client } = await onRedis(300);
+    const { postgres, service, client } = await onPostgres(300);
     const handle = await client.begin(CALL);
     while (service.count("query") === 0) await client.look(handle);
-    await redis.kill();
+    await postgres.kill();
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await client.refusal("tasks/get", { taskId: handle })).toBe(-32603);
-    await redis.start();
+    await postgres.start();
     expect(resultOf(await client.end(handle)).isError).toBeUndefined();
     expect(service.tasks.size).toBe(1);
   },

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { makeWorkplace } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
-import { RedisServer } from "../support/redis-server.ts";
+import { PostgresServer } from "../support/postgres-server.ts";
 import { TaskClient } from "../support/task-client.ts";
 import { FAST, type Workplace } from "../support/workplace.ts";
 
@@ -19,9 +19,9 @@ export function startClient(
   return client;
 }
 
-export type Store = "sqlite" | "redis";
+export type Store = "sqlite" | "postgres";
 
-/** Starts processes on one store: on SQLite in one workplace, on Redis each on a machine of its own. */
+/** Starts processes on one store: on SQLite in one workplace, on PostgreSQL each on a machine of its own. */
 export async function machinesOn(
   store: Store,
   service: { baseUrl: string; apiKey: string },
@@ -30,11 +30,11 @@ export async function machinesOn(
     const workplace = await makeWorkplace();
     return async (settings) => ({ client: startClient(workplace, service, settings), workplace });
   }
-  const redis = await RedisServer.start();
-  onTestFinished(() => redis.remove());
+  const postgres = await PostgresServer.start();
+  onTestFinished(() => postgres.remove());
   return async (settings) => {
     const workplace = await makeWorkplace();
-    const client = startClient(workplace, service, { AUDIO_STORE_URL: redis.url, ...settings });
+    const client = startClient(workplace, service, { AUDIO_STORE_URL: postgres.url, ...settings });
     return { client, workplace };
   };
 }

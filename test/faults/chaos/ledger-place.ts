@@ -1,14 +1,13 @@
 /** Where the ledger of a chaos lies, and what can go wrong with it there; each fault ends by itself. */
 import { existsSync } from "node:fs";
-import { createConnection } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startLossyProxy } from "../../support/lossy-proxy.ts";
-import { RedisServer } from "../../support/redis-server.ts";
+import { PostgresServer } from "../../support/postgres-server.ts";
 import type { Random } from "./random.ts";
 
-export const STORES = ["sqlite", "redis"] as const;
+export const STORES = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof STORES)[number];
 
 export interface LedgerPlace {
@@ -54,23 +53,25 @@ class SqlitePlace implements LedgerPlace {
   async close(): Promise<void> {}
 }
 
-class RedisPlace implements LedgerPlace {
-  readonly kind = "redis";
+class PostgresPlace implements LedgerPlace {
+  readonly kind = "postgres";
   readonly env: Readonly<Record<string, string>>;
   readonly directUrl: string;
-  readonly #server: RedisServer;
+  readonly #server: PostgresServer;
   readonly #proxy: Awaited<ReturnType<typeof startLossyProxy>>;
 
-  constructor(server: RedisServer, proxy: Awaited<ReturnType<typeof startLossyProxy>>) {
+  constructor(server: PostgresServer, proxy: Awaited<ReturnType<typeof startLossyProxy>>) {
     this.#server = server;
     this.#proxy = proxy;
     this.directUrl = server.url;
-    this.env = { AUDIO_STORE_URL: `redis://127.0.0.1:${proxy.port}` };
+    const url = new URL(server.url);
+    url.port = String(proxy.port);
+    this.env = { AUDIO_STORE_URL: url.href };
   }
 
   async upset(random: Random): Promise<void> {
     const ms = faultMs(random, 4500);
-    switch (random.int(0, 4)) {
+    switch (random.int(0, 3)) {
       case 0:
         this.#server.freeze();
         await sleep(ms);
@@ -81,13 +82,7 @@ class RedisPlace implements LedgerPlace {
         await sleep(ms);
         await this.#server.start();
         return;
-      case 2: {
-        const socket = createConnection(this.#server.port, "127.0.0.1").on("error", () => undefined);
-        socket.end(`CLIENT PAUSE ${ms}\r\n`);
-        await sleep(ms);
-        return;
-      }
-      case 3:
+      case 2:
         this.#proxy.loseAnswers(random.int(1, 4));
         await sleep(Math.min(ms, 1000));
         this.#proxy.loseAnswers(0);
@@ -106,6 +101,6 @@ class RedisPlace implements LedgerPlace {
 
 export async function openLedgerPlace(kind: StoreKind, stateDir: string): Promise<LedgerPlace> {
   if (kind === "sqlite") return new SqlitePlace(stateDir);
-  const server = await RedisServer.start();
-  return new RedisPlace(server, await startLossyProxy(server.port));
+  const server = await PostgresServer.start();
+  return new PostgresPlace(server, await startLossyProxy(server.port));
 }

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RedisServer, whyNoRedis } from "../../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
 import { accepted, next } from "../wire.ts";
 import {
@@ -105,50 +105,50 @@ describe("a record that vanished under a running job", () => {
   });
 });
 
-describe.skipIf(whyNoRedis() !== undefined)("a Redis that is down for a second", () => {
-  async function onRedis(processingMs: number): Promise<{ bench: Bench; redis: RedisServer }> {
-    const redis = await RedisServer.start();
-    onTestFinished(() => redis.remove());
+describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a second", () => {
+  async function onPostgres(processingMs: number): Promise<{ bench: Bench; postgres: PostgresServer }> {
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
     const bench = await openBench({
-      env: { ...PATIENT, AUDIO_STORE_URL: redis.url },
+      env: { ...PATIENT, AUDIO_STORE_URL: postgres.url },
       service: { processingMs },
     });
     await bench.server.call("list_tasks", {});
-    return { bench, redis };
+    return { bench, postgres };
   }
 
   it.each(["killed", "frozen"])("(%s) during the watch does not end the saving", async (how) => {
-    const { bench, redis } = await onRedis(500);
-    taskOf(await bench.server.call("generate_audio", { prompt: "Redis gone in the watch", wait_seconds: 0 }));
-    if (how === "killed") await redis.kill();
-    else redis.freeze();
+    const { bench, postgres } = await onPostgres(500);
+    taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }));
+    if (how === "killed") await postgres.kill();
+    else postgres.freeze();
     await pause(1000);
-    if (how === "killed") await redis.start();
-    else redis.thaw();
+    if (how === "killed") await postgres.start();
+    else postgres.thaw();
     await expectSaved(bench);
   });
 
   it("between the send and the 202 loses no id", async () => {
-    const { bench, redis } = await onRedis(0);
+    const { bench, postgres } = await onPostgres(0);
     bench.misbehave(
       next("create", async (response, exchange, service) => {
         accepted(service, exchange);
-        await redis.kill();
+        await postgres.kill();
         service.answer(exchange, response);
       }),
     );
-    const id = bench.server.begin("generate_audio", { prompt: "Redis gone at the answer", wait_seconds: 20 });
+    const id = bench.server.begin("generate_audio", { prompt: "PostgreSQL gone at the answer", wait_seconds: 20 });
     await exchanged(bench, "create");
     await pause(1000);
-    await redis.start();
+    await postgres.start();
     expect(taskOf(await bench.server.outcomeOf(id)).status).toBe("succeeded");
     await expectSaved(bench);
   });
 
   it("with everything lost while the task runs still brings the audio and its row", async () => {
-    const { bench, redis } = await onRedis(1000);
-    taskOf(await bench.server.call("generate_audio", { prompt: "Redis lost all", wait_seconds: 0 }));
-    await redis.command("FLUSHALL");
+    const { bench, postgres } = await onPostgres(1000);
+    taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
+    await postgres.command("FLUSHALL");
     await expectSaved(bench);
   });
 });

@@ -1,4 +1,4 @@
-/** What the tests of earlier defects look at and take hold of from outside: results, rows, ledger files, Redis traffic. */
+/** What the tests of earlier defects look at and take hold of from outside: results, rows, ledger files, PostgreSQL traffic. */
 import { existsSync } from "node:fs";
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -181,9 +181,9 @@ export function fillUp(db: DatabaseSync): () => void {
   };
 }
 
-/** What the wire to Redis does with what it carries. */
+/** What the wire to PostgreSQL does with what it carries. */
 export interface Wire {
-  /** What the server is told as the address of Redis. */
+  /** What the server is told as the address of PostgreSQL. */
   readonly url: string;
   /**
    * Told of each write that a client sends, as text. `hold`: it goes on once that resolves; `deafen`: it goes on, and
@@ -194,8 +194,8 @@ export interface Wire {
   onAnswer: ((bytes: string) => Promise<void> | undefined) | undefined;
 }
 
-/** A wire between the server and its Redis. */
-export async function wireTo(port: number): Promise<Wire> {
+/** A wire between the server and its PostgreSQL. */
+export async function wireTo(server: { readonly port: number; readonly url: string }): Promise<Wire> {
   const wire: { -readonly [Key in keyof Wire]: Wire[Key] } = {
     url: "",
     onSent: undefined,
@@ -203,7 +203,7 @@ export async function wireTo(port: number): Promise<Wire> {
   };
   const sockets = new Set<Socket>();
   const relay = createServer((near) => {
-    const far = createConnection(port, "127.0.0.1");
+    const far = createConnection(server.port, "127.0.0.1");
     let isDeaf = false;
     let sending = Promise.resolve();
     let answering = Promise.resolve();
@@ -242,6 +242,8 @@ export async function wireTo(port: number): Promise<Wire> {
   });
   const address = relay.address();
   if (address === null || typeof address === "string") throw new Error("no port was given");
-  wire.url = `redis://127.0.0.1:${address.port}`;
+  const url = new URL(server.url);
+  url.port = String(address.port);
+  wire.url = url.href;
   return wire;
 }

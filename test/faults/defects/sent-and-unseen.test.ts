@@ -1,6 +1,6 @@
 /** A request on its way when the program stops, or when its caller cancels: seen through, or never sent. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RedisServer, whyNoRedis } from "../../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
 import type { RawServer } from "../raw-server.ts";
 import { accepted, next } from "../wire.ts";
@@ -146,7 +146,7 @@ describe("a create that is on its way when the program is told to stop", () => {
   });
 });
 
-/** Calls back with the admission: what is sent to Redis that makes a record `unresolved`. */
+/** Calls back with the admission: what is sent to PostgreSQL that makes a record `unresolved`. */
 function atAdmission(wire: Wire, then: () => Promise<void> | "deafen"): Promise<void> {
   return new Promise((resolve) => {
     wire.onSent = (bytes) => {
@@ -158,21 +158,21 @@ function atAdmission(wire: Wire, then: () => Promise<void> | "deafen"): Promise<
   });
 }
 
-async function onRedis(env: Record<string, string> = {}): Promise<{ bench: Bench; wire: Wire }> {
-  const redis = await RedisServer.start();
-  onTestFinished(() => redis.remove());
-  const wire = await wireTo(redis.port);
+async function onPostgres(env: Record<string, string> = {}): Promise<{ bench: Bench; wire: Wire }> {
+  const postgres = await PostgresServer.start();
+  onTestFinished(() => postgres.remove());
+  const wire = await wireTo(postgres);
   const bench = await openBench({ env: { AUDIO_STORE_URL: wire.url, ...env } });
   await bench.server.call("list_tasks", {});
   return { bench, wire };
 }
 
 // The ledger's word may take its time: what happened meanwhile is looked at once more, just before the request leaves.
-describe.skipIf(whyNoRedis() !== undefined)(
+describe.skipIf(whyNoPostgres() !== undefined)(
   "while the ledger is still writing that a create may be sent",
   () => {
     it("a cancelled call is not sent, and holds nothing", async () => {
-      const { bench, wire } = await onRedis(ROOM_FOR_ONE);
+      const { bench, wire } = await onPostgres(ROOM_FOR_ONE);
       const admitted = atAdmission(wire, () => pause(400));
       const id = bench.server.begin("generate_audio", { prompt: "Cancelled in time", wait_seconds: 20 });
       await admitted;
@@ -188,7 +188,7 @@ describe.skipIf(whyNoRedis() !== undefined)(
     });
 
     it("a second caller keeps it: one of two that cancels changes nothing", async () => {
-      const { bench, wire } = await onRedis();
+      const { bench, wire } = await onPostgres();
       const admitted = atAdmission(wire, () => pause(300));
       const call = { prompt: "Wanted by one of two", wait_seconds: 20 };
       const first = bench.server.begin("generate_audio", call);
@@ -200,7 +200,7 @@ describe.skipIf(whyNoRedis() !== undefined)(
     });
 
     it.each(["SIGTERM", "the end of stdin"])("%s leaves nothing held, and nothing sent", async (ending) => {
-      const { bench, wire } = await onRedis(ROOM_FOR_ONE);
+      const { bench, wire } = await onPostgres(ROOM_FOR_ONE);
       const admitted = atAdmission(wire, () => pause(300));
       bench.server.begin("generate_audio", { prompt: "Stopped in time", wait_seconds: 20 });
       await admitted;
@@ -213,7 +213,7 @@ describe.skipIf(whyNoRedis() !== undefined)(
     });
 
     it("and the answer to it is lost, nothing is held for 24 hours", async () => {
-      const { bench, wire } = await onRedis(ROOM_FOR_ONE);
+      const { bench, wire } = await onPostgres(ROOM_FOR_ONE);
       const admitted = atAdmission(wire, () => "deafen");
       const refused = bench.server.call("generate_audio", { prompt: "Admitted to nobody", wait_seconds: 5 });
       await admitted;

@@ -1,6 +1,6 @@
 /** A write that lay on the wire while another process took over: refused, for what is stored is newer. */
 import { expect, it } from "vitest";
-import { RedisServer, whyNoRedis } from "../../support/redis-server.ts";
+import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { closeBenchesAfterEach, openBench } from "../bench.ts";
 import type { RawServer } from "../raw-server.ts";
 import { onlyRow, pause, taskOf, wireTo } from "./outside.ts";
@@ -10,13 +10,13 @@ closeBenchesAfterEach();
 /** A lease outlives its holder by 3 s in tests; it was 15 s in 0.1.0, whatever the scale. */
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
-it.skipIf(whyNoRedis() !== undefined)(
+it.skipIf(whyNoPostgres() !== undefined)(
   "a write that arrives after the lease has gone to another process is refused",
   { timeout: 40_000 },
   async ({ onTestFinished }) => {
-    const redis = await RedisServer.start();
-    onTestFinished(() => redis.remove());
-    const wire = await wireTo(redis.port);
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
+    const wire = await wireTo(postgres);
     const bench = await openBench({ env: { AUDIO_STORE_URL: wire.url } });
     await bench.server.call("list_tasks", {});
     let letGo = (): void => undefined;
@@ -34,7 +34,7 @@ it.skipIf(whyNoRedis() !== undefined)(
     bench.server.begin("generate_audio", call);
     await held;
     bench.server.child.kill("SIGSTOP");
-    const other: RawServer = await bench.another({ AUDIO_STORE_URL: redis.url });
+    const other: RawServer = await bench.another({ AUDIO_STORE_URL: postgres.url });
     const task = taskOf(await other.call("generate_audio", call));
     letGo();
     await pause(200);
