@@ -16,11 +16,22 @@ import {
   withReleasedSlot,
   withSlot,
 } from "./rules/api-key-state.ts";
+import { billedCredits } from "./rules/bill.ts";
 import type { Durability } from "./rules/durability.ts";
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
 import { isLongOver, placeAfterWrite } from "./rules/places.ts";
 import { lastQuarterBefore, SPEND_KEPT_MS } from "./rules/spend.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
+import {
+  addToBill,
+  billLines,
+  findNarration,
+  loadBill,
+  type NarrationRow,
+  narrationLimit,
+  narrationRow,
+  type Viewer,
+} from "./store/narration-rows.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
   dropRow,
@@ -84,6 +95,8 @@ export interface AdmitRequest extends CreateLimits {
   readonly expectedRevision: number;
   /** Chosen by the caller, so that an admission whose answer was lost can be repeated or released. */
   readonly slotId: string;
+  /** The narration that it is sent for, and pays for it; `null`: a caller asked for it by itself. */
+  readonly narrationId: string | null;
 }
 
 export interface ListQuery {
@@ -108,11 +121,14 @@ interface Question<T> {
   readonly durability: Durability;
   /** True where the budget is judged: every key of the origin then waits for the same lock. */
   readonly locksOrigin?: boolean;
+  /** Its row is the last of the locks. */
+  readonly narrationId?: string | null;
   readonly load: readonly Statement[];
   decide(
     rows: readonly Rows[],
     state: ApiKeyState,
     nowMs: number,
+    narration: NarrationRow | null,
   ): { readonly result: T; readonly save?: readonly Statement[]; readonly state?: ApiKeyState };
 }
 
@@ -136,13 +152,16 @@ export class LedgerStore {
   readonly documents: Keyv<unknown>;
   readonly narrations: NarrationStore;
   readonly #options: LedgerStoreOptions;
+  readonly #viewer: Viewer;
   #isRegistered = false;
 
   constructor(options: LedgerStoreOptions) {
     const { engine, identity, machineId } = options;
+    const { origin, accountId, holder: owner } = identity;
     this.#options = options;
+    this.#viewer = { origin, accountId, machineId };
     this.documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
-    this.narrations = new NarrationStore({ engine, identity, machineId, documents: this.documents });
+    this.narrations = new NarrationStore({ engine, documents: this.documents, viewer: this.#viewer, owner });
   }
 
   get description(): string {
@@ -233,12 +252,13 @@ export class LedgerStore {
   /** Asks {@link judgeAdmission}; where it says yes, the slot is taken and the record written. */
   admit(request: AdmitRequest): Promise<Admission> {
     const { holder: owner, origin } = this.#options.identity;
-    const { after, expectedRevision, slotId, budget, windowMs } = request;
-    const { accountId, recordId } = after;
+    const { after, expectedRevision, slotId, budget, windowMs, narrationId } = request;
+    const { accountId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     return this.#transact<Admission>({
       durability: "power_cut",
       locksOrigin: budget !== null,
+      narrationId,
       load: [
         ...loadRow(after),
         sql(
@@ -246,8 +266,9 @@ export class LedgerStore {
           accountId,
         ),
         sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+        ...(narrationId === null ? [] : [loadBill(this.#viewer, narrationId)]),
       ],
-      decide: ([rows, names, flights = [], sums = []], before, nowMs) => {
+      decide: ([rows, names, flights = [], sums = [], bill = []], before, nowMs, narration) => {
         const stored = storedRow(rows, names);
         const others = otherPlaces(flights).filter((other) => other.recordId !== recordId);
         const state = withoutOldSlots(before, windowMs, nowMs);
@@ -256,6 +277,14 @@ export class LedgerStore {
           state,
           otherPlaces: others.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), stored, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+          narration:
+            narrationId === null
+              ? null
+              : {
+                  ...narrationLimit(narration?.state ?? ""),
+                  lease: narration?.lease ?? null,
+                  billedCredits: billedCredits(billLines(bill), accountId, workId),
+                },
         };
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
         const question = { slotId, owner, expectedRevision, after: value, limits: request };
@@ -276,6 +305,9 @@ export class LedgerStore {
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
             }),
+            ...(narrationId === null
+              ? []
+              : [addToBill(origin, narrationId, { keyId: accountId, recordId, workId })]),
             ...clamped,
             ...lapsed.map((other) => forgetPlace(accountId, other.recordId)),
             sql(
@@ -292,9 +324,7 @@ export class LedgerStore {
   /** Credits that the budget counts now, for every key of the origin. */
   async spentCredits(windowMs: number): Promise<number> {
     const { engine, identity, wallMs } = this.#options;
-    const [rows = []] = await engine.read([
-      sumSince(identity.origin, lastQuarterBefore(wallMs(), windowMs)),
-    ]);
+    const [rows = []] = await engine.read([sumSince(identity.origin, lastQuarterBefore(wallMs(), windowMs))]);
     return sumOf(rows);
   }
 
@@ -355,7 +385,8 @@ export class LedgerStore {
     const { accounts, status, openOnly = false, includesParts = false, limit } = query;
     const { accountId } = this.#options.identity;
     const keys = accounts === "own" ? [accountId] : await this.#visibleKeys();
-    const statuses = status !== undefined ? [status] : RECORD_STATUSES.filter((one) => !openOnly || isOpenStatus(one));
+    const statuses =
+      status !== undefined ? [status] : RECORD_STATUSES.filter((one) => !openOnly || isOpenStatus(one));
     const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
     const walks = keys
       .filter((key) => accounts !== "others" || key !== accountId)
@@ -452,7 +483,7 @@ export class LedgerStore {
     });
   }
 
-  /** The one place that takes locks: the origin's row first, then the key's. */
+  /** The one place that takes locks: the origin's row, then the key's, then the narration's. */
   async #transact<T>(question: Question<T>): Promise<T> {
     if (!this.#isRegistered) await this.#register();
     const result = await this.#ask(question);
@@ -460,12 +491,15 @@ export class LedgerStore {
     await this.#register();
     const again = await this.#ask(question);
     if (again !== NOT_REGISTERED) return again;
-    throw new AudioError("store_unavailable", "The ledger loses the row of this API key.", { retryable: true });
+    throw new AudioError("store_unavailable", "The ledger loses the row of this API key.", {
+      retryable: true,
+    });
   }
 
   #ask<T>({
     durability,
     locksOrigin = false,
+    narrationId = null,
     load,
     decide,
   }: Question<T>): Promise<T | typeof NOT_REGISTERED> {
@@ -475,16 +509,24 @@ export class LedgerStore {
     const keyLock = sql(`SELECT state FROM agm_api_keys WHERE key_id = ?${engine.forUpdate}`, accountId);
     return engine.transact<T | typeof NOT_REGISTERED>({
       durability,
-      locks: locksOrigin ? [originLock, keyLock] : [keyLock],
+      locks: [
+        ...(locksOrigin ? [originLock] : []),
+        keyLock,
+        ...(narrationId === null ? [] : [findNarration(this.#viewer, narrationId, engine.forUpdate)]),
+      ],
       load,
       decide: ({ locked, loaded, steadyMs }) => {
-        const row = locked.at(-1)?.[0];
-        if (row === undefined || locked.some((rows) => rows.length === 0)) {
-          return { result: NOT_REGISTERED, save: [] };
-        }
+        const row = locked[locksOrigin ? 1 : 0]?.[0];
+        const isOriginMissing = locksOrigin && locked[0]?.length === 0;
+        if (row === undefined || isOriginMissing) return { result: NOT_REGISTERED, save: [] };
+        const narration = narrationId === null ? undefined : locked.at(-1)?.[0];
         const { state: text } = stateRow.parse(row);
         const before = readApiKeyState(text, steadyMs);
-        const { result, save = [], state = before } = decide(loaded, before, steadyMs);
+        const {
+          result,
+          save = [],
+          state = before,
+        } = decide(loaded, before, steadyMs, narration === undefined ? null : narrationRow(narration));
         const after = JSON.stringify(state);
         if (after === text) return { result, save };
         const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, accountId);

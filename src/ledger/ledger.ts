@@ -8,7 +8,7 @@ import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
 import type { LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
-import type { CreateHold, CreateLimits } from "./rules/admission.ts";
+import type { Admission, CreateLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
 import { StoredRecords } from "./stored-records.ts";
@@ -27,8 +27,7 @@ export type Admitted =
   | { readonly kind: "admitted"; readonly record: TaskRecord }
   /** Another process has changed the record, removed it, or drives it now. */
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
-  | { readonly kind: "over_budget"; readonly countedCredits: number }
-  | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
+  | Exclude<Admission, { readonly kind: "admitted" | "conflict" }>;
 
 export class Ledger {
   readonly store: LedgerStore;
@@ -166,8 +165,14 @@ export class Ledger {
    * `unresolved`, in one step.
    *
    * @param send a new name for this send; see {@link takeBack}
+   * @param narrationId the narration that pays for it; `null`: a caller asked for it by itself
    */
-  async admit(known: TaskRecord, send: string, limits: CreateLimits): Promise<Admitted> {
+  async admit(
+    known: TaskRecord,
+    send: string,
+    limits: CreateLimits,
+    narrationId: string | null = null,
+  ): Promise<Admitted> {
     let current = known;
     for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
       const { attempt } = current;
@@ -181,6 +186,7 @@ export class Ledger {
         after: rowOf(after),
         expectedRevision: current.revision,
         slotId: send,
+        narrationId,
       });
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
       if (admission.kind !== "conflict") return admission;
@@ -208,4 +214,3 @@ export class Ledger {
 
 const unavailable = (message: string): AudioError =>
   new AudioError("store_unavailable", message, { retryable: true });
-

@@ -130,6 +130,7 @@ export function flightOf(record: TaskRecord): Flight | null {
 export interface Row {
   readonly accountId: string;
   readonly recordId: string;
+  readonly workId: string;
   readonly origin: string;
   readonly status: RecordStatus;
   readonly isOpen: boolean;
@@ -150,6 +151,7 @@ export function rowOf(record: TaskRecord): Row {
   return {
     accountId,
     recordId,
+    workId,
     origin,
     status,
     isOpen: isOpen(record),

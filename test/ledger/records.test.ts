@@ -263,7 +263,6 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect((await first.claim(theirs)).isOurs).toBe(false);
     });
   });
-
 }
 
 describe("with a file", () => {

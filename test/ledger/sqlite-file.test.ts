@@ -36,7 +36,13 @@ function open(stateDir: string): LedgerStore {
 
 async function put(store: LedgerStore, record: TaskRecord = aRecord()): Promise<void> {
   const { accountId, recordId } = record;
-  await store.write({ accountId, recordId, expectedRevision: null, after: rowOf(record), durability: "power_cut" });
+  await store.write({
+    accountId,
+    recordId,
+    expectedRevision: null,
+    after: rowOf(record),
+    durability: "power_cut",
+  });
 }
 
 async function read(store: LedgerStore, recordId = "record-1"): Promise<unknown> {

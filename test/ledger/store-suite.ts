@@ -19,13 +19,7 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
     afterAll(() => bench.close());
     const theBench = (): StoreBench => bench;
     const newDesk = (): Desk => new Desk(bench);
-    for (const suite of [
-      recordsSuite,
-      narrationsSuite,
-      createsSuite,
-      flightsSuite,
-      budgetSuite,
-    ]) {
+    for (const suite of [recordsSuite, narrationsSuite, createsSuite, flightsSuite, budgetSuite]) {
       suite(theBench, newDesk);
     }
   });

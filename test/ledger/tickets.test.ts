@@ -93,4 +93,4 @@ describe("a record", () => {
     const waits = play(waiting, opening(10), cancelling(10));
     expect(step(waits, { kind: "doneElsewhere" })).toBe(waits);
   });
-  });
+});

@@ -15,6 +15,17 @@ export interface CreateLimits {
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
+/** The narration that a create is sent for, as the ledger holds it. */
+export interface NarrationFacts {
+  /** A caller wants it, and nothing has ended it. */
+  readonly isWanted: boolean;
+  /** The most that it may cost. */
+  readonly maxCredits: number;
+  readonly lease: Lease | null;
+  /** What it has reserved or was charged, without the asking record. */
+  readonly billedCredits: number;
+}
+
 export interface AdmissionQuestion {
   readonly slotId: string;
   readonly owner: HolderId;
@@ -35,6 +46,8 @@ export interface AdmissionFacts {
   readonly otherPlaces: readonly Place[];
   /** Credits of the origin inside the budget's window, without this record's own. */
   readonly countedCredits: number;
+  /** `null`: the create is not sent for a narration. */
+  readonly narration: NarrationFacts | null;
 }
 
 export type CreateHold = "paused" | "rate" | "in_flight";
@@ -43,6 +56,9 @@ export type Admission =
   | { readonly kind: "admitted" }
   /** The record has changed, or another process has its lease: what is stored now. */
   | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
+  /** The narration was stopped, or another process drives it. */
+  | { readonly kind: "not_wanted" }
+  | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly countedCredits: number }
   /** When to ask again; for `in_flight` a guess, since a task may end at any time. */
   | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
@@ -56,23 +72,21 @@ export function isRepeatedAdmission(
 }
 
 /**
- * Judges in this order: record and lease, budget, pause, rate, places. Only the process that may send the record is
+ * Judges in this order: record and lease, narration, budget, pause, rate, places. Only the process that may send the record is
  * given a time to wait.
  */
-export function judgeAdmission(
-  question: AdmissionQuestion,
-  facts: AdmissionFacts,
-  nowMs: number,
-): Admission {
+export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFacts, nowMs: number): Admission {
   if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, after, limits, slotId } = question;
-  const { record, state, otherPlaces, countedCredits } = facts;
+  const { record, state, otherPlaces, countedCredits, narration } = facts;
 
   const heldBy = leaseOwner(record?.lease ?? null, nowMs);
   const isLeaseLost = heldBy !== null && heldBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
     return { kind: "conflict", value: record?.value, isLeaseLost };
   }
+  const refusal = narration === null ? null : judgeNarration(narration, after.spendCredits, owner, nowMs);
+  if (refusal !== null) return refusal;
   if (limits.budget !== null && countedCredits + after.spendCredits > limits.budget.credits) {
     return { kind: "over_budget", countedCredits };
   }
@@ -86,4 +100,16 @@ export function judgeAdmission(
     return { kind: "held", reason: "in_flight", waitMs: firstThatHelps - nowMs };
   }
   return { kind: "admitted" };
+}
+
+function judgeNarration(
+  { isWanted, maxCredits, lease, billedCredits }: NarrationFacts,
+  spendCredits: number,
+  owner: HolderId,
+  nowMs: number,
+): Admission | null {
+  const drivenBy = leaseOwner(lease, nowMs);
+  if (!isWanted || (drivenBy !== null && drivenBy !== owner)) return { kind: "not_wanted" };
+  if (billedCredits + spendCredits > maxCredits) return { kind: "over_limit", maxCredits, billedCredits };
+  return null;
 }

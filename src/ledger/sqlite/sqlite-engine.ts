@@ -73,9 +73,7 @@ class Connection {
   }
 
   read(statements: readonly Statement[]): Rows[] {
-    return statements.length > 1
-      ? this.#within("BEGIN", () => this.#all(statements))
-      : this.#all(statements);
+    return statements.length > 1 ? this.#within("BEGIN", () => this.#all(statements)) : this.#all(statements);
   }
 
   /** Whether the file was deleted or replaced under us: what is written then is lost. */
@@ -143,7 +141,10 @@ export class SqliteEngine implements SqlEngine {
       load: [],
       decide: () => ({
         result: undefined,
-        save: [sql("INSERT INTO agm_documents (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "check"), ...save],
+        save: [
+          sql("INSERT INTO agm_documents (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "check"),
+          ...save,
+        ],
       }),
     });
     return folderWarnings(this.#options.stateDir);

@@ -2,10 +2,19 @@
 import type Keyv from "keyv";
 import { z } from "zod";
 import type { HolderId } from "../../holder.ts";
-import type { AccountId } from "../identity.ts";
-import { acquiredLease, leaseOwner, releasedLease } from "../rules/lease.ts";
-import { leaseRow, leaseValues } from "./record-rows.ts";
-import { type Rows, type SqlEngine, type Statement, sql } from "./sql-engine.ts";
+import type { BillLine } from "../rules/bill.ts";
+import { acquiredLease, leaseOwner } from "../rules/lease.ts";
+import {
+  billLines,
+  findNarration,
+  loadBill,
+  type NarrationRow,
+  narrationRow,
+  newestNarrations,
+  saveNarrationLease,
+  type Viewer,
+} from "./narration-rows.ts";
+import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
@@ -34,24 +43,13 @@ export interface NarrationClaim {
 export interface NarrationStoreOptions {
   readonly engine: SqlEngine;
   readonly documents: Keyv<unknown>;
-  readonly identity: { readonly origin: string; readonly accountId: AccountId; readonly holder: HolderId };
-  readonly machineId: string;
+  readonly viewer: Viewer;
+  readonly owner: HolderId;
 }
-
-const narrationRow = z.object({
-  key_id: z.string(),
-  narration_id: z.string(),
-  revision: z.int(),
-  state: z.string(),
-  created_at_ms: z.number(),
-});
 
 const planName = (keyId: string, narrationId: string): string => `plan:${keyId}/${narrationId}`;
 
-/**
- * Finds the narrations of this API key, and of the other keys that this machine has used at the origin, because a
- * key that was replaced must not hide a narration. How the parts stand is what their records say.
- */
+/** How the parts of a narration stand is what their records say, and is stored nowhere here. */
 export class NarrationStore {
   readonly #options: NarrationStoreOptions;
 
@@ -61,17 +59,16 @@ export class NarrationStore {
 
   /** Keeps a new narration; where there is one of that id, nothing changes. */
   async begin({ narrationId, plan, state, createdAtMs }: NewNarration): Promise<void> {
-    const { engine, documents, identity } = this.#options;
-    if ((await this.#keyOf(narrationId)) !== undefined) return;
-    const { origin, accountId } = identity;
+    const { engine, documents, viewer } = this.#options;
+    if ((await this.#find(narrationId)) !== undefined) return;
     // The plan comes first: a narration that can be seen has one.
-    await documents.set(planName(accountId, narrationId), plan);
+    await documents.set(planName(viewer.accountId, narrationId), plan);
     const insert = sql(
       `INSERT INTO agm_narrations (key_id, narration_id, origin, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-      accountId,
+      viewer.accountId,
       narrationId,
-      origin,
+      viewer.origin,
       createdAtMs,
       state,
     );
@@ -84,28 +81,30 @@ export class NarrationStore {
   }
 
   async plan(narrationId: string): Promise<string | undefined> {
-    const keyId = await this.#keyOf(narrationId);
-    if (keyId === undefined) return undefined;
-    const plan = await this.#options.documents.get(planName(keyId, narrationId));
+    const found = await this.#find(narrationId);
+    if (found === undefined) return undefined;
+    const plan = await this.#options.documents.get(planName(found.keyId, narrationId));
     return plan === undefined ? undefined : z.string().parse(plan);
   }
 
   read(narrationId: string): Promise<StoredNarration | undefined> {
-    return this.#decide(narrationId, "process_kill", (found) => ({ result: found }));
+    return this.#decide(narrationId, "process_kill", (row, nowMs) => ({
+      result: row === undefined ? undefined : shown(row, nowMs),
+    }));
   }
 
   /** Compare and set; `false`: another process has written it since, or it is gone. */
   write(narrationId: string, expectedRevision: number, state: string): Promise<boolean> {
     // The state holds what the narration may cost.
-    return this.#decide(narrationId, "power_cut", (found, keyId) => {
-      const isWritten = found?.revision === expectedRevision + 1 && found.state === state;
-      if (isWritten) return { result: true };
-      if (found?.revision !== expectedRevision) return { result: false };
+    return this.#decide(narrationId, "power_cut", (row) => {
+      const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
+      if (isRepeated) return { result: true };
+      if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
         "UPDATE agm_narrations SET state = ?, revision = ? WHERE key_id = ? AND narration_id = ?",
         state,
         expectedRevision + 1,
-        keyId,
+        row.keyId,
         narrationId,
       );
       return { result: true, save: [update] };
@@ -118,108 +117,75 @@ export class NarrationStore {
    * @returns its owner now; `null`: there is no such narration
    */
   lead({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<HolderId | null> {
-    const { holder: owner } = this.#options.identity;
-    return this.#decide(narrationId, "process_kill", (found, keyId, lease, nowMs) => {
-      if (found === undefined) return { result: null };
-      const taken = acquiredLease(lease, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
-      const save = taken.atMs === lease?.atMs && taken.owner === lease.owner ? [] : [saveLease(keyId, narrationId, taken)];
-      return { result: taken.owner, save };
+    const { owner } = this.#options;
+    return this.#decide(narrationId, "process_kill", (row, nowMs) => {
+      if (row === undefined) return { result: null };
+      const taken = acquiredLease(row.lease, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
+      const isSame = taken.atMs === row.lease?.atMs && taken.owner === row.lease.owner;
+      return { result: taken.owner, save: isSame ? [] : [saveNarrationLease(row, taken)] };
     });
   }
 
   release(narrationId: string): Promise<void> {
-    const { holder } = this.#options.identity;
-    return this.#decide(narrationId, "process_kill", (_found, keyId, lease) => ({
+    const { owner } = this.#options;
+    return this.#decide(narrationId, "process_kill", (row) => ({
       result: undefined,
-      save: lease?.owner === holder ? [saveLease(keyId, narrationId, releasedLease(lease, holder))] : [],
+      save: row?.lease?.owner === owner ? [saveNarrationLease(row, null)] : [],
     }));
+  }
+
+  /** The requests that were sent for it, each with what it counts now. */
+  async bill(narrationId: string): Promise<BillLine[]> {
+    const { engine, viewer } = this.#options;
+    const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);
+    return billLines(rows);
   }
 
   /** Newest first. */
   newest(limit: number): Promise<StoredNarration[]> {
-    const { engine, identity, machineId } = this.#options;
+    const { engine, viewer } = this.#options;
     return engine.transact({
       durability: "process_kill",
       locks: [],
-      load: [
-        sql(
-          `SELECT * FROM agm_narrations WHERE origin = ? AND ${VISIBLE}
-           ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
-          identity.origin,
-          identity.accountId,
-          machineId,
-          limit,
-        ),
-      ],
+      load: [newestNarrations(viewer, limit)],
       decide: ({ loaded: [rows = []], steadyMs }) => ({
-        result: rows.map((row) => shown(row, steadyMs)),
+        result: rows.map((row) => shown(narrationRow(row), steadyMs)),
         save: [],
       }),
     });
   }
 
-  async #keyOf(narrationId: string): Promise<string | undefined> {
-    const [rows = []] = await this.#options.engine.read([this.#find(narrationId, "")]);
-    return rows[0] === undefined ? undefined : narrationRow.parse(rows[0]).key_id;
-  }
-
-  #find(narrationId: string, lock: "" | " FOR UPDATE"): Statement {
-    const { identity, machineId } = this.#options;
-    const { origin, accountId } = identity;
-    return sql(
-      `SELECT * FROM agm_narrations WHERE narration_id = ? AND origin = ? AND ${VISIBLE}
-       ORDER BY CASE WHEN key_id = ? THEN 0 ELSE 1 END, created_at_ms, key_id LIMIT 1${lock}`,
-      narrationId,
-      origin,
-      accountId,
-      machineId,
-      accountId,
-    );
+  async #find(narrationId: string): Promise<NarrationRow | undefined> {
+    const { engine, viewer } = this.#options;
+    const [rows = []] = await engine.read([findNarration(viewer, narrationId, "")]);
+    return rows[0] === undefined ? undefined : narrationRow(rows[0]);
   }
 
   #decide<T>(
     narrationId: string,
     durability: "power_cut" | "process_kill",
     decide: (
-      found: StoredNarration | undefined,
-      keyId: string,
-      lease: ReturnType<typeof leaseRow.parse>,
+      row: NarrationRow | undefined,
       nowMs: number,
     ) => { readonly result: T; readonly save?: readonly Statement[] },
   ): Promise<T> {
-    const { engine } = this.#options;
+    const { engine, viewer } = this.#options;
     return engine.transact({
       durability,
-      locks: [this.#find(narrationId, engine.forUpdate)],
+      locks: [findNarration(viewer, narrationId, engine.forUpdate)],
       load: [],
-      decide: ({ locked, steadyMs }) => {
-        const row = rowsOf(locked)[0];
-        if (row === undefined) {
-          const { result } = decide(undefined, "", null, steadyMs);
-          return { result, save: [] };
-        }
-        const { key_id } = narrationRow.parse(row);
-        const { result, save = [] } = decide(shown(row, steadyMs), key_id, leaseRow.parse(row), steadyMs);
+      decide: ({ locked: [rows = []], steadyMs }) => {
+        const row = rows[0] === undefined ? undefined : narrationRow(rows[0]);
+        const { result, save = [] } = decide(row, steadyMs);
         return { result, save };
       },
     });
   }
 }
 
-const VISIBLE = `(key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
-  WHERE m.machine_id = ? AND m.key_id = agm_narrations.key_id))`;
-
-const rowsOf = (locked: readonly Rows[]): Rows => locked[0] ?? [];
-
-function shown(row: unknown, nowMs: number): StoredNarration {
-  const { narration_id: narrationId, revision, state } = narrationRow.parse(row);
-  return { narrationId, revision, state, holder: leaseOwner(leaseRow.parse(row), nowMs) };
-}
-
-const saveLease = (keyId: string, narrationId: string, lease: Parameters<typeof leaseValues>[0]): Statement =>
-  sql(
-    "UPDATE agm_narrations SET lease_owner = ?, lease_at_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND narration_id = ?",
-    ...leaseValues(lease),
-    keyId,
-    narrationId,
-  );
+const shown = ({ narrationId, revision, state, lease }: NarrationRow, nowMs: number): StoredNarration => ({
+  narrationId,
+  revision,
+  state,
+  holder: leaseOwner(lease, nowMs),
+});

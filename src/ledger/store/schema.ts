@@ -7,6 +7,7 @@ export const LAYOUT_VERSION = 3;
  * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms`, which is the wall clock's.
  *
  * `agm_api_keys.state` is what is under way for a key (see rules/api-key-state.ts); its row is the key's lock.
+ * `agm_narration_tasks` is a narration's bill: the requests that were sent for it.
  * `agm_names` finds records by hashed work, task and path, because an index holds no text of any length.
  * `value` stands last, so that SQLite reads the other columns without walking through a long text.
  */
@@ -59,5 +60,12 @@ export const TABLES: readonly string[] = [
     state TEXT NOT NULL,
     PRIMARY KEY (key_id, narration_id))`,
   `CREATE INDEX agm_narrations_newest ON agm_narrations (key_id, created_at_ms DESC, narration_id)`,
+  `CREATE TABLE agm_narration_tasks (
+    origin TEXT NOT NULL,
+    narration_id TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    record_id TEXT NOT NULL,
+    work_id TEXT NOT NULL,
+    PRIMARY KEY (narration_id, key_id, record_id))`,
   `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
 ];

@@ -93,5 +93,4 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await desk.store().documents.get(`set-aside:${recordId}:1`)).toBe("what was left of it");
     });
   });
-
 }

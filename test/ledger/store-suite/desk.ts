@@ -165,6 +165,7 @@ export class Desk {
       maxInFlight: 1000,
       lapseMs: LAPSE_MS,
       budget: null,
+      narrationId: null,
       ...changes,
     });
     return { admission, slotId, record: admission.kind === "admitted" ? after : before };
