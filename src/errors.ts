@@ -9,6 +9,7 @@ const LOCAL_ERROR_CODES = [
   "unexpected_response",
   "task_failed",
   "budget_exceeded",
+  "max_credits_reached",
   "file_exists",
   "invalid_file_name",
   "output_not_writable",

@@ -15,8 +15,11 @@ import { type Answer, WaitingLine } from "./waiting-line.ts";
 export interface CreateOrder {
   /** As it was last seen; `waiting`, or `unresolved` for the repeat of a send. */
   readonly record: TaskRecord;
-  /** A narration's, which lets everything go first that somebody asks for by itself. */
-  isBackground?(): boolean;
+  /**
+   * The narration that it is sent for: its limit is judged with the create, and creates that a caller asks for by
+   * itself go first. `null`: a caller asked for it by itself. It may change while the create waits.
+   */
+  narrationId?(): string | null;
   onWaiting(reason: WaitReason, waitMs: number): void;
 }
 
@@ -26,6 +29,8 @@ export type WaitReason = CreateHold;
 /** A create may be sent now, and its record says so; or somebody else is at the same work. */
 export type CreateGrant =
   | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
+  /** The narration that it was for has ended, or another process drives it. */
+  | { readonly kind: "not_wanted" }
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
 
 export interface CreatesOptions {
@@ -37,6 +42,9 @@ export interface CreatesOptions {
   readonly housekeeping: Housekeeping;
 }
 
+/** Refusals that say nothing about the creates that wait behind. */
+const OF_ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
+
 export class Creates {
   readonly #options: CreatesOptions;
   readonly #line: WaitingLine<CreateOrder, CreateGrant, WaitReason>;
@@ -46,12 +54,12 @@ export class Creates {
     this.#line = new WaitingLine({
       clock: options.clock,
       ask: (order) => this.#ask(order),
-      failsAll: (error) => !(error instanceof AudioError && error.code === "budget_exceeded"),
+      failsAll: (error) => !(error instanceof AudioError && OF_ONE_CREATE.has(error.code)),
       giveBack: (grant) => this.giveBack(grant),
       // What was sent has a place in flight already: behind a job that waits for that place, both would wait.
-      rank: ({ record, isBackground }) => {
+      rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
-        return isBackground?.() === true ? 2 : 1;
+        return (narrationId?.() ?? null) === null ? 1 : 2;
       },
       onWaiting: (order, reason, waitMs) => order.onWaiting(reason, waitMs),
     });
@@ -94,19 +102,24 @@ export class Creates {
     if (spent + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, spent);
   }
 
-  async #ask({ record }: CreateOrder): Promise<Answer<CreateGrant, WaitReason>> {
+  async #ask({ record, narrationId }: CreateOrder): Promise<Answer<CreateGrant, WaitReason>> {
     const { ledger, creditBudget, timing, pauses, housekeeping } = this.#options;
     const pausedMs = pauses.leftMs("creates");
     if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
     const send = randomUUID();
     const admission = await ledger
-      .admit(record, send, {
-        maxCreates: CREATES_PER_WINDOW,
-        windowMs: timing.windowMs,
-        maxInFlight: IN_FLIGHT_TASKS,
-        lapseMs: timing.lapseMs,
-        budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
-      })
+      .admit(
+        record,
+        send,
+        {
+          maxCreates: CREATES_PER_WINDOW,
+          windowMs: timing.windowMs,
+          maxInFlight: IN_FLIGHT_TASKS,
+          lapseMs: timing.lapseMs,
+          budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
+        },
+        narrationId?.() ?? null,
+      )
       .catch((error: unknown) => {
         // The answer may have been lost on its way: then the store holds place and credits for nobody.
         void this.#takeBack(record, send);
@@ -117,7 +130,10 @@ export class Creates {
         housekeeping.watch(send);
         return { granted: { ...admission, send } };
       case "changed":
+      case "not_wanted":
         return { granted: admission };
+      case "over_limit":
+        throw overLimit(admission.maxCredits, admission.billedCredits);
       case "over_budget":
         // What earlier attempts of this very record cost counts like all else.
         throw overBudget(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
@@ -132,6 +148,12 @@ export class Creates {
     }
   }
 }
+
+const overLimit = (maxCredits: number, billed: number): AudioError =>
+  new AudioError(
+    "max_credits_reached",
+    `max_credits of ${maxCredits} leaves no room for another part: ${Math.round(billed)} are charged or held, and each part holds ${RESERVED_CREDITS} until its own charge is known.`,
+  );
 
 function overBudget(budget: number, counted: number): AudioError {
   return new AudioError(

@@ -3,6 +3,7 @@ import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import { isHolderGone } from "../holder.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
+import { type NarrationBill, narrationBill } from "./narration-bill.ts";
 import {
   type NarrationFigures,
   type NarrationFile,
@@ -117,6 +118,10 @@ export class NarrationBook {
   async #settled(narrationId: string, state: NarrationState): Promise<NarrationState> {
     const known = { narrationId, plan: await this.#plan(narrationId), state, holder: null };
     return settled(state, { figures: await this.#reckon(known), atMs: this.#wallMs() });
+  }
+
+  async bill(narrationId: string): Promise<NarrationBill> {
+    return narrationBill(await this.#store.bill(narrationId));
   }
 
   /** Takes or renews the lease. @returns whether it is this process's */

@@ -130,12 +130,8 @@ export const narrationStateSchema = z.object({
   status: z.enum(NARRATION_STATUSES),
   /** The most that it may cost in all; `null`: nobody has allowed anything yet. */
   maxCredits: z.number().nonnegative().nullable(),
-  /** Audio that was paid for before this narration began; `null`: it has not begun. */
-  paidBefore: z.array(retakeSchema).nullable(),
   /** The take of each part that is not the first. */
   takes: z.array(retakeSchema),
-  /** Takes that others replaced: what they cost stays on the bill. */
-  replaced: z.array(retakeSchema),
   /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
   asks: z.int().nonnegative(),
   /** The newest last. */
@@ -171,9 +167,7 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   version: STORED_VERSION,
   status: "planned",
   maxCredits: null,
-  paidBefore: null,
   takes: [],
-  replaced: [],
   asks: 0,
   tickets: [],
   plainAskers: [],

@@ -30,11 +30,11 @@ const EXCERPT_CODE_POINTS = 60;
 
 /**
  * In all: what was charged, room for parts that come out longer than their estimate, and what is set aside while the
- * last ones run; but no more than the missing parts can cost.
+ * last ones run; but no more than the missing tasks can cost.
  */
-function suggestedMax(charged: number, toCome: number, missingParts: number): number {
-  if (missingParts === 0) return charged;
-  return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingParts);
+function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
+  if (missingTasks === 0) return charged;
+  return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingTasks);
 }
 
 /** Six creates a minute are the most that the service takes; the first pace that is told. */
@@ -83,7 +83,7 @@ export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): N
       charged,
       reserved: tally.reservedCredits,
       max: state.maxCredits,
-      suggestedMax: suggestedMax(charged, tally.estimatedCredits - charged, state.totalParts - saved),
+      suggestedMax: suggestedMax(charged, tally.estimatedCredits - charged, tally.missingTasks),
     },
     seconds: {
       estimate: Math.round(tally.estimatedSeconds),

@@ -23,7 +23,7 @@ import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
 import { Run, type RunDeps } from "./run.ts";
 import { newsOf } from "./run-news.ts";
-import { type PartStanding, takeTally } from "./tally.ts";
+import { type PartStanding, type Tally, takeTally } from "./tally.ts";
 import { NarrationDesk } from "./ticket-desk.ts";
 import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./tickets.ts";
 
@@ -81,8 +81,9 @@ const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
   const { ledger, parts, folder, clock, log } = deps;
-  const reckon: Reckon = async (known) =>
-    figuresOf(known, await takeTally(parts, known.plan, known.state), clock.wallMs());
+  const tallyOf = async ({ narrationId, plan, state }: KnownNarration): Promise<Tally> =>
+    await takeTally(parts, plan, state, await book.bill(narrationId));
+  const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
   const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
   const { origin, holder } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock });
@@ -113,7 +114,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // A run that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (runs.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
-    return viewOf({ ...known, state }, await takeTally(parts, known.plan, state), clock.wallMs());
+    return viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
   };
 
   /** One run at a time: a new one begins when the one that is just ending has. */
@@ -126,8 +127,9 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     }
     const run = new Run(runDeps, narrationId);
     runs.set(narrationId, run);
-    void run.end.then(() => {
+    void run.end.then((end) => {
       if (runs.get(narrationId) === run) runs.delete(narrationId);
+      if (end === "changed") start(narrationId);
     });
   };
 
@@ -210,7 +212,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });
       const { plan, state } = known;
-      const tally = await takeTally(parts, plan, state);
+      const tally = await tallyOf(known);
       return {
         view: viewOf(known, tally, clock.wallMs()),
         parts: plan.parts.map(({ text, section }, index) => ({

@@ -1,7 +1,7 @@
 /** Chooses another take of a part, which is named by a quote of its text. */
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { takeOf } from "./part-request.ts";
-import { findPartByQuote } from "./plan/quotes.ts";
+import { findPartsByQuote } from "./plan/quotes.ts";
 
 export interface Retake {
   /** Some words of exactly one part. */
@@ -23,7 +23,7 @@ export function applyRetakes(
 ): NarrationState {
   let after = state;
   for (const { quote, take } of retakes) {
-    after = retaken(after, findPartByQuote(plan.parts, quote), take);
+    for (const part of findPartsByQuote(plan.parts, quote)) after = retaken(after, part, take);
   }
   return after;
 }
@@ -32,10 +32,8 @@ function retaken(before: NarrationState, part: number, take: number): NarrationS
   const current = takeOf(before, part);
   if (current === take) return before;
   const others = before.takes.filter((retake) => retake.part !== part);
-  const isNoted = before.replaced.some((retake) => retake.part === part && retake.take === current);
   return {
     ...before,
     takes: take === 1 ? others : [...others, { part, take }],
-    replaced: isNoted ? before.replaced : [...before.replaced, { part, take: current }],
   };
 }

@@ -9,8 +9,7 @@ import type { JoinedFiles, MadeFiles } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { partFiles } from "./part-files.ts";
-import { takeOf } from "./part-request.ts";
-import { Speakers } from "./speakers.ts";
+import { PartScheduler } from "./part-scheduler.ts";
 import { joinProblems, problemOf } from "./stop-reasons.ts";
 import { takeTally } from "./tally.ts";
 
@@ -30,18 +29,22 @@ const LOOK_MS = 1000;
 /** `changed`: somebody has chosen other takes or another name meanwhile, so that there is more to do. */
 type Pass = "ended" | "changed";
 
+type Figures = Partial<Pick<NarrationState, "savedParts" | "chargedCredits">>;
+
 export class Run {
   readonly narrationId: string;
-  /** Resolves when it has ended, or is left to the process that drives it. Never rejects. */
-  readonly end: Promise<void>;
+  /**
+   * Resolves when it has ended, or is left to the process that drives it. Never rejects. `changed`: a call asked for
+   * more while it was stopping, so another run has to follow.
+   */
+  readonly end: Promise<Pass>;
   readonly #deps: RunDeps;
   /** Aborts when no create may be sent any more. */
   readonly #abort = new AbortController();
   /** Aborts when this run has nothing to say any more. */
   readonly #left = new AbortController();
   readonly #listeners = new Set<() => void>();
-  #speakers: Speakers | undefined;
-  #maxCredits = 0;
+  #scheduler: PartScheduler | undefined;
   /** What the pass under way is about. */
   #seen: NarrationState | null = null;
   /** What ended it before its parts were all there. */
@@ -52,6 +55,7 @@ export class Run {
     this.narrationId = narrationId;
     this.end = this.#drive().catch((error: unknown) => {
       deps.log.error("a narration's run failed unexpectedly", error);
+      return "ended";
     });
   }
 
@@ -76,31 +80,29 @@ export class Run {
 
   /** Takes over what somebody has changed. */
   refresh(state: NarrationState): void {
-    this.#maxCredits = state.maxCredits ?? 0;
     if (state.status !== "running") this.leave();
-    this.#speakers?.wake();
+    this.#scheduler?.wake();
     this.#tell();
   }
-
-  /** A cancel, a stop or a lower limit that another process has written counts before the next look. */
-  readonly #mayCreate = async (): Promise<boolean> => {
-    this.refresh((await this.#deps.book.entry(this.narrationId)).state);
-    return !this.isStopping;
-  };
 
   #stop(): void {
     this.#abort.abort(new Error("the narration was stopped"));
   }
 
-  async #drive(): Promise<void> {
+  async #drive(): Promise<Pass> {
     const { book, holder, leaseTtlMs, log } = this.#deps;
-    if (!(await book.lead(this.narrationId, holder, leaseTtlMs))) return;
+    if (!(await book.lead(this.narrationId, holder, leaseTtlMs))) return "ended";
     const keeping = new AbortController();
     const kept = this.#keepLease(keeping.signal);
     try {
-      while ((await this.#pass()) === "changed" && !this.isStopping) this.#tell();
+      for (;;) {
+        const pass = await this.#pass();
+        if (pass === "ended" || this.isStopping) return pass;
+        this.#tell();
+      }
     } catch (error) {
       if (!this.#left.signal.aborted) await this.#fail(error);
+      return "ended";
     } finally {
       keeping.abort();
       await kept;
@@ -113,10 +115,11 @@ export class Run {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     const known = error instanceof AudioError ? error : ownMistake(error);
     const problems = [problemOf(known, null)];
+    const figures = await this.#figures();
     await this.#deps.book.change(this.narrationId, (before) =>
       this.#seen !== null && isOtherChoice(this.#seen, before)
         ? before
-        : this.#ended(before, "stopped", problems),
+        : ended(before, "stopped", problems, figures),
     );
   }
 
@@ -138,70 +141,69 @@ export class Run {
   async #pass(): Promise<Pass> {
     const { book, parts, clock } = this.#deps;
     const { plan, state: asked } = await book.get(this.narrationId);
-    const tally = await takeTally(parts, plan, asked);
-    const isThere = (index: number): boolean => tally.standings[index] === "saved";
-    const paid = plan.parts.flatMap((_, part) =>
-      isThere(part) ? [{ part, take: takeOf(asked, part) }] : [],
-    );
+    const bill = await book.bill(this.narrationId);
+    const tally = await takeTally(parts, plan, asked, bill);
     const savedParts = tally.standings.filter((standing) => standing === "saved").length;
     const state = await book.change(this.narrationId, (before) => ({
       ...before,
-      paidBefore: before.paidBefore ?? paid,
       problems: [],
       begunAtMs: clock.wallMs(),
       savedAtBegin: savedParts,
       lastSavedAtMs: null,
       savedParts,
     }));
-    const speakers = new Speakers({
+    const scheduler = new PartScheduler({
+      narrationId: this.narrationId,
       parts,
       plan,
       state,
       tally,
       signal: this.#abort.signal,
-      mayCreate: this.#mayCreate,
-      maxCredits: () => this.#maxCredits,
       onProblem: (problem) => {
         this.#stopProblem ??= problem;
         this.#stop();
       },
+      onNotWanted: () => this.leave(),
       onSaved: () => this.#noteSaved(),
     });
-    this.#speakers = speakers;
+    this.#scheduler = scheduler;
     this.#seen = state;
     this.refresh(state);
-    await speakers.run();
-    if (!this.#left.signal.aborted && this.isStopping) await speakers.settle(this.#left.signal);
-    return this.#left.signal.aborted ? "ended" : await this.#finish(plan, state, speakers);
+    await scheduler.run();
+    if (!this.#left.signal.aborted && this.isStopping) await scheduler.settle(this.#left.signal);
+    return this.#left.signal.aborted ? "ended" : await this.#finish(plan, state, scheduler);
   }
 
   /** For lists and other processes; how the parts stand is known without it. */
   async #noteSaved(): Promise<void> {
     const { book, clock, log } = this.#deps;
     const lastSavedAtMs = clock.wallMs();
-    await book
-      .change(this.narrationId, (before) => ({ ...before, ...this.#figures(), lastSavedAtMs }))
+    await this.#figures()
+      .then((figures) =>
+        book.change(this.narrationId, (before) => ({ ...before, ...figures, lastSavedAtMs })),
+      )
       .catch((cause: unknown) => log.debug(`how a narration stands could not be written: ${String(cause)}`));
     this.#tell();
   }
 
-  #figures(): Partial<Pick<NarrationState, "savedParts" | "chargedCredits">> {
-    if (this.#speakers === undefined) return {};
-    const { savedParts, chargedCredits } = this.#speakers;
+  async #figures(): Promise<Figures> {
+    if (this.#scheduler === undefined) return {};
+    const { savedParts } = this.#scheduler;
+    const { chargedCredits } = await this.#deps.book.bill(this.narrationId);
     return { savedParts, chargedCredits };
   }
 
-  async #finish(plan: StoredPlan, state: NarrationState, speakers: Speakers): Promise<Pass> {
+  async #finish(plan: StoredPlan, state: NarrationState, scheduler: PartScheduler): Promise<Pass> {
     const { joined } = this.#deps;
     const given = this.#stopProblem === null ? [] : [this.#stopProblem];
-    const problems = [...speakers.problems, ...given];
-    const isGivenUp = new Set(speakers.problems.map(({ part }) => part));
-    const spoken = speakers.wanted.filter((index) => !isGivenUp.has(index));
+    const problems = [...scheduler.problems, ...given];
+    const isGivenUp = new Set(scheduler.problems.map(({ part }) => part));
+    const spoken = scheduler.wanted.filter((index) => !isGivenUp.has(index));
     const isWhole = given.length === 0 && spoken.length > 0 && (isGivenUp.size === 0 || state.skipsFailed);
     if (!isWhole) return await this.#endWith(state, "stopped", problems);
     try {
       const { signal } = this.#abort;
-      const call = { signal, mayCreate: this.#mayCreate };
+      const call = { signal, narrationId: this.narrationId };
       const parts = await partFiles(this.#deps.parts, { plan, state, spoken }, call);
       // Something was taken away meanwhile: it is made again, within the limit.
       if (parts === null) return "changed";
@@ -221,23 +223,25 @@ export class Run {
     problems: readonly NarrationProblem[],
     files: Partial<MadeFiles> = {},
   ): Promise<Pass> {
+    const figures = await this.#figures();
     const after = await this.#deps.book.change(this.narrationId, (before) =>
-      isOtherChoice(asked, before) ? before : { ...this.#ended(before, status, problems), ...files },
+      isOtherChoice(asked, before) ? before : { ...ended(before, status, problems, figures), ...files },
     );
     return isOtherChoice(asked, after) ? "changed" : "ended";
-  }
-
-  /** Somebody may have stopped it while it was about to end: then that is why it stopped. */
-  #ended(
-    before: NarrationState,
-    status: "stopped" | "finished",
-    problems: readonly NarrationProblem[],
-  ): NarrationState {
-    const end = before.status === "running" ? { status, problems: [...problems] } : {};
-    return { ...before, ...end, ...this.#figures() };
   }
 
   #tell(): void {
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+/** A call may have stopped it while it was about to end: then that is why it stopped. */
+function ended(
+  before: NarrationState,
+  status: "stopped" | "finished",
+  problems: readonly NarrationProblem[],
+  figures: Figures,
+): NarrationState {
+  const end = before.status === "running" ? { status, problems: [...problems] } : {};
+  return { ...before, ...end, ...figures };
 }

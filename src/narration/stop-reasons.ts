@@ -1,6 +1,5 @@
 /** Which failures of a part end a narration's run, and which are that part's alone. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
-import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../errors.ts";
 import type { NarrationProblem } from "./narration-state.ts";
 
@@ -39,12 +38,4 @@ export function joinProblems(error: unknown, partIndexes: readonly number[]): Na
     return [{ part, code: "unexpected_response", message: `Its audio is damaged: ${error.why}.` }];
   }
   return null;
-}
-
-export function outOfCredits(max: number, charged: number): NarrationProblem {
-  return {
-    part: null,
-    code: "max_credits_reached",
-    message: `max_credits of ${max} leaves no room for another part: ${Math.round(charged)} were charged, and each part sets ${RESERVED_CREDITS} aside until its own charge is known.`,
-  };
 }

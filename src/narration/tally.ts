@@ -1,9 +1,10 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
-import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
+import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
+import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
-import { partRequest, takeOf } from "./part-request.ts";
+import { partRequest } from "./part-request.ts";
 
 export type PartStanding = "open" | "running" | "saved" | "failed";
 
@@ -12,27 +13,20 @@ export interface Tally {
   readonly standings: readonly PartStanding[];
   readonly records: readonly (TaskRecord | null)[];
   readonly alreadyPaid: number;
-  /** For takes that others replaced; part of the charge. */
-  readonly replacedCredits: number;
-  /** Set aside for such takes that still run. */
-  readonly replacedReservations: number;
-  /** What this narration has been charged, or others for it after it began. */
+  /** What the tasks on the narration's bill were charged. */
   readonly chargedCredits: number;
+  /** What is held for the tasks on the bill that run. */
   readonly reservedCredits: number;
-  /** Of the parts that are not paid for. */
+  /** The charge, and what the parts to come are likely to add; parts that are equal are one task. */
   readonly estimatedCredits: number;
+  /** Tasks that are still to be made. */
+  readonly missingTasks: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
 }
 
 /** Records are read so many at a time. */
 const READ_AT_ONCE = 64;
-
-/** Whether the chosen take of a part was paid for before the narration began, so that it is not on its bill. */
-export function wasPaidBefore(state: NarrationState, index: number): boolean {
-  const take = takeOf(state, index);
-  return (state.paidBefore ?? []).some((paid) => paid.part === index && paid.take === take);
-}
 
 /** How much more or less earlier audio came to than its estimate, `null` before the first; only what is shown follows it. */
 function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
@@ -75,58 +69,38 @@ async function readRecords(
   return records;
 }
 
-async function costOfReplaced(
+/** One look at every part. */
+export async function takeTally(
   parts: PartWork,
   plan: StoredPlan,
   state: NarrationState,
-): Promise<{ readonly credits: number; readonly reservations: number }> {
-  let credits = 0;
-  let reservations = 0;
-  for (const { part: index, take } of state.replaced) {
-    const isChosen = takeOf(state, index) === take;
-    const isPaid = state.paidBefore?.some((paid) => paid.part === index && paid.take === take) ?? false;
-    if (isChosen || isPaid) continue;
-    const record = await parts.find(partRequest(plan, { takes: [{ part: index, take }] }, index));
-    if (record === null) continue;
-    credits += chargeOf(record);
-    if (flightOf(record) !== null) reservations += RESERVED_CREDITS;
-  }
-  return { credits, reservations };
-}
-
-/** One look at every part. */
-export async function takeTally(parts: PartWork, plan: StoredPlan, state: NarrationState): Promise<Tally> {
+  bill: NarrationBill,
+): Promise<Tally> {
   const records = await readRecords(parts, plan, state);
   const standings = records.map(standingOf);
-  const isPaid = new Set(
-    standings.flatMap((standing, index) => {
-      const isBefore = state.paidBefore === null ? standing === "saved" : wasPaidBefore(state, index);
-      return isBefore ? [index] : [];
-    }),
-  );
   const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
-  const replaced = await costOfReplaced(parts, plan, state);
+  const tasks = new Set<string>();
   const tally = {
-    alreadyPaid: isPaid.size,
-    replacedCredits: replaced.credits,
-    replacedReservations: replaced.reservations,
-    chargedCredits: replaced.credits,
-    reservedCredits: replaced.reservations,
-    estimatedCredits: 0,
+    alreadyPaid: 0,
+    chargedCredits: bill.chargedCredits,
+    reservedCredits: bill.reservedCredits,
+    estimatedCredits: bill.chargedCredits,
     estimatedSeconds: 0,
     savedSeconds: 0,
+    missingTasks: 0,
   };
   plan.parts.forEach((part, index) => {
     const record = records[index] ?? null;
+    const isSaved = standings[index] === "saved";
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
     tally.estimatedSeconds += seconds + part.pauseAfterSeconds;
-    if (standings[index] === "saved") tally.savedSeconds += record?.audioSeconds ?? 0;
-    if (isPaid.has(index)) return;
-    const charged = record === null ? 0 : chargeOf(record);
-    tally.chargedCredits += charged;
-    if (record !== null && flightOf(record) !== null) tally.reservedCredits += RESERVED_CREDITS;
-    const isToCome = standings[index] !== "saved";
-    tally.estimatedCredits += charged + (isToCome ? likelyCharge(part.estimatedCredits * pace) : 0);
+    if (isSaved) tally.savedSeconds += record?.audioSeconds ?? 0;
+    if (isSaved && record !== null && !bill.workIds.has(record.workId)) tally.alreadyPaid += 1;
+    const task = JSON.stringify(partRequest(plan, state, index));
+    if (isSaved || tasks.has(task)) return;
+    tasks.add(task);
+    tally.missingTasks += 1;
+    tally.estimatedCredits += likelyCharge(part.estimatedCredits * pace);
   });
   return { ...tally, estimatedCredits: Math.round(tally.estimatedCredits), standings, records };
 }

@@ -55,7 +55,9 @@ export class LedgerView {
 
   /** Names of the records that take a place in flight. */
   async inFlight(): Promise<string[]> {
-    const rows = await this.#rows("SELECT record_id FROM agm_records WHERE origin = ? AND flight IS NOT NULL");
+    const rows = await this.#rows(
+      "SELECT record_id FROM agm_records WHERE origin = ? AND flight IS NOT NULL",
+    );
     return nameRows.parse(rows).map(({ record_id }) => record_id);
   }
 

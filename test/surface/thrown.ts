@@ -13,7 +13,7 @@ import { inTheWay } from "../../src/generation/use-cases/file-names.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { taskFailed, unansweredInTime } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
-import { findPartByQuote } from "../../src/narration/plan/quotes.ts";
+import { findPartsByQuote } from "../../src/narration/plan/quotes.ts";
 import { aRecord } from "../ledger/a-record.ts";
 import { PATH, TASK_ID } from "./views.ts";
 
@@ -93,8 +93,8 @@ export const thrownErrors = (): AudioError[] => [
   thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
   thrownBy(() => planNarration({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => planNarration({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),
-  thrownBy(() => findPartByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),
-  thrownBy(() => findPartByQuote([{ text: "A rose." }], "a lily")),
+  thrownBy(() => findPartsByQuote([{ text: "A rose." }, { text: "A rose is a rose." }], "A rose")),
+  thrownBy(() => findPartsByQuote([{ text: "A rose." }], "a lily")),
   thrownBy(() => decodeText(Buffer.from([0xe9]), 'file "notes.txt"')),
   notWritable("/home/someone/audio-generation", "the path now leads somewhere else"),
   ofSystem("ENOSPC"),

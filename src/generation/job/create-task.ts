@@ -6,7 +6,7 @@ import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type Admitted, recover } from "./failed-create.ts";
-import type { Job } from "./job.ts";
+import { type Job, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
@@ -42,7 +42,8 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     if (status === "waiting" || status === "unresolved") continue;
     const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
     // A narration asks by itself whether another task is within what it may spend.
-    const mayWalk = isFree && job.mayWalk && !job.isBackground && job.newTasks === 0 && walked < MOST_WALKED;
+    const mayWalk =
+      isFree && job.mayWalk && job.narrationId === null && job.newTasks === 0 && walked < MOST_WALKED;
     if (status !== "failed" || !mayWalk) return;
     walked += 1;
     // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
@@ -76,7 +77,8 @@ async function takeTurn(
   try {
     const grant = await limits.admitCreate({
       record: job.record,
-      isBackground: () => job.isBackground,
+      // What may have arrived is seen through: its credits are held already.
+      narrationId: () => (job.isCommitted ? null : job.narrationId),
       signal,
       onWaiting: (reason, waitMs) => {
         job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
@@ -84,7 +86,6 @@ async function takeTurn(
       },
     });
     // The caller may have cancelled while the ledger was writing: nothing has been sent yet.
-    if (grant.kind === "admitted") await stopUnlessWanted(job, grant, limits);
     if (job.signal.aborted) await limits.giveBack(grant);
     job.signal.throwIfAborted();
     return grant;
@@ -93,18 +94,6 @@ async function takeTurn(
     throw error;
   } finally {
     settled.abort("settled");
-  }
-}
-
-/** After the admission, which may have been waited for long: a cancel that another process was told of counts at once. */
-async function stopUnlessWanted(job: Job, grant: Admitted, limits: GenerationDeps["limits"]): Promise<void> {
-  // What may have arrived is seen through.
-  if (job.isCommitted) return;
-  try {
-    if (!(await job.mayCreate())) job.stop();
-  } catch (error) {
-    await limits.giveBack(grant);
-    throw error;
   }
 }
 
@@ -126,6 +115,7 @@ async function lookAgain(
     job.signal.throwIfAborted();
     return;
   }
+  if (grant.kind === "not_wanted") throw new NotWantedError("the narration wants no more creates");
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (grant.record === null) {

@@ -1,8 +1,8 @@
 /** What becomes of a create that was not accepted: given up, or to be sent again after the wait that happens here. */
 import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
-import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";

@@ -14,10 +14,14 @@ export type JobEnd =
   | { readonly kind: "failed"; readonly record: TaskRecord }
   | { readonly kind: "error"; readonly error: AudioError }
   /** Dropped before anything was sent, or left to another process. */
-  | { readonly kind: "left" };
+  | { readonly kind: "left" }
+  /** The narration that it was for has ended, or another process drives that: nothing was sent. */
+  | { readonly kind: "not_wanted" };
 
-/** Whether a create may still be sent, by what other processes have written meanwhile. */
-export type MayCreate = () => Promise<boolean>;
+/** Ends a job whose narration wants no more creates. */
+export class NotWantedError extends Error {
+  override readonly name = "NotWantedError";
+}
 
 /** A call that has been open for so long, and is made again, was probably given up by its client. */
 const SILENT_AFTER_MS = 2000;
@@ -26,8 +30,8 @@ export class Job {
   /** As it was last seen; ahead of the ledger while the ledger cannot be written. */
   record: TaskRecord;
   purpose: JobPurpose;
-  /** Nobody has asked for it by itself: it lets go first what somebody has. */
-  isBackground = false;
+  /** The narration that its create is sent for; `null` as soon as a caller asks for it by itself. */
+  narrationId: string | null = null;
   /** Past attempts that failed, where the answer to a create tells of them. */
   mayWalk = true;
   /** New tasks that creates of this job made. */
@@ -45,8 +49,6 @@ export class Job {
   #finish: (end: JobEnd) => void = () => undefined;
   /** Of each caller its ticket; `null`: it waits within its window. */
   readonly #callers: Array<number | null> = [];
-  /** Of callers who are to be asked before each create. */
-  readonly #gates = new Set<MayCreate>();
   /** A caller whose window has closed was told that the job goes on. */
   #isPromised = false;
   /** When the caller that has waited longest began to; who has a ticket may be asked again at any time. */
@@ -85,22 +87,6 @@ export class Job {
   get isWanted(): boolean {
     if (this.#isPromised || !this.hasCallers) return true;
     return this.#callers.some((ticket) => ticket === null || isTicketWanted(this.record, ticket));
-  }
-
-  /** @returns what takes it away again */
-  gate(mayCreate: MayCreate | undefined): () => void {
-    if (mayCreate === undefined) return () => undefined;
-    // Two callers may bring the same question.
-    const gate: MayCreate = () => mayCreate();
-    this.#gates.add(gate);
-    return () => this.#gates.delete(gate);
-  }
-
-  /** Who is not asked wants it. @throws what looking throws */
-  async mayCreate(): Promise<boolean> {
-    const gates = [...this.#gates];
-    if (this.#isPromised || gates.length === 0 || gates.length < this.#callers.length) return true;
-    return (await Promise.all(gates.map((gate) => gate()))).includes(true);
   }
 
   /**

@@ -5,7 +5,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
-import { Job, type JobEnd, type JobPurpose } from "./job.ts";
+import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { ServicePace } from "./service-pace.ts";
@@ -45,23 +45,23 @@ export class Jobs {
   /**
    * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
    *
-   * @param isBackground for a narration: its create lets those go first that somebody asks for by themselves
+   * @param narrationId the narration that asks for it; `null`: a caller asks for it by itself
    * @param mayWalk whether it begins another attempt where the answer to a create says that this one has failed
    */
   start(
     record: TaskRecord,
     purpose: JobPurpose,
-    { isBackground = false, mayWalk = true } = {},
+    { narrationId = null, mayWalk = true }: { narrationId?: string | null; mayWalk?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "create") existing.job.purpose = "create";
-      existing.job.isBackground &&= isBackground;
+      if (purpose === "create" && narrationId === null) existing.job.narrationId = null;
       existing.job.mayWalk ||= mayWalk;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
-    job.isBackground = isBackground;
+    job.narrationId = narrationId;
     job.mayWalk = mayWalk;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
@@ -82,6 +82,7 @@ export class Jobs {
       return await this.#run(job, lead.kind === "ours" ? lead.hadFailed : false, lease);
     } catch (error) {
       if (job.signal.aborted) return { kind: "left" };
+      if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       return { kind: "error", error: explain(job, error) };
     } finally {

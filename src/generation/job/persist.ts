@@ -2,9 +2,9 @@
 import { backoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
+import type { ChangeOptions } from "../../ledger/ledger.ts";
 import { step, type TaskEvent } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 

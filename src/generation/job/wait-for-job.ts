@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Job, JobEnd, MayCreate } from "./job.ts";
+import type { Job, JobEnd } from "./job.ts";
 
 /** One tool call, as the workflow sees it. */
 export interface Call {
@@ -14,8 +14,6 @@ export interface Call {
   readonly onProgress: (message: string) => void;
   /** Of a call that is answered as a task of the protocol's extension. */
   readonly ticket?: TicketOfCall;
-  /** Asked once more before each create that only callers with such a question wait for. */
-  readonly mayCreate?: MayCreate;
 }
 
 /** What a call with a ticket does before its job begins. */
@@ -71,7 +69,6 @@ export async function waitForJob(
   });
   const ticket = call.ticket?.openedAtMs ?? null;
   job.attach(ticket);
-  const dropGate = job.gate(call.mayCreate);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
@@ -83,7 +80,6 @@ export async function waitForJob(
   } finally {
     timer.abort("settled");
     stopListening();
-    dropGate();
     job.detach(isCancelled, ticket);
   }
 }

@@ -16,6 +16,12 @@ export async function leadKnown(
   const { accountId, recordId, revision } = claimed.record;
   // Whatever has a ticket was written after it was claimed; this one the claim itself has just written anew.
   if (revision > 0) return claimed;
-  await ledger.store.write({ accountId, recordId, expectedRevision: 0, after: null, durability: "process_kill" });
+  await ledger.store.write({
+    accountId,
+    recordId,
+    expectedRevision: 0,
+    after: null,
+    durability: "process_kill",
+  });
   return null;
 }

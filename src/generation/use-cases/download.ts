@@ -159,6 +159,7 @@ async function transfer(
     case "failed":
       throw taskFailed(end.record);
     case "left":
+    case "not_wanted":
     case undefined: {
       // What stands in the way says more than the time that has passed.
       const { phase } = job;

@@ -7,7 +7,7 @@ import { recordId, workId } from "../../ledger/identity.ts";
 import { isOpen, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { MayCreate } from "../job/job.ts";
+import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
@@ -31,7 +31,7 @@ export interface PartWork {
   /** What the ledger knows of it; `null`: nobody has asked for it. */
   find(request: PartRequest): Promise<TaskRecord | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
-  finish(request: PartRequest, call: PartCall): Promise<void>;
+  finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** How much longer or shorter than its estimate earlier audio of this voice came out; 1 where too little is known. */
   pace(voice: string | null): Promise<number>;
 }
@@ -39,8 +39,8 @@ export interface PartWork {
 export interface PartCall {
   /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
   readonly signal: AbortSignal;
-  /** Asked as the last thing before each create. */
-  readonly mayCreate?: MayCreate;
+  /** The narration that pays for it. */
+  readonly narrationId: string;
 }
 
 /**
@@ -53,11 +53,11 @@ export async function finishPart(
   deps: GenerationDeps,
   jobs: Jobs,
   request: PartRequest,
-  { signal }: PartCall,
+  { signal }: Pick<PartCall, "signal">,
 ): Promise<void> {
   const record = await findPart(deps, request);
   if (record === null || record.taskId === null || !isOpen(record)) return;
-  const { job } = jobs.start(record, "finish", { isBackground: true });
+  const { job } = jobs.start(record, "finish");
   await waitForJob(job, openEnded(deps, signal));
 }
 
@@ -101,13 +101,13 @@ export async function findPart(deps: GenerationDeps, request: PartRequest): Prom
  * Brings one part to its file. It is paid for once, like every request; where its audio is on this machine already,
  * wherever that lies, nothing is asked of the service.
  *
- * @throws AudioError what the service refuses, `task_failed`, what saving throws; the signal's reason
+ * @throws AudioError what the service refuses, `task_failed`, what saving throws; NotWantedError; the signal's reason
  */
 export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, take }: PartRequest,
-  { signal, mayCreate }: PartCall,
+  { signal, narrationId }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
@@ -116,9 +116,8 @@ export async function generatePart(
     if (saved?.isSound === true) return { record, file: saved };
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
-    const { job } = jobs.start(record, "create", { isBackground: true });
-    const call = openEnded(deps, signal);
-    const end = await waitForJob(job, mayCreate === undefined ? call : { ...call, mayCreate });
+    const { job } = jobs.start(record, "create", { narrationId });
+    const end = await waitForJob(job, openEnded(deps, signal));
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };
@@ -126,6 +125,8 @@ export async function generatePart(
         throw taskFailed(end.record);
       case "error":
         throw end.error;
+      case "not_wanted":
+        throw new NotWantedError("the narration wants no more creates");
       case "left":
       case undefined:
         signal.throwIfAborted();

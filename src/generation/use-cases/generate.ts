@@ -158,6 +158,7 @@ async function runFound(
       if (isFirst && end.error.code === "budget_exceeded") return null;
       throw await withCost(deps, end.error, job.record);
     case "left":
+    case "not_wanted":
       return null;
   }
 }

@@ -4,28 +4,29 @@
 export interface BillLine {
   readonly workId: string;
   readonly keyId: string;
-  readonly recordId: string;
   /** The reservation while the task runs, then its charge; 0 once nothing counts. */
   readonly credits: number;
+  /** The credits hold a reservation. */
+  readonly isInFlight: boolean;
 }
 
 /**
- * Credits of each work. A task counts once, whatever key sent it: this key's line counts as soon as it has credits,
+ * One line for each work. A task counts once, whatever key sent it: this key's line counts as soon as it has credits,
  * because the service has then answered this key; until then the line of an earlier key counts.
  */
-export function billByWork(lines: readonly BillLine[], keyId: string): Map<string, number> {
-  const own = new Map<string, number>();
-  const others = new Map<string, number>();
+export function billByWork(lines: readonly BillLine[], keyId: string): BillLine[] {
+  const byWork = new Map<string, BillLine>();
+  const rank = (line: BillLine): number =>
+    line.keyId === keyId && line.credits > 0 ? Infinity : line.credits;
   for (const line of lines) {
-    const side = line.keyId === keyId ? own : others;
-    side.set(line.workId, Math.max(line.credits, side.get(line.workId) ?? 0));
+    const known = byWork.get(line.workId);
+    if (known === undefined || rank(line) > rank(known)) byWork.set(line.workId, line);
   }
-  for (const [workId, credits] of own) if (credits > 0) others.set(workId, credits);
-  return others;
+  return [...byWork.values()];
 }
 
-export function billedCredits(lines: readonly BillLine[], keyId: string, exceptWorkId?: string): number {
-  let sum = 0;
-  for (const [workId, credits] of billByWork(lines, keyId)) if (workId !== exceptWorkId) sum += credits;
-  return sum;
-}
+/** @param exceptWorkId of the create that asks: its reservation is added by the question */
+export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWorkId: string): number =>
+  billByWork(lines, keyId)
+    .filter(({ workId }) => workId !== exceptWorkId)
+    .reduce((sum, { credits }) => sum + credits, 0);

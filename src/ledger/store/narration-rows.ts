@@ -78,7 +78,7 @@ export const newestNarrations = ({ origin, accountId, machineId }: Viewer, limit
 
 export const loadBill = ({ origin, accountId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
-    `SELECT t.work_id, t.key_id, t.record_id, r.spend_credits
+    `SELECT t.work_id, t.key_id, r.spend_credits, r.flight
      FROM agm_narration_tasks t JOIN agm_records r ON r.key_id = t.key_id AND r.record_id = t.record_id
      WHERE t.narration_id = ? AND t.origin = ? AND ${visible("t")}`,
     narrationId,
@@ -91,15 +91,15 @@ const billRow = z
   .object({
     work_id: z.string(),
     key_id: z.string(),
-    record_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
+    flight: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
       workId: row.work_id,
       keyId: row.key_id,
-      recordId: row.record_id,
       credits: row.spend_credits ?? 0,
+      isInFlight: row.flight !== null,
     }),
   );
 
@@ -109,7 +109,7 @@ export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows)
 export const addToBill = (
   origin: string,
   narrationId: string,
-  { keyId, recordId, workId }: Omit<BillLine, "credits">,
+  { keyId, recordId, workId }: { readonly keyId: string; readonly recordId: string; readonly workId: string },
 ): Statement =>
   sql(
     `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, record_id, work_id)

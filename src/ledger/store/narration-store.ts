@@ -2,7 +2,7 @@
 import type Keyv from "keyv";
 import { z } from "zod";
 import type { HolderId } from "../../holder.ts";
-import type { BillLine } from "../rules/bill.ts";
+import { type BillLine, billByWork } from "../rules/bill.ts";
 import { acquiredLease, leaseOwner } from "../rules/lease.ts";
 import {
   billLines,
@@ -134,11 +134,11 @@ export class NarrationStore {
     }));
   }
 
-  /** The requests that were sent for it, each with what it counts now. */
+  /** The tasks that were sent for it, each once, with what it counts now. */
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);
-    return billLines(rows);
+    return billByWork(billLines(rows), viewer.accountId);
   }
 
   /** Newest first. */

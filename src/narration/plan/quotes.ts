@@ -40,12 +40,15 @@ function inContext(text: string, quote: string): string {
 }
 
 /**
- * The index of the one part that a quote stands in. It is looked for as it is, and then without regard to case and
- * to the kind of quotation marks and dashes.
+ * The indexes of the part that a quote stands in: several only where their texts are equal, because equal parts are
+ * one task. It is looked for as it is, and then without regard to case and to the kind of quotation marks and dashes.
  *
  * @throws AudioError `invalid_request`, naming the rule: a quote without words, in no part, or in several
  */
-export function findPartByQuote(parts: ReadonlyArray<{ readonly text: string }>, quote: string): number {
+export function findPartsByQuote(
+  parts: ReadonlyArray<{ readonly text: string; readonly voice?: string | null | undefined }>,
+  quote: string,
+): number[] {
   const wanted = flat(quote);
   if (!hasWords(wanted)) refuse(quote, "must hold a letter or a digit");
   const texts = parts.map(({ text }) => flat(text));
@@ -53,15 +56,15 @@ export function findPartByQuote(parts: ReadonlyArray<{ readonly text: string }>,
     const forms = texts.map(form);
     const sought = form(wanted);
     const found = forms.flatMap((text, index) => (text.includes(sought) ? [index] : []));
-    const [only, another] = found;
-    if (only === undefined) continue;
-    if (another === undefined) return only;
+    if (found.length === 0) continue;
+    const tasks = new Set(found.map((index) => JSON.stringify([parts[index]?.text, parts[index]?.voice])));
+    if (tasks.size === 1) return found;
     const shown = found
       .slice(0, SHOWN_MATCHES)
       .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", sought)}`);
     refuse(
       quote,
-      `stands in ${found.length} parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
+      `stands in ${found.length} different parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,
     );
   }
   if (typed(texts.join(" ")).includes(typed(wanted))) {

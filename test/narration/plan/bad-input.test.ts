@@ -4,7 +4,7 @@ import { codePointLength } from "../../../src/contract/unicode.ts";
 import { AudioError } from "../../../src/errors.ts";
 import type { NarrationPlan, PlanRequest } from "../../../src/narration/plan/plan.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
-import { findPartByQuote } from "../../../src/narration/plan/quotes.ts";
+import { findPartsByQuote } from "../../../src/narration/plan/quotes.ts";
 
 const plan = (text: string, more: Partial<PlanRequest> = {}): NarrationPlan =>
   planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, ...more });
@@ -117,7 +117,7 @@ describe("a quote", () => {
   const { parts } = plan(
     "“Hello there,” said\nAnna — it’s late…\n\nChapter 1\n\n第一行，\n第二行。 Nobody came.\n\nChapter 2\n\nNobody came. The end.",
   );
-  const find = (quote: string): number => findPartByQuote(parts, quote);
+  const find = (quote: string): number | undefined => findPartsByQuote(parts, quote)[0];
 
   it("names the part that it stands in", () => {
     expect(parts).toHaveLength(3);
@@ -137,15 +137,15 @@ describe("a quote", () => {
 
   it("is taken as it is before it is taken loosely", () => {
     const twins = [{ text: "The END is near." }, { text: "The end is near." }];
-    expect(findPartByQuote(twins, "The END")).toBe(0);
-    expect(findPartByQuote(twins, "The end")).toBe(1);
-    expect(refusal(() => findPartByQuote(twins, "the end")).message).toMatch(/stands in 2 parts/);
+    expect(findPartsByQuote(twins, "The END")).toEqual([0]);
+    expect(findPartsByQuote(twins, "The end")).toEqual([1]);
+    expect(refusal(() => findPartsByQuote(twins, "the end")).message).toMatch(/stands in 2 different parts/);
   });
 
   it.each([
     [
       "Nobody came",
-      /"Nobody came" stands in 2 parts.*part 2: ".*第二行。 Nobody came\."; part 3: "Chapter 2 Nobody/,
+      /"Nobody came" stands in 2 different parts.*part 2: ".*第二行。 Nobody came\."; part 3: "Chapter 2 Nobody/,
     ],
     ["Somebody came", /stands in no part/],
     ["it’s late… Chapter 1", /goes over the end of a part/],
