@@ -1,5 +1,4 @@
 /** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
-import "../schema-compiling.ts";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
@@ -66,9 +65,7 @@ function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   };
 }
 
-/** @param args `--sandbox` or nothing */
-export async function run(args: readonly string[]): Promise<void> {
-  const isSandbox = args.includes("--sandbox");
+export function serve(isSandbox: boolean): void {
   const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
   const lazy = new LazyGeneration(config, isSandbox);
   const redact = createRedact(secretsOf(process.env));
