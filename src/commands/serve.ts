@@ -7,7 +7,6 @@ import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { StdioWire } from "../server/stdio-wire.ts";
-import { onceOnly } from "../tools/once-only.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
 
@@ -32,6 +31,16 @@ function refusalTeller(log: Log): (sentence: string) => void {
     if (told > MOST_REFUSALS_TOLD) log.debug(words);
     else if (told < MOST_REFUSALS_TOLD) log.warn(words);
     else log.warn(`${words} Further ones are told at the level debug alone.`);
+  };
+}
+
+/** A question that is answered with yes once. */
+function onceOnly(): () => boolean {
+  let isFirst = true;
+  return () => {
+    const answer = isFirst;
+    isFirst = false;
+    return answer;
   };
 }
 

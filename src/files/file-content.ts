@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { isAbsolute, sep } from "node:path";
+import { sep } from "node:path";
 import { patiently } from "./patience.ts";
 import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
@@ -67,8 +67,6 @@ export async function isInside(path: string, root: string): Promise<boolean> {
     const realFile = await realPath(path);
     const isBelow = (folder: string): boolean =>
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
-    // What a real path begins with is real itself: no need to ask the disk for it.
-    if (isAbsolute(root) && isBelow(root)) return true;
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
     // The same folder may have been spelled otherwise when the file was saved.
