@@ -3,9 +3,7 @@ import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promi
 import { join } from "node:path";
 import { build } from "rolldown";
 import { SANDBOX_PACKAGES } from "../src/commands/sandbox-loader.ts";
-import { toolList } from "../src/server/tool-list.ts";
 import { playerPage } from "./player-page.ts";
-import { quickStart } from "./quick-start/quick-start.ts";
 import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -13,15 +11,6 @@ const dist = join(root, "dist");
 // Built beside and swapped in whole, so that nobody ever starts half a build.
 const fresh = join(root, "node_modules", ".cache", `dist-${process.pid}`);
 const external = [/^node:/, ...SANDBOX_PACKAGES.flatMap((name) => [name, new RegExp(`^${name}/`)])];
-
-/** What `tools/list` answers is fixed: it is computed here once, and not at every start. */
-const fixedToolList = {
-  name: "fixed-tool-list",
-  load: {
-    filter: { id: /\/src\/server\/tool-list\.ts$/ },
-    handler: () => `const tools = ${JSON.stringify(toolList())};\nexport const toolList = () => tools;`,
-  },
-};
 
 const page = await playerPage();
 /** What hosts show beside a result is bundled as a text, and loaded when it is asked for. */
@@ -33,10 +22,6 @@ const builtPlayer = {
   },
 };
 
-/** One file for what every start needs: each further one costs it a millisecond. */
-const STARTUP =
-  /@modelcontextprotocol\/|\/zod\/|\/src\/(?:log|redaction|errors|version|schema-compiling)\.ts$|\/src\/config\/|\/src\/commands\/(?:serve|lazy-generation|settings)\.ts$|\/src\/server\/(?:mcp-server|instructions|tool-list|tasks\/extension)\.ts$|\/src\/tools\/once-only\.ts$|\/src\/contract\/(?:limits|voices|unicode)\.ts$/;
-
 const { output } = await build({
   input: {
     main: join(root, "src/main.ts"),
@@ -46,27 +31,14 @@ const { output } = await build({
     "speech-worker": join(root, "src/sandbox/speech/worker.ts"),
   },
   platform: "node",
+  resolve: { alias: { "@modelcontextprotocol/server/_shims": join(root, "scripts/sdk-without-ajv.ts") } },
   external,
-  plugins: [fixedToolList, builtPlayer, quickStart()],
+  plugins: [builtPlayer],
   transform: { target: "node22" },
-  treeshake: { propertyReadSideEffects: false },
   output: {
     dir: fresh,
     format: "esm",
     minify: true,
-    codeSplitting: {
-      groups: [
-        // Read before the compile cache is on, so it must not drag the rest along.
-        { name: "environment", test: /\/src\/environment\.ts$/, priority: 5 },
-        { name: "server", test: STARTUP, priority: 4 },
-        // Apart, for the sandbox has it too.
-        { name: "contract", test: /\/src\/contract\//, priority: 3 },
-        // With all that they import: one file for what every first call loads, and one for what those of a task do. In
-        // fifty files it took a dozen milliseconds and 6 MiB more.
-        { name: "calls", test: /\/src\/server\/call-tool\.ts$/, priority: 2 },
-        { name: "workflow", test: /\/src\/commands\/compose\.ts$/, priority: 1 },
-      ],
-    },
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name]-[hash].js",
     banner: (chunk) => (chunk.name === "main" ? "#!/usr/bin/env node" : ""),

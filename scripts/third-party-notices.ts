@@ -1,6 +1,6 @@
 /** Owns the notices file: the licence of every package whose code is in the bundle, found in what the bundler says it used. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
 
 const manifestSchema = z.object({
@@ -28,10 +28,14 @@ THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLI
 /** Holders of packages that state MIT and ship no licence file. */
 const HOLDERS: Readonly<Record<string, string>> = { "@redis/client": "2022-2023, Redis, inc." };
 
-/** Compiled into a package that does not mention it in a way that can be read off. */
-const EMBEDDED: Readonly<Record<string, Notice>> = {
-  undici: { title: "llhttp (inside undici; MIT)", text: mit("Fedor Indutny, 2018") },
-};
+/** Compiled into undici, whose package.json does not mention it. */
+const inUndici = (folder: string): readonly Notice[] => [
+  { title: "llhttp (inside undici; MIT)", text: mit("Fedor Indutny, 2018") },
+  {
+    title: "milo (inside undici; ISC)",
+    text: readFileSync(join(folder, "lib", "milo", "LICENSE.md"), "utf8").trim(),
+  },
+];
 
 const PACKAGE_FOLDER = /^(.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/;
 /** How a bundler marks, in a package's published code, the packages that were compiled into it. */
@@ -71,10 +75,10 @@ export function thirdPartyNotices(moduleIds: readonly string[], root: string): s
     folders.add(folder);
     for (const inner of vendored(id, root)) folders.add(inner);
   }
-  const notices = [...folders].map(noticeOf);
-  for (const [name, notice] of Object.entries(EMBEDDED)) {
-    if (notices.some(({ title }) => title.startsWith(`${name} `))) notices.push(notice);
-  }
+  const notices = [...folders].flatMap((folder) => [
+    noticeOf(folder),
+    ...(basename(folder) === "undici" ? inUndici(folder) : []),
+  ]);
   notices.sort((a, b) => a.title.localeCompare(b.title, "en"));
   const list = notices.map(({ title }) => `  ${title}`).join("\n");
   const texts = notices.map(({ title, text }) => `${"=".repeat(80)}\n${title}\n\n${text}\n`).join("\n");

@@ -20,8 +20,7 @@ if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINO
 } else {
   cacheCompiledCode();
   const args = commandArguments(process.argv.slice(2));
-  // The usual start, with no argument, loads the server alone.
-  const { run } = args.length === 0 ? await import("./commands/serve.ts") : await import("./commands/cli.ts");
+  const { run } = await import("./commands/cli.ts");
   await run(args);
 }
 

@@ -35,10 +35,8 @@ function matcher(needle: string): RegExp {
  * @param secrets values that must never be printed; empty ones are ignored
  */
 export function createRedact(secrets: readonly (string | undefined)[]): Redact {
-  let needles: RegExp[] | null = null;
+  const needles = secrets.flatMap((secret) => (secret === undefined ? [] : spellings(secret))).map(matcher);
   return (text) => {
-    // On first use: a start that says nothing need not spell them.
-    needles ??= secrets.flatMap((secret) => (secret === undefined ? [] : spellings(secret))).map(matcher);
     let clean = text;
     for (const needle of needles) clean = clean.replace(needle, MASK);
     return clean.replace(BEARER_TOKEN, `Bearer ${MASK}`);
@@ -47,11 +45,8 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
 
 /** Whether a text holds a secret, in any spelling; one too short to be told from ordinary text is not looked for. */
 export function createDetector(secrets: readonly (string | undefined)[]): (text: string) => boolean {
-  let needles: string[] | null = null;
-  return (text) => {
-    needles ??= secrets.flatMap((secret) =>
-      secret === undefined || secret.length < TELLING_LENGTH ? [] : spellings(secret),
-    );
-    return needles.some((needle) => text.includes(needle));
-  };
+  const needles = secrets.flatMap((secret) =>
+    secret === undefined || secret.length < TELLING_LENGTH ? [] : spellings(secret),
+  );
+  return (text) => needles.some((needle) => text.includes(needle));
 }

@@ -130,17 +130,3 @@ export function unsatisfiedRange(response: HttpResponse, taskId: string): AudioE
     cause: new StaleBytes("range not satisfiable", totalBytes),
   });
 }
-
-/** Letting go of less costs more than it frees. */
-const LEAST_WORTH_FREEING_BYTES = 1024;
-
-/**
- * Frees a chunk that nobody needs any more. Sockets hand out 64 KiB at a time, and the collector, which sees only
- * the small wrappers, would let tens of MiB of them pile up. A chunk that shares its memory with others is left.
- */
-export function releaseBytes(chunk: Uint8Array): void {
-  const { buffer } = chunk;
-  if (chunk.byteLength < LEAST_WORTH_FREEING_BYTES) return;
-  const isWhole = buffer instanceof ArrayBuffer && chunk.byteLength === buffer.byteLength;
-  if (isWhole && !buffer.detached) buffer.transfer(0);
-}

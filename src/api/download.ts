@@ -1,9 +1,9 @@
 /** Brings one audio into a sink: resumes after every break, starts over where it must, and stops where nothing moves. */
 import type { Clock } from "../clock.ts";
+import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { staleBytes } from "./causes.ts";
-import { type ContentResponse, releaseBytes } from "./content.ts";
-import { type LeastProgress, ProgressWatch } from "./progress-watch.ts";
+import type { ContentResponse } from "./content.ts";
 import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** Where the bytes go. */
@@ -15,8 +15,14 @@ export interface ByteSink {
   restart(): Promise<void>;
 }
 
-/** Opens the audio at an offset; to give up when `signal` aborts. */
+/** Opens the audio at an offset. An abort of `signal` ends the request, and the body that it gave. */
 export type OpenContent = (fromByte: number, signal: AbortSignal) => Promise<ContentResponse>;
+
+/** The least that counts as coming forward. */
+interface LeastProgress {
+  readonly bytes: number;
+  readonly withinMs: number;
+}
 
 /**
  * 1 KiB a second, measured over a minute. Every link that people still use (2G brings four times as much) gets
@@ -162,31 +168,33 @@ class Transfer {
   async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
     const { clock, signal, leastProgress = LEAST_PROGRESS } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
-    const watch = new ProgressWatch(clock, leastProgress, signal, stalled);
-    try {
-      for (;;) {
-        let step: IteratorResult<Uint8Array>;
-        try {
-          step = await watch.race(chunks.next());
-        } catch (error) {
-          signal.throwIfAborted();
-          return error;
-        }
-        if (step.done === true) return null;
-        const chunkBytes = step.value.byteLength;
-        const sizeAfter = this.#sink.size + chunkBytes;
-        this.#refuseTooLarge(sizeAfter);
-        if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
-          await this.#startOver();
-          return broken("The service sent more bytes than it announced.");
-        }
-        await this.#sink.write(step.value);
-        releaseBytes(step.value);
-        this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
-        watch.came(chunkBytes);
+    let leftMs = leastProgress.withinMs;
+    let sinceBytes = 0;
+    for (;;) {
+      // Only the waiting counts: the service is not to blame for the time that the disk takes.
+      const askedAtMs = clock.steadyMs();
+      let step: IteratorResult<Uint8Array>;
+      try {
+        step = await withDeadline({ clock, ms: leftMs, late: stalled }, () => chunks.next());
+      } catch (error) {
+        signal.throwIfAborted();
+        return error;
       }
-    } finally {
-      watch.stop();
+      leftMs -= clock.steadyMs() - askedAtMs;
+      if (step.done === true) return null;
+      const sizeAfter = this.#sink.size + step.value.byteLength;
+      this.#refuseTooLarge(sizeAfter);
+      if (this.#totalBytes !== null && sizeAfter > this.#totalBytes) {
+        await this.#startOver();
+        return broken("The service sent more bytes than it announced.");
+      }
+      await this.#sink.write(step.value);
+      this.furthestBytes = Math.max(this.furthestBytes, this.#sink.size);
+      sinceBytes += step.value.byteLength;
+      if (sinceBytes >= leastProgress.bytes) {
+        leftMs = leastProgress.withinMs;
+        sinceBytes = 0;
+      }
     }
   }
 

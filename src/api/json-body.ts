@@ -1,5 +1,4 @@
 /** Reads small JSON bodies: at most 1 MiB, stopped while it streams. */
-import { releaseBytes } from "./content.ts";
 import type { HttpResponse } from "./transport.ts";
 
 export const JSON_BODY_MAX_BYTES = 1024 * 1024;
@@ -34,7 +33,6 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
       bytes = Buffer.concat([bytes], Math.max(sizeAfter, 2 * bytes.byteLength));
     }
     bytes.set(chunk, sizeBytes);
-    releaseBytes(chunk);
     sizeBytes = sizeAfter;
   }
   try {

@@ -26,9 +26,6 @@ const TIMEOUTS = new Set([
   "ETIMEDOUT",
 ]);
 
-/** Not HTTP that anybody should read: Node's parser names its complaints, but an end that came too early is a break. */
-const MALFORMED = /^(?:UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_EXCEEDED_MAX_SIZE|HPE_(?!INVALID_EOF_STATE).*)$/;
-
 /** OpenSSL's verification failures, as Node names them, and Node's own host name check. */
 const CERTIFICATE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
@@ -53,9 +50,9 @@ function isProxyRefusal(error: unknown): error is Error {
 const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
-/** undici 8 leaves its parser's errors without a code. One of them is an end that came too early, which is a break. */
+/** The parser also complains of an end that came too early, which is a break and not malformed. */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
-  return (isParserError(error) && !/EOF/.test(error.message)) || codes.some((code) => MALFORMED.test(code));
+  return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
 }
 
 /**

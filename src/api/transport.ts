@@ -1,10 +1,11 @@
-/** Sends one request at a time to the service's origin: its deadline, its abort, and whether it was ever written. */
+/** Sends requests to the service's origin: their deadlines, their aborts, and whether they were ever written. */
+import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
-import { type Engine, type EngineAnswer, startEngine } from "./engine.ts";
+import { beforeWriting, openAgent } from "./http-agent.ts";
 import { networkFailure } from "./network-failure.ts";
 
 /**
@@ -79,40 +80,39 @@ export function createTransport(
 ): Transport {
   const base = new URL(address.baseUrl);
   const prefix = base.pathname.replace(/\/+$/, "");
-  let engine: Promise<Engine> | undefined;
+  let agent: Promise<Dispatcher> | undefined;
   let isClosed = false;
 
   async function exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T> {
     let isSent = false;
-    const late = (): unknown =>
-      networkFailure(Object.assign(new Error("deadline passed"), { code: "ETIMEDOUT" }), base.host, isSent);
+    const late = (): unknown => networkFailure(timeout("deadline passed"), base.host, isSent);
     const limit = { clock: systemClock, ms: request.deadlineMs, signal: request.signal, late };
     return await withDeadline(limit, async (signal) => {
       const failure = (error: unknown): unknown =>
         signal.aborted ? signal.reason : networkFailure(error, base.host, isSent);
       if (isClosed) throw stopping();
-      engine ??= startEngine(base, proxy, deadlines);
-      const running = await engine;
+      agent ??= openAgent(proxy, deadlines.connectMs);
+      const client = (await agent).compose(
+        beforeWriting(() => {
+          isSent = true;
+        }),
+      );
       signal.throwIfAborted();
-      let answer: EngineAnswer;
+      const { method, path, headers, body = null } = request;
+      let response: Dispatcher.ResponseData;
       try {
-        answer = await running.send({
-          method: request.method,
-          path: `${prefix}${request.path}`,
-          headers: request.headers,
-          body: request.body ?? null,
+        response = await client.request({
+          origin: base.origin,
+          path: `${prefix}${path}`,
+          method,
+          headers,
+          body,
           signal,
-          onSending: () => {
-            isSent = true;
-          },
         });
       } catch (error) {
         throw failure(error);
       }
-      // An abort may be heard only once there is a connection; what comes after it is dropped.
-      if (signal.aborted) answer.drop();
-      signal.throwIfAborted();
-      return await read(asHttpResponse(answer, failure));
+      return await read(asHttpResponse(response, deadlines.idleBodyMs, failure));
     });
   }
 
@@ -120,27 +120,47 @@ export function createTransport(
     exchange,
     async close() {
       isClosed = true;
-      const running = await engine?.catch(() => undefined);
-      await running?.destroy();
+      const open = await agent?.catch(() => undefined);
+      await open?.destroy();
     },
   };
 }
 
-function asHttpResponse(answer: EngineAnswer, failure: (error: unknown) => unknown): HttpResponse {
-  async function* body(): AsyncGenerator<Uint8Array, void, void> {
+const timeout = (message: string): Error => Object.assign(new Error(message), { code: "ETIMEDOUT" });
+
+function asHttpResponse(
+  { statusCode, headers, body }: Dispatcher.ResponseData,
+  idleMs: number,
+  failure: (error: unknown) => unknown,
+): HttpResponse {
+  // Dropping a body before its end emits an error, which would end the process if nothing listened.
+  body.on("error", () => undefined);
+
+  /** Only the time in which a chunk is waited for counts as silence: a reader may pause for as long as it likes. */
+  const watchSilence = (): NodeJS.Timeout =>
+    setTimeout(() => body.destroy(timeout("nothing came for too long")), idleMs);
+
+  async function* chunks(): AsyncGenerator<Uint8Array, void, void> {
+    let silence = watchSilence();
     try {
-      for await (const chunk of answer.body) yield chunk;
+      for await (const chunk of body) {
+        clearTimeout(silence);
+        yield chunk;
+        silence = watchSilence();
+      }
     } catch (error) {
       throw failure(error);
+    } finally {
+      clearTimeout(silence);
     }
   }
   return {
-    status: answer.status,
+    status: statusCode,
     header(name) {
-      const value = answer.headers[name];
+      const value = headers[name];
       return typeof value === "object" ? value.join(", ") : value;
     },
-    body: body(),
-    discard: () => answer.drop(),
+    body: chunks(),
+    discard: () => void body.destroy(),
   };
 }

@@ -64,20 +64,22 @@ async function dispatch(args: readonly string[]): Promise<void> {
     throw notTogether(command);
   }
   switch (first) {
+    case undefined:
+    case "--sandbox": {
+      if (rest.length > 0) throw new UsageError(`${first} takes nothing after it; see --help.`);
+      const { serve } = await import("./serve.ts");
+      serve(first === "--sandbox");
+      return;
+    }
     case "help":
     case "version":
     case "--help":
     case "-h":
     case "--version":
     case "-v":
-    case "--sandbox": {
       if (rest.length > 0) throw new UsageError(`${first} takes nothing after it; see --help.`);
-      if (first === "--sandbox") {
-        const { run: serve } = await import("./serve.ts");
-        await serve(["--sandbox"]);
-      } else process.stdout.write(/h(?:elp)?$/.test(first) ? HELP : `${VERSION}\n`);
+      process.stdout.write(/h(?:elp)?$/.test(first) ? HELP : `${VERSION}\n`);
       return;
-    }
     case "sandbox":
       await runSandbox(rest);
       return;
@@ -115,7 +117,8 @@ function passOverAGoneReader(error: Error): void {
 /** Runs the command that argv names. Exit 2: bad usage; 1: it could not be done; each in one sentence. */
 export async function run(args: readonly string[]): Promise<void> {
   // Serving stops by itself when its client is gone.
-  if (args[0] !== "--sandbox") process.stdout.on("error", passOverAGoneReader);
+  const isServing = args.length === 0 || args[0] === "--sandbox";
+  if (!isServing) process.stdout.on("error", passOverAGoneReader);
   try {
     await dispatch(args);
   } catch (error) {

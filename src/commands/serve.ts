@@ -1,5 +1,4 @@
 /** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
-import "../schema-compiling.ts";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
@@ -8,7 +7,6 @@ import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { StdioWire } from "../server/stdio-wire.ts";
-import { onceOnly } from "../tools/once-only.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
 
@@ -33,6 +31,16 @@ function refusalTeller(log: Log): (sentence: string) => void {
     if (told > MOST_REFUSALS_TOLD) log.debug(words);
     else if (told < MOST_REFUSALS_TOLD) log.warn(words);
     else log.warn(`${words} Further ones are told at the level debug alone.`);
+  };
+}
+
+/** A question that is answered with yes once. */
+function onceOnly(): () => boolean {
+  let isFirst = true;
+  return () => {
+    const answer = isFirst;
+    isFirst = false;
+    return answer;
   };
 }
 
@@ -66,9 +74,7 @@ function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   };
 }
 
-/** @param args `--sandbox` or nothing */
-export async function run(args: readonly string[]): Promise<void> {
-  const isSandbox = args.includes("--sandbox");
+export function serve(isSandbox: boolean): void {
   const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
   const lazy = new LazyGeneration(config, isSandbox);
   const redact = createRedact(secretsOf(process.env));

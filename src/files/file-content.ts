@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
-import { isAbsolute, sep } from "node:path";
-import { releaseBytes } from "../api/content.ts";
+import { sep } from "node:path";
 import { patiently } from "./patience.ts";
 import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
@@ -36,40 +35,24 @@ async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: 
   return null;
 }
 
-/** Size and SHA-256 of what an open file holds, read from its beginning: the next stretch while this one is hashed. */
+/** Size and SHA-256 of what an open file holds, read from its beginning. */
 export async function digestOf(handle: FileHandle): Promise<Digest> {
   const hash = createHash("sha256");
-  let hashing = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  let filling = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  let reading = handle.read(filling, 0, CHUNK_BYTES, 0);
+  const chunk = Buffer.alloc(CHUNK_BYTES);
   for (let sizeBytes = 0; ; ) {
-    const { bytesRead } = await reading;
-    if (bytesRead === 0) {
-      // The collector would let them pile up where one file is asked for again and again.
-      for (const buffer of [hashing, filling]) releaseBytes(buffer);
-      return { sizeBytes, sha256: hash.digest("hex") };
-    }
-    [hashing, filling] = [filling, hashing];
+    const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, sizeBytes);
+    if (bytesRead === 0) return { sizeBytes, sha256: hash.digest("hex") };
+    hash.update(chunk.subarray(0, bytesRead));
     sizeBytes += bytesRead;
-    reading = handle.read(filling, 0, CHUNK_BYTES, sizeBytes);
-    hash.update(hashing.subarray(0, bytesRead));
   }
 }
 
-/**
- * Whether a path names a regular file with exactly these bytes.
- *
- * @param isWanted asked for while the file is opened; where it says no, the file is not read
- */
-export async function holds(
-  path: string,
-  digest: Digest,
-  isWanted: () => Promise<boolean> = async () => true,
-): Promise<boolean> {
-  const [isMeant, opened] = await Promise.all([isWanted(), openFile(path)]);
+/** Whether a path names a regular file with exactly these bytes. */
+export async function holds(path: string, digest: Digest): Promise<boolean> {
+  const opened = await openFile(path);
   if (opened === null) return false;
   try {
-    if (!isMeant || opened.sizeBytes !== digest.sizeBytes) return false;
+    if (opened.sizeBytes !== digest.sizeBytes) return false;
     return (await digestOf(opened.handle)).sha256 === digest.sha256;
   } catch {
     return false;
@@ -84,8 +67,6 @@ export async function isInside(path: string, root: string): Promise<boolean> {
     const realFile = await realPath(path);
     const isBelow = (folder: string): boolean =>
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
-    // What a real path begins with is real itself: no need to ask the disk for it.
-    if (isAbsolute(root) && isBelow(root)) return true;
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
     // The same folder may have been spelled otherwise when the file was saved.

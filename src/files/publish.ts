@@ -105,21 +105,9 @@ async function takeMarker(marker: string): Promise<void> {
   }
 }
 
-/**
- * Makes a new name survive a power cut. Windows and some network file systems cannot, and need not be asked twice.
- *
- * @param meanwhile what may be done while the disk is at it: a second flush, of the ledger, then costs little more
- */
-export async function syncFolder(
-  folder: string,
-  meanwhile: () => Promise<unknown> = async () => undefined,
-): Promise<void> {
+/** Makes a new name survive a power cut. Windows and some network file systems can't; there it does nothing. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY).catch(() => null);
-  const flushed = handle?.sync().catch(() => undefined);
-  try {
-    await meanwhile();
-  } finally {
-    await flushed;
-    await handle?.close();
-  }
+  await handle?.sync().catch(() => undefined);
+  await handle?.close();
 }

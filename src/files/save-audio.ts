@@ -35,10 +35,7 @@ export interface SaveRequest {
   readonly clock: Pick<Clock, "wallMs">;
   /** Bytes that do not look like their format are thrown away with an error, to be fetched once more, unless this is set. */
   readonly keepsUnsound: boolean;
-  /**
-   * Told of the file as soon as it has its name, while its folder is flushed: whoever remembers a file looks at it
-   * again before handing it out.
-   */
+  /** Called when the file has its name and both are on the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
   readonly makeLink?: Link;
@@ -73,7 +70,8 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       if (!isSound && !request.keepsUnsound) throw unsound(request.format);
       const name = await nameFor(request, temporary.path, digest, isSound);
       const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), isSound };
-      await syncFolder(root, async () => await request.whenPublished?.(file));
+      await syncFolder(root);
+      await request.whenPublished?.(file);
       return file;
     } finally {
       await close().catch(() => {});

@@ -14,7 +14,7 @@ import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 /** Whether a saved audio is still there as it was: a regular file, no link, inside the root, same size and SHA-256. */
 export async function isIntact(file: SavedFile, root: string): Promise<boolean> {
-  return await holds(file.path, file, () => isInside(file.path, root));
+  return (await isInside(file.path, root)) && (await holds(file.path, file));
 }
 
 /**

@@ -1,11 +1,9 @@
 /** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { compileSchemas } from "../schema-compiling.ts";
 import { VERSION } from "../version.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
-import { toolList } from "./tool-list.ts";
 
 const HOUR_MS = 3_600_000;
 const FIXED = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
@@ -17,12 +15,6 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "resources/templates/list": FIXED,
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
-
-/** Loads what a start does not need, its schemas to be compiled whichever request comes first. */
-async function afterStart<Module>(load: () => Promise<Module>): Promise<Module> {
-  compileSchemas();
-  return await load();
-}
 
 /** As the protocol leaves them: they are judged with what the request declares. */
 const TASK_PARAMS = { params: z.looseObject({}) };
@@ -47,44 +39,47 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
       cacheHints: CACHE_HINTS,
     },
   );
-  server.setRequestHandler("tools/list", () => ({ tools: toolList() }));
+  server.setRequestHandler("tools/list", async () => {
+    const { toolList } = await import("./tool-list.ts");
+    return { tools: toolList() };
+  });
   const client = () => ({
     name: server.getClientVersion()?.name,
     capabilities: server.getClientCapabilities(),
     isModern,
   });
   server.setRequestHandler("tools/call", async (request, context) => {
-    const { callTool } = await afterStart(() => import("./call-tool.ts"));
+    const { callTool } = await import("./call-tool.ts");
     return await callTool(request.params, deps, context, client());
   });
   for (const method of isModern ? TASK_METHODS : []) {
     server.setRequestHandler(method, TASK_PARAMS, async (params, context) => {
-      const { answerTask } = await afterStart(() => import("./tasks/answer-task.ts"));
+      const { answerTask } = await import("./tasks/answer-task.ts");
       return await answerTask(method, params, deps, context, client());
     });
   }
   server.setRequestHandler("prompts/list", async () => {
-    const { promptList } = await afterStart(() => import("./prompts.ts"));
+    const { promptList } = await import("./prompts.ts");
     return { prompts: promptList() };
   });
   server.setRequestHandler("prompts/get", async ({ params }) => {
-    const { getPrompt } = await afterStart(() => import("./prompts.ts"));
+    const { getPrompt } = await import("./prompts.ts");
     return getPrompt(params.name, params.arguments);
   });
   server.setRequestHandler("completion/complete", async (request) => {
-    const { complete } = await afterStart(() => import("./completion.ts"));
+    const { complete } = await import("./completion.ts");
     return await complete(request.params, deps);
   });
   server.setRequestHandler("resources/list", async (_request, context) => {
-    const { listResources } = await afterStart(() => import("./resources.ts"));
+    const { listResources } = await import("./resources.ts");
     return { resources: await listResources(deps, context.mcpReq.signal) };
   });
   server.setRequestHandler("resources/templates/list", async () => {
-    const { RESOURCE_TEMPLATES } = await afterStart(() => import("./resources.ts"));
+    const { RESOURCE_TEMPLATES } = await import("./resources.ts");
     return { resourceTemplates: RESOURCE_TEMPLATES };
   });
   server.setRequestHandler("resources/read", async (request, context) => {
-    const { readResource } = await afterStart(() => import("./resources.ts"));
+    const { readResource } = await import("./resources.ts");
     return await readResource(request.params.uri, deps, context.mcpReq.signal);
   });
   return server;

@@ -1,4 +1,4 @@
-/** What `tools/list` publishes: JSON Schema 2020-12 from the tools' own schemas. The build puts the computed list in this module's place, so that a start builds no schema. */
+/** What `tools/list` publishes: JSON Schema 2020-12 from the tools' own schemas. */
 import type { Tool as PublishedTool } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { TOOLS } from "../tools/catalog.ts";

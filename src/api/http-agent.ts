@@ -1,0 +1,46 @@
+/** The HTTP client: undici with the settings that every request shares. Loaded on first use, because most server processes never send a request. */
+import type { Dispatcher } from "undici";
+import type { ProxySettings } from "../config/config.ts";
+
+/** The most that a response may send as headers. */
+const MAX_HEADER_BYTES = 32 * 1024;
+
+/**
+ * Opens an agent without connecting. Only https goes through the proxy: plain http is allowed on loopback alone, and a
+ * proxy would see the key.
+ */
+export async function openAgent(
+  { httpsProxy, noProxy }: ProxySettings,
+  connectMs: number,
+): Promise<Dispatcher> {
+  const { EnvHttpProxyAgent } = await import("undici");
+  // Set explicitly so that NODE_TLS_REJECT_UNAUTHORIZED can't override it.
+  const tls = { rejectUnauthorized: true, allowH2: false, timeout: connectMs };
+  return new EnvHttpProxyAgent({
+    allowH2: false,
+    connectTimeout: connectMs,
+    connect: tls,
+    requestTls: tls,
+    proxyTls: tls,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The transport limits both: undici's bodyTimeout also counts while the reader pauses.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // Empty strings, because undici reads a missing one from the environment.
+    httpProxy: "",
+    httpsProxy: httpsProxy ?? "",
+    noProxy: noProxy ?? "",
+  });
+}
+
+/** Calls `report` just before the first byte is written: until then the service cannot have seen the request. */
+export function beforeWriting(report: () => void): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart;
+    handler.onRequestStart = (controller, context) => {
+      report();
+      start?.call(handler, controller, context);
+    };
+    return dispatch(options, handler);
+  };
+}
