@@ -8,7 +8,6 @@ const APART = [
   "test/ledger/redis-cluster-faults.test.ts",
   "test/ledger/redis-faults.test.ts",
   "test/ledger/sqlite-file.test.ts",
-  "test/sandbox/start-stop.test.ts",
 ];
 
 export default defineConfig({

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { unzipSync } from "fflate";
 import { z } from "zod";
 import { bundleName } from "./publication.ts";
-import { readZip } from "./zip.ts";
 
 const serverSchema = z.looseObject({ packages: z.array(z.looseObject({ registryType: z.string() })) });
 
@@ -36,12 +36,14 @@ function filesOf(root: string, part: string): string[] {
 }
 
 /** The parts that differ between the archive and the files now. */
-function staleParts(root: string, packed: ReadonlyMap<string, Buffer>): string[] {
+function staleParts(root: string, packed: ReadonlyMap<string, Uint8Array>): string[] {
   return BUNDLE_PARTS.filter((part) => {
     const now = filesOf(root, part);
     const then = [...packed.keys()].filter((name) => name === part || name.startsWith(`${part}/`));
-    const isSame = (name: string): boolean =>
-      packed.get(name)?.equals(readFileSync(join(root, name))) === true;
+    const isSame = (name: string): boolean => {
+      const bytes = packed.get(name);
+      return bytes !== undefined && readFileSync(join(root, name)).equals(bytes);
+    };
     return now.length === 0 || then.length !== now.length || !now.every(isSame);
   });
 }
@@ -56,9 +58,10 @@ function parsed(text: string): unknown {
   }
 }
 
-function packedFiles(archive: Buffer): Map<string, Buffer> | null {
+/** @returns the files of an archive by their path; `null` where it is none, or cut short */
+function packedFiles(archive: Buffer): Map<string, Uint8Array> | null {
   try {
-    return readZip(archive);
+    return new Map(Object.entries(unzipSync(archive)).filter(([path]) => !path.endsWith("/")));
   } catch {
     return null;
   }

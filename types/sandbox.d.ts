@@ -26,8 +26,6 @@ export interface SandboxOptions {
   processingSeconds?: number;
   /** 0.001 to 1 (default): multiplies the 60 s limit windows; `Retry-After` still says 60. */
   timeScale?: number;
-  /** Where tasks, balances and audio survive a restart. Default: a temporary folder, removed at stop. */
-  stateDir?: string;
   /** False lifts the limits per account (not the site's capacity). Default true. */
   enforceLimits?: boolean;
   /** Told of internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
@@ -50,11 +48,11 @@ export interface RunningSandbox {
   readonly apiKey: string;
   /** Every account's credits at this moment; no part of the service's contract, for tests that count them. */
   balances(): AccountBalance[];
-  /** Closes every connection; unfinished tasks resume at the next start on the same `stateDir`. */
+  /** Closes every connection. Tasks, balances and audio lie in memory and go with it. */
   stop(): Promise<void>;
 }
 
-/** A wrong option: a taken port, bad accounts or numbers, a state folder that cannot be used. */
+/** A wrong option: a taken port, bad accounts or numbers. */
 export class SandboxUsageError extends Error {}
 
 /**

@@ -24,7 +24,7 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   const stateDir = await makeStateDir(config.stateDir);
   try {
     const { startSandbox } = await loadSandbox();
-    const sandbox = await startSandbox({ timeScale: config.timeScale, stateDir: join(stateDir, "service") });
+    const sandbox = await startSandbox({ timeScale: config.timeScale });
     return {
       service: { baseUrl: sandbox.baseUrl, apiKey: sandbox.apiKey, isLoopback: true },
       stateDir,

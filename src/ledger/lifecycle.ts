@@ -57,7 +57,6 @@ export const NO_TASK_YET = {
   acceptedAtMs: null,
   finishedAtMs: null,
   polledAtMs: null,
-  seenRunningAtMs: null,
 } as const satisfies Partial<TaskRecord>;
 
 /** The record as if nothing had been sent of its attempt: what a claim begins with where there is none. */
@@ -169,7 +168,6 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
     taskError: task.error,
     acceptedAtMs: record.acceptedAtMs ?? atMs,
     finishedAtMs: hasEnded ? atMs : null,
-    seenRunningAtMs: hasEnded ? record.seenRunningAtMs : atMs,
     spend: hasEnded ? charge(record, task, atMs) : (record.spend ?? reservation(record, atMs)),
   };
 }

@@ -91,8 +91,6 @@ export const taskRecordSchema = z.looseObject({
   acceptedAtMs: z.number().nullable(),
   finishedAtMs: z.number().nullable(),
   polledAtMs: z.number().nullable(),
-  /** When the service last said that it had not ended: with the end itself, how long it took. */
-  seenRunningAtMs: z.number().nullable().default(null),
 });
 export type TaskRecord = z.infer<typeof taskRecordSchema>;
 

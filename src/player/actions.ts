@@ -1,8 +1,7 @@
 /** What one can do with a sound beside hearing it: save it, ask the assistant for another take or the next part. */
 import { button, say } from "./elements.ts";
-import { ask, HostError } from "./host.ts";
+import { ask, can, HostError } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
-import { type Fields, fields } from "./received.ts";
 import { MIME_TYPES, nameOf, type Shown, type Sound } from "./sounds.ts";
 
 /** More would take a browser's memory; the file is on the disk. */
@@ -63,20 +62,14 @@ export async function tell(sentence: string): Promise<void> {
 }
 
 /** @param mostTakes the highest take that is known; another is the next one */
-export function connectActions(
-  shown: Shown,
-  sound: Sound | undefined,
-  mostTakes: number,
-  host: Fields,
-): void {
-  const canSpeak = host["message"] !== undefined;
+export function connectActions(shown: Shown, sound: Sound | undefined, mostTakes: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];
-  keep.hidden = sound === undefined || host["downloadFile"] === undefined;
+  keep.hidden = sound === undefined || !can("ui/download-file") || !can("resources/read");
   if (sound !== current) keep.disabled = false;
   current = sound;
   if (sound !== undefined) keep.onclick = () => void save(sound);
-  again.hidden = next.hidden = !(isSaved && canSpeak);
+  again.hidden = next.hidden = !(isSaved && can("ui/message"));
   again.title = "Asks the assistant; it costs credits";
   again.onclick = () =>
     void tell(
@@ -86,5 +79,3 @@ export function connectActions(
   next.onclick = () =>
     void tell(`Please narrate the next part of the text, with the voice and settings of task ${shown.id}.`);
 }
-
-export const capabilitiesOf = (initialized: Fields): Fields => fields(initialized["hostCapabilities"]);

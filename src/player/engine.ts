@@ -20,10 +20,11 @@ export class Engine {
   /** What follows is read while this sounds. */
   #next: Promise<Voice> | null = null;
   #ready: Voice | null = null;
-  #isHandingOver = false;
+  /** Its segment ends, and the next one is about to begin. */
+  #handingOver: Voice | null = null;
   #position = 0;
   #speed = 1;
-  /** What was begun before this has changed is not wanted any more. */
+  /** Grows with each wish. What was begun before it has been overtaken, and changes nothing any more. */
   #turn = 0;
   #canUseElements = true;
   isPlaying = false;
@@ -82,6 +83,7 @@ export class Engine {
     this.#turn += 1;
     this.isLoading = false;
     this.#voice?.pause();
+    this.#ready?.pause();
     this.#events.onChange();
   }
 
@@ -104,6 +106,8 @@ export class Engine {
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
+    // It may have begun to take over.
+    this.#ready?.pause();
     this.#events.onChange();
     try {
       let voice = this.#voice;
@@ -118,10 +122,7 @@ export class Engine {
       this.#position = at;
       if (plays) {
         await voice.play(at);
-        if (turn !== this.#turn) {
-          if (this.#voice === voice && !this.isPlaying) voice.pause();
-          return;
-        }
+        if (turn !== this.#turn) return;
         this.isPlaying = true;
       } else voice.pause();
       this.wantsToPlay = false;
@@ -142,7 +143,7 @@ export class Engine {
     const segment = await source.at(at);
     const voice = await this.#voiceOf(segment);
     voice.setSpeed(this.#speed);
-    this.#events.onSegment(voice.segment);
+    if (source === this.#source) this.#events.onSegment(voice.segment);
     return voice;
   }
 
@@ -175,7 +176,8 @@ export class Engine {
     }
     if (this.#next === null) this.#prepare(to);
     const left = (to - voice.now()) / this.#speed;
-    if (left < (2 * LOOK_MS) / 1000 && !this.#isHandingOver) void this.#handOver(voice, Math.max(0, left));
+    if (left < (2 * LOOK_MS) / 1000 && this.#handingOver !== voice)
+      void this.#handOver(voice, Math.max(0, left));
   }
 
   #prepare(at: number): void {
@@ -192,7 +194,7 @@ export class Engine {
 
   async #handOver(voice: Voice, left: number): Promise<void> {
     const turn = this.#turn;
-    this.#isHandingOver = true;
+    this.#handingOver = voice;
     try {
       if (this.#ready === null) {
         // Not here yet: better a pause than the same words twice.
@@ -203,7 +205,7 @@ export class Engine {
       const next = await this.#next;
       if (turn !== this.#turn || next == null) return;
       await next.play(voice.segment.to, late ? 0 : left);
-      if (turn !== this.#turn) return next.pause();
+      if (turn !== this.#turn) return;
       this.#voice = next;
       this.#next = null;
       this.#ready = null;
@@ -214,7 +216,7 @@ export class Engine {
       this.#next = null;
       this.#events.onError(error);
     } finally {
-      this.#isHandingOver = false;
+      if (this.#handingOver === voice) this.#handingOver = null;
     }
   }
 

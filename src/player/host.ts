@@ -17,6 +17,20 @@ export class GoneError extends HostError {
 /** What servers answer for an address that has nothing: of the specification's editions, and of this server. */
 const GONE = [-32602, -32002];
 
+/** What a host must be able to do for each method, and what is said where it is not. */
+const NEEDS = {
+  "tools/call": ["serverTools", "The chat calls no tools for this page."],
+  "resources/read": ["serverResources", "The chat hands over no files."],
+  "ui/download-file": ["downloadFile", "The chat saves no files."],
+  "ui/message": ["message", "The chat takes no messages."],
+} as const;
+type Need = keyof typeof NEEDS;
+
+/** What the host says it can do. */
+let abilities: Fields = {};
+
+export const can = (method: Need): boolean => abilities[NEEDS[method][0]] !== undefined;
+
 interface Waiting {
   resolve(value: Fields): void;
   reject(error: HostError): void;
@@ -29,8 +43,7 @@ const post = (message: Fields): void => window.parent.postMessage({ jsonrpc: "2.
 
 export const notify = (method: string, params: Fields = {}): void => post({ method, params });
 
-/** @throws HostError when the host refuses, or has not answered in time */
-export const ask = (method: string, params: Fields, patienceMs = PATIENCE_MS): Promise<Fields> =>
+const send = (method: string, params: Fields, patienceMs: number): Promise<Fields> =>
   new Promise((resolve, reject) => {
     lastId += 1;
     const number = lastId;
@@ -54,6 +67,21 @@ export const ask = (method: string, params: Fields, patienceMs = PATIENCE_MS): P
     });
     post({ id: number, method, params });
   });
+
+/** Asks only for what the host says it can do. @throws HostError when it cannot, refuses, or has not answered in time */
+export async function ask(method: Need, params: Fields, patienceMs = PATIENCE_MS): Promise<Fields> {
+  if (!can(method)) throw new HostError(NEEDS[method][1]);
+  return await send(method, params, patienceMs);
+}
+
+/** Hears what the host can do. @returns its context @throws HostError */
+export async function greet(): Promise<Fields> {
+  const appInfo = { name: "audio-generation-mcp", version: "1" };
+  const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
+  const answer = await send("ui/initialize", params, PATIENCE_MS);
+  abilities = fields(answer["hostCapabilities"]);
+  return fields(answer["hostContext"]);
+}
 
 /** @throws HostError as {@link ask} does, and where the tool answers with an error */
 export async function callTool(name: string, args: Fields, patienceMs?: number): Promise<Fields> {

@@ -1,11 +1,11 @@
 /** The player in the chat: shows what a tool came to, and sounds it. It loads nothing and speaks with its host alone. */
-import { capabilitiesOf, connectActions, tell } from "./actions.ts";
+import { connectActions, tell } from "./actions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { Engine } from "./engine.ts";
-import { ask, callTool, GoneError, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
+import { callTool, can, GoneError, greet, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
 import { follow, isBeingMade } from "./making.ts";
 import { Marks } from "./marks.ts";
-import { type Fields, fields, text } from "./received.ts";
+import { fields, text } from "./received.ts";
 import { DamagedError, type Source } from "./segment.ts";
 import { clock, nameOf, type Shown, type Sound, shownOf } from "./sounds.ts";
 import { openSource } from "./source.ts";
@@ -28,8 +28,6 @@ const marks = new Marks((seconds) => void engine.seek(seconds));
 
 const ONCE_MORE = "Press Play once more.";
 
-/** What the host can do, as it told. */
-let host: Fields = {};
 let shown: Shown | null = null;
 /** The result that the page was filled from last. */
 let told = "";
@@ -48,12 +46,14 @@ function tellTrouble(error: unknown): void {
   const isSaved = !html("#path").hidden && !isGone;
   say(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
   // A narration's file is no task's, and is not fetched.
-  if (isGone && shown?.kind === "task" && host["message"] !== undefined) {
-    const { id } = shown;
-    offerFetch(() => tell(`Please fetch the audio of task ${id} with download_audio; it costs nothing.`));
-  }
+  if (isGone && shown?.kind === "task") offerMessage(shown);
   html("#player").hidden = true;
   marks.clear();
+}
+
+function offerMessage({ id }: Shown): void {
+  if (!can("ui/message")) return;
+  offerFetch(() => tell(`Please fetch the audio of task ${id} with download_audio; it costs nothing.`));
 }
 
 function offerFetch(act: () => Promise<void>): void {
@@ -96,7 +96,7 @@ function showFiles(now: Shown, sources: Map<string, Source>): void {
       marks.clear();
       choose(made);
       head(now, sound);
-      connectActions(now, sound, 1, host);
+      connectActions(now, sound, 1);
       void open(sound, sources);
     };
     return made;
@@ -114,13 +114,13 @@ async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>)
   const takes = await takesOf(now, sound).catch((): Take[] => []);
   if (mine !== turn) return;
   const most = Math.max(now.take ?? 1, ...takes.map((take) => take.shown.take ?? 1));
-  connectActions(now, sound, most, host);
+  connectActions(now, sound, most);
   showTakes(takes, sound, sources, (take) => {
     const at = engine.seconds > 0 ? engine.position : 0;
     // What can be said and done of it is of this task from now on.
     shown = take.shown;
     head(take.shown, take.sound);
-    connectActions(take.shown, take.sound, most, host);
+    connectActions(take.shown, take.sound, most);
     void open(take.sound, sources, at);
   });
 }
@@ -146,7 +146,7 @@ function show(now: Shown): void {
   for (const place of ["#player", "#takes", "#files", "#making", "#parts", "#path", "#fetch"])
     html(place).hidden = true;
   head(now, sound);
-  connectActions(now, sound, now.take ?? 1, host);
+  connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
   // One that hands on the text alone has told the id; the rest is asked for.
@@ -156,13 +156,15 @@ function show(now: Shown): void {
     return;
   }
   if (sound === undefined) {
-    if (now.kind === "task" && now.status === "succeeded") offerFetch(() => fetchAudio(now, mine));
+    if (now.kind !== "task" || now.status !== "succeeded") return;
+    if (can("tools/call")) offerFetch(() => fetchAudio(now, mine));
+    else offerMessage(now);
     return;
   }
   const sources = new Map<string, Source>();
   showFiles(now, sources);
   void open(sound, sources);
-  if (now.kind === "task" && host["serverTools"] !== undefined) void findTakes(now, sound, sources);
+  if (now.kind === "task" && can("tools/call")) void findTakes(now, sound, sources);
 }
 
 async function fetchAudio(now: Shown, mine: number): Promise<void> {
@@ -212,11 +214,9 @@ listen({
 connectTransport(engine);
 window.addEventListener("pagehide", leave);
 
-const appInfo = { name: "audio-generation-mcp", version: "1" };
-ask("ui/initialize", { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} })
-  .then((answer) => {
-    host = capabilitiesOf(answer);
-    applyTheme(fields(answer["hostContext"]));
+greet()
+  .then((context) => {
+    applyTheme(context);
     wave.draw();
   })
   .catch(() => {

@@ -1,7 +1,7 @@
 /** Follows what is still being made: a task to its file, a narration part by part. */
 import { partsOf } from "./captions.ts";
 import { button, element, html, make, say } from "./elements.ts";
-import { callTool, HostError } from "./host.ts";
+import { callTool, can, HostError } from "./host.ts";
 import { readTable } from "./pieces.ts";
 import { text } from "./received.ts";
 import { type Shown, shownOf } from "./sounds.ts";
@@ -68,6 +68,7 @@ export async function follow(
   const { parts } = shown;
   html("#making").hidden = parts === null;
   if (parts !== null) progress(parts.saved, parts.total);
+  button("#stop").hidden = !can("tools/call");
   button("#stop").onclick = () => void stop(shown, isWanted, hand);
   let refusals = 0;
   for (let looks = 0; looks < MOST_LOOKS && isWanted(); looks += 1) {
@@ -90,7 +91,7 @@ export async function follow(
     } catch (error) {
       refusals += 1;
       if (!isWanted()) return;
-      if (refusals === MOST_REFUSALS) {
+      if (refusals === MOST_REFUSALS || !can("tools/call")) {
         const reason = error instanceof HostError ? error.message : "";
         return say(`${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`);
       }

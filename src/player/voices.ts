@@ -3,7 +3,11 @@ import { DamagedError, type Segment } from "./segment.ts";
 
 export interface Voice {
   readonly segment: Segment;
-  /** From a moment of the whole sound, so many seconds from now. @throws where the browser does not let it begin */
+  /**
+   * From a moment of the whole sound, so many seconds from now. A later play or pause overtakes it: then it does nothing.
+   *
+   * @throws where the browser does not let it begin
+   */
   play(at: number, delaySeconds?: number): Promise<void>;
   pause(): void;
   /** Seconds of the whole sound. */
@@ -80,14 +84,18 @@ export async function elementVoice(given: Segment): Promise<Voice> {
     if (Math.abs(element.currentTime - wanted) > 0.02) element.currentTime = wanted;
   };
   seek(from);
+  let turn = 0;
   return {
     segment,
     play: async (at, delaySeconds = 0) => {
+      turn += 1;
+      const mine = turn;
       seek(at);
-      if (delaySeconds > 0) await new Promise((resolve) => setTimeout(resolve, delaySeconds * 1000));
-      if (!isReleased) await element.play();
+      await wait(delaySeconds);
+      if (mine === turn && !isReleased) await element.play();
     },
     pause: () => {
+      turn += 1;
       if (!isReleased) element.pause();
     },
     now: () => from + Math.max(0, element.currentTime - lead),
@@ -99,6 +107,10 @@ export async function elementVoice(given: Segment): Promise<Voice> {
     release,
   };
 }
+
+const wait = async (seconds: number): Promise<void> => {
+  if (seconds > 0) await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+};
 
 let context: AudioContext | undefined;
 
@@ -119,10 +131,11 @@ export async function samplesVoice(given: Segment): Promise<Voice> {
   const segment = Number.isFinite(given.to) ? given : { ...given, to: from + buffer.duration };
   const length = Math.min(segment.to - from, buffer.duration - lead);
   let node: AudioBufferSourceNode | undefined;
-  let [startedAt, offset] = [0, 0];
+  let [startedAt, offset, turn] = [0, 0, 0];
   const reached = (): number =>
     node === undefined ? offset : Math.min(length, offset + Math.max(0, contextOf().currentTime - startedAt));
   const pause = (): void => {
+    turn += 1;
     offset = reached();
     node?.stop();
     node?.disconnect();
@@ -132,13 +145,17 @@ export async function samplesVoice(given: Segment): Promise<Voice> {
     segment,
     play: async (at, delaySeconds = 0) => {
       pause();
+      const mine = turn;
       const sounding = contextOf();
       await sounding.resume();
+      if (mine !== turn) return;
       offset = Math.min(length, Math.max(0, at - from));
       node = new AudioBufferSourceNode(sounding, { buffer });
       node.connect(sounding.destination);
       startedAt = sounding.currentTime + delaySeconds;
       node.start(startedAt, lead + offset, length - offset);
+      // Until then the segment before it has to sound.
+      await wait(delaySeconds);
     },
     pause,
     now: () => from + reached(),

@@ -12,7 +12,7 @@ export const faultsSchema = z.strictObject({
 });
 export type FaultSettings = z.infer<typeof faultsSchema>;
 
-/** The faults in force. Kept in memory: a restarted sandbox is a healthy one. */
+/** The faults in force. */
 export class Faults {
   #failNextTasks = 0;
   unavailable: "api_unavailable" | "temporarily_unavailable" | null = null;

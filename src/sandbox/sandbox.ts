@@ -4,24 +4,20 @@ import {
   type AccountsFile,
   defaultAccounts,
   generateApiKey,
-  type ParsedAccounts,
   parseAccounts,
 } from "./accounts/accounts-file.ts";
-import { AccountDirectory } from "./accounts/directory.ts";
+import { type Account, AccountDirectory } from "./accounts/directory.ts";
+import { availableCredits } from "./accounts/grants.ts";
 import { AccountLimits } from "./accounts/limit-windows.ts";
 import { type SandboxClock, systemClock } from "./clock.ts";
-import { openDatabase, rememberedFact } from "./database.ts";
 import { Faults } from "./faults.ts";
 import { buildHttpApp } from "./http/app.ts";
 import type { Site } from "./http/site.ts";
 import { createSpeechEngine, type SpeechEngine } from "./speech/speech.ts";
-import { openStateFolder } from "./state-folder.ts";
-import { AudioShelf } from "./tasks/audio-shelf.ts";
-import { type AccountBalance, Books } from "./tasks/books.ts";
 import { Generator } from "./tasks/generator.ts";
+import { TaskRegistry } from "./tasks/task-registry.ts";
 import { SandboxUsageError } from "./usage-error.ts";
 
-export type { AccountBalance } from "./tasks/books.ts";
 export { SandboxUsageError } from "./usage-error.ts";
 
 const HOST = "127.0.0.1";
@@ -38,8 +34,6 @@ export interface SandboxOptions {
   processingSeconds?: number;
   /** 0.001 to 1 (default): multiplies the 60 s limit windows; `Retry-After` still says 60. */
   timeScale?: number;
-  /** Where tasks, balances and audio survive a restart. Default: a temporary folder, removed at stop. */
-  stateDir?: string;
   /** Default: the sandbox's own voices. Closed at stop, also when given. */
   speech?: SpeechEngine;
   /** False lifts the limits per account (not the site's capacity). Default true. */
@@ -50,6 +44,15 @@ export interface SandboxOptions {
   onFault?: (error: unknown) => void;
 }
 
+/** Credits of an account, all grants together: granted = left + reserved + charged, whatever has expired. */
+export interface AccountBalance {
+  readonly accountId: string;
+  readonly granted: number;
+  readonly available: number;
+  readonly reserved: number;
+  readonly charged: number;
+}
+
 export interface RunningSandbox {
   /** `http://127.0.0.1:<port>`, no slash at the end. */
   readonly baseUrl: string;
@@ -57,7 +60,7 @@ export interface RunningSandbox {
   readonly apiKey: string;
   /** Every account's credits at this moment; no part of the contract, for tests that count them. */
   balances(): AccountBalance[];
-  /** Closes every connection and ends the speech engine; unfinished tasks resume at the next start on the same folder. */
+  /** Closes every connection and ends the speech engine. Tasks, balances and audio lie in memory and go with it. */
   stop(): Promise<void>;
 }
 
@@ -65,6 +68,18 @@ function requireBetween(name: string, value: number, minimum: number, maximum: n
   if (!(value >= minimum && value <= maximum)) {
     throw new SandboxUsageError(`The ${name} must be from ${minimum} to ${maximum}.`);
   }
+}
+
+function balanceOf({ id, grants }: Account, wallMs: number): AccountBalance {
+  const sum = (field: "credits" | "reserved" | "charged"): number =>
+    grants.reduce((total, grant) => total + grant[field], 0);
+  return {
+    accountId: id,
+    granted: sum("credits"),
+    available: availableCredits(grants, wallMs),
+    reserved: sum("reserved"),
+    charged: sum("charged"),
+  };
 }
 
 async function listen(app: FastifyInstance, port: number): Promise<string> {
@@ -88,7 +103,7 @@ function reportFault(error: unknown): void {
 /**
  * Starts a complete service of the contract on a loopback port.
  *
- * @throws SandboxUsageError for a taken port, bad accounts or numbers, or a state folder that cannot be used
+ * @throws SandboxUsageError for a taken port, bad accounts or numbers
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const { port = 0, processingSeconds = DEFAULT_PROCESSING_SECONDS, timeScale = 1 } = options;
@@ -97,7 +112,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
   if (!Number.isInteger(port)) throw new SandboxUsageError("The port must be a whole number.");
   requireBetween("processing time in seconds", processingSeconds, 0, PROCESSING_SECONDS_MAX);
   requireBetween("time scale", timeScale, 0.001, 1);
-  const given = options.accounts === undefined ? undefined : parseAccounts(options.accounts, "accounts list");
+  const accounts =
+    options.accounts === undefined
+      ? defaultAccounts(generateApiKey())
+      : parseAccounts(options.accounts, "accounts list");
 
   /** What is open so far, closed in the reverse order, at stop or when a later step fails. */
   const closers: Array<() => unknown> = [];
@@ -105,27 +123,19 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const state = await openStateFolder(options.stateDir);
-    closers.push(state.close);
-    const database = openDatabase(state.folder);
-    closers.push(() => database.close());
-    const accounts: ParsedAccounts =
-      given ?? defaultAccounts(rememberedFact(database, "default_api_key", generateApiKey));
     const directory = new AccountDirectory(accounts);
     const faults = new Faults();
-    const books = new Books({ database, clock, faults, enforceLimits });
-    const shelf = await AudioShelf.open(state.folder);
+    const tasks = new TaskRegistry({ clock, faults, enforceLimits });
     const engine = options.speech ?? createSpeechEngine();
     closers.push(() => engine.close());
-    const generator = new Generator({ clock, engine, shelf, books, processingSeconds, onFault });
+    const generator = new Generator({ clock, engine, tasks, processingSeconds, onFault });
     closers.push(() => generator.stop());
     let baseUrl = "";
     const site: Site = {
       directory,
       faults,
       limits: new AccountLimits({ clock, timeScale, enforced: enforceLimits }),
-      books,
-      shelf,
+      tasks,
       generator,
       baseUrl: () => baseUrl,
       onFault,
@@ -133,12 +143,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
     const app = buildHttpApp(site);
     closers.push(() => app.close());
     baseUrl = await listen(app, port);
-    for (const task of books.tasks.open()) generator.start(task);
     let stopping: Promise<void> | undefined;
     return {
       baseUrl,
       apiKey: directory.firstActiveKey,
-      balances: () => directory.accounts.map((account) => books.balanceOf(account)),
+      balances: () => directory.accounts.map((account) => balanceOf(account, clock.wallMs())),
       stop: () => {
         stopping ??= closeAll();
         return stopping;

@@ -52,7 +52,7 @@ describe("the player's page", () => {
       mimeType: "text/html;profile=mcp-app",
       _meta: { ui: { prefersBorder: true } },
     });
-    expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(20 * 1024);
+    expect(Buffer.byteLength(page.text)).toBeLessThanOrEqual(30 * 1024);
     expect(page.text).not.toMatch(/https?:|\bsrc=|\bhref=|@import|url\(/);
     expect((await server.request("resources/list")).result).toMatchObject({ resources: [] });
   });

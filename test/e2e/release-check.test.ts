@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { crc32, deflateRawSync } from "node:zlib";
+import { zipSync } from "fflate";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { bundleFaults } from "../../scripts/bundle-contents.ts";
 
@@ -13,40 +13,9 @@ const PARTS = ["manifest.json", "LICENSE", "assets/icon.png", "dist/main.js", "d
 
 let root = "";
 
-function write(path: string, text: string | Buffer): void {
+function write(path: string, text: string | Uint8Array): void {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
-}
-
-/** A zip as packers write it; every second file is stored, the others are deflated. */
-function zip(files: ReadonlyArray<readonly [string, Buffer]>): Buffer {
-  const bodies: Buffer[] = [];
-  const entries: Buffer[] = [];
-  let offset = 0;
-  for (const [index, [name, bytes]] of files.entries()) {
-    const method = index % 2 === 0 ? 8 : 0;
-    const data = method === 8 ? deflateRawSync(bytes) : bytes;
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(method, 4);
-    common.writeUInt32LE(crc32(bytes), 10);
-    common.writeUInt32LE(data.length, 14);
-    common.writeUInt32LE(bytes.length, 18);
-    common.writeUInt16LE(Buffer.byteLength(name), 22);
-    const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(offset, 10);
-    const body = Buffer.concat([Buffer.from("PK\x03\x04"), common, Buffer.from(name), data]);
-    entries.push(Buffer.concat([Buffer.from("PK\x01\x02\x14\x00"), common, tail, Buffer.from(name)]));
-    bodies.push(body);
-    offset += body.length;
-  }
-  const end = Buffer.alloc(22);
-  end.write("PK\x05\x06");
-  end.writeUInt16LE(files.length, 8);
-  end.writeUInt16LE(files.length, 10);
-  end.writeUInt32LE(Buffer.concat(entries).length, 12);
-  end.writeUInt32LE(offset, 16);
-  return Buffer.concat([...bodies, ...entries, end]);
 }
 
 const server = (owner: string, sum?: string): string =>
@@ -59,7 +28,7 @@ const server = (owner: string, sum?: string): string =>
   });
 
 function bundle(): void {
-  const archive = zip(PARTS.map((path) => [path, readFileSync(join(root, path))]));
+  const archive = zipSync(Object.fromEntries(PARTS.map((path) => [path, readFileSync(join(root, path))])));
   const sum = createHash("sha256").update(archive).digest("hex");
   write(BUNDLE, archive);
   write(`${BUNDLE}.sha256`, `${sum}  some-server-1.2.3.mcpb\n`);

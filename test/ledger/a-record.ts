@@ -35,7 +35,6 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     acceptedAtMs: null,
     finishedAtMs: null,
     polledAtMs: null,
-    seenRunningAtMs: null,
     ...changes,
   };
 }

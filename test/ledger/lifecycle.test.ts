@@ -155,8 +155,8 @@ function outcomeOf(before: TaskRecord, event: TaskEvent): string {
   const after = step(before, event);
   if (after === null) return "nothing";
   if (after === before) return "=";
-  const { polledAtMs, seenRunningAtMs } = before;
-  const isPolled = JSON.stringify({ ...after, polledAtMs, seenRunningAtMs }) === JSON.stringify(before);
+  const { polledAtMs } = before;
+  const isPolled = JSON.stringify({ ...after, polledAtMs }) === JSON.stringify(before);
   return isPolled ? "polled" : `${after.status} ${after.spend?.credits ?? 0}`;
 }
 

@@ -49,11 +49,11 @@ describeWithBrowser("the player", () => {
         expect(await positionOf(player)).toBeGreaterThanOrEqual(Math.floor(seconds / 2) - 1);
         // What was heard has another colour than what is to come.
         expect(await drawnColours(player)).toBeGreaterThan(1);
+        await slider.press(" ");
+        await playButton(player).waitFor();
         await slider.press("Home");
         await slider.press("ArrowRight");
         expect(await positionOf(player)).toBe(5);
-        await slider.press(" ");
-        await playButton(player).waitFor();
 
         await playButton(player).click();
         await player.getByRole("button", { name: "Pause" }).waitFor();

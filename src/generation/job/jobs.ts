@@ -8,7 +8,6 @@ import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
-import { ServicePace } from "./service-pace.ts";
 import { watchTask } from "./watch-task.ts";
 
 /** A create that was sent when the program is told to stop may be answered within this; its id is then kept. */
@@ -25,12 +24,10 @@ interface Running {
 export class Jobs {
   readonly #deps: GenerationDeps;
   readonly #running = new Map<string, Running>();
-  readonly #pace: ServicePace;
   #onPlacesTaken: () => void = () => undefined;
 
   constructor(deps: GenerationDeps) {
     this.#deps = deps;
-    this.#pace = new ServicePace(deps);
   }
 
   /** Told whenever tasks in flight hold a create back: their own processes may be dead, so somebody must look. */
@@ -108,7 +105,7 @@ export class Jobs {
         if (job.purpose === "finish") return { kind: "left" };
         await createTask(job, this.#deps, this.#onPlacesTaken);
       }
-      await watchTask(job, this.#deps, this.#pace);
+      await watchTask(job, this.#deps);
       if (job.record.status === "failed") {
         limits.freed();
         // Only a failure that was refunded is tried again unasked.

@@ -1,11 +1,11 @@
 /** Finds the account that a bearer key belongs to (docs/contract.md, Authentication). */
-import type { GrantTerms, ParsedAccounts } from "./accounts-file.ts";
+import type { ParsedAccounts } from "./accounts-file.ts";
+import type { Grant } from "./grants.ts";
 
 /** One account: its tasks, credits and limits are shared by all of its active keys. */
 export interface Account {
   readonly id: string;
-  /** Positions in this list name the grants in the store. */
-  readonly grants: readonly GrantTerms[];
+  readonly grants: readonly Grant[];
 }
 
 export class AccountDirectory {
@@ -15,11 +15,10 @@ export class AccountDirectory {
   readonly #byActiveKey = new Map<string, Account>();
 
   constructor(file: ParsedAccounts) {
-    this.accounts = file.accounts.map(({ id, grants }) => ({ id, grants }));
-    file.accounts.forEach((entry, index) => {
-      const account = this.accounts[index];
-      if (account === undefined) return;
-      for (const { key, active } of entry.keys) if (active) this.#byActiveKey.set(key, account);
+    this.accounts = file.accounts.map(({ id, grants, keys }) => {
+      const account = { id, grants: grants.map((terms) => ({ ...terms, reserved: 0, charged: 0 })) };
+      for (const { key, active } of keys) if (active) this.#byActiveKey.set(key, account);
+      return account;
     });
     this.firstActiveKey = this.#byActiveKey.keys().next().value ?? "";
   }

@@ -1,16 +1,15 @@
-/** The credit rules of grants: access, balance, reservation, settlement (docs/contract.md, Billing). Pure functions. */
+/** The credit rules of grants: access, balance, reservation, settlement (docs/contract.md, Billing). */
 import type { GrantTerms } from "./accounts-file.ts";
 
-/** A grant with what happened to its credits; `credits` = what is left + reserved + charged, always. */
+/** A grant and the use of its credits: `credits` = what is left + reserved + charged, always. */
 export interface Grant extends GrantTerms {
-  readonly position: number;
-  readonly reserved: number;
-  readonly charged: number;
+  reserved: number;
+  charged: number;
 }
 
-/** Credits that a task took out of one grant. */
+/** Credits that a task takes out of one grant. */
 export interface Draw {
-  readonly position: number;
+  readonly grant: Grant;
   readonly credits: number;
 }
 
@@ -34,7 +33,7 @@ export function availableCredits(grants: readonly Grant[], wallMs: number): numb
 }
 
 /**
- * Which grants a reservation comes from: earliest expiry first, so that credits are not lost to a date while
+ * Chooses the grants of a reservation: earliest expiry first, so that credits are not lost to a date while
  * longer-lived ones are spent.
  *
  * @returns the draws in drawing order, or `undefined` when fewer than `credits` are available
@@ -43,32 +42,32 @@ export function planDraws(grants: readonly Grant[], credits: number, wallMs: num
   const byExpiry = grants
     .filter((grant) => isAlive(grant, wallMs) && leftIn(grant) > 0)
     // Two that never expire would subtract to NaN.
-    .sort((a, b) => (expiryMs(a) === expiryMs(b) ? a.position - b.position : expiryMs(a) - expiryMs(b)));
+    .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
   const draws: Draw[] = [];
   let missing = credits;
   for (const grant of byExpiry) {
     if (missing === 0) break;
     const taken = Math.min(missing, leftIn(grant));
-    draws.push({ position: grant.position, credits: taken });
+    draws.push({ grant, credits: taken });
     missing -= taken;
   }
   return missing === 0 ? draws : undefined;
 }
 
-/** One draw after settlement: `charged` is spent, the rest goes back to the grant it came from. */
-export interface SettledDraw extends Draw {
-  readonly charged: number;
+export function reserve(draws: readonly Draw[]): void {
+  for (const { grant, credits } of draws) grant.reserved += credits;
 }
 
 /**
- * Splits a charge over the draws of a task, in drawing order; what is not charged returns to the very grant it
- * came from, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
+ * Ends a reservation: splits the charge over the draws, in drawing order. What is not charged returns to the very
+ * grant it came from, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
  */
-export function settleDraws(draws: readonly Draw[], chargeCredits: number): SettledDraw[] {
+export function settle(draws: readonly Draw[], chargeCredits: number): void {
   let owed = chargeCredits;
-  return draws.map((draw) => {
-    const charged = Math.min(owed, draw.credits);
+  for (const { grant, credits } of draws) {
+    const charged = Math.min(owed, credits);
+    grant.reserved -= credits;
+    grant.charged += charged;
     owed -= charged;
-    return { ...draw, charged };
-  });
+  }
 }

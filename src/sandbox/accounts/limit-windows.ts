@@ -30,7 +30,7 @@ export interface AccountLimitsOptions {
   readonly enforced: boolean;
 }
 
-/** Creates, and queries with downloads, counted per account over all of its keys. Not kept across a restart. */
+/** Creates, and queries with downloads, counted per account over all of its keys. */
 export class AccountLimits {
   readonly #creates: SlidingWindow;
   readonly #reads: SlidingWindow;

@@ -1,5 +1,10 @@
 /** Reads a Range header (docs/contract.md, Download). */
-import type { ByteRange } from "../tasks/audio-shelf.ts";
+
+/** Bytes `start` to `end`, both included. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
 
 /**
  * Reads a Range header against a size.

@@ -13,16 +13,16 @@ import type { Site } from "./site.ts";
  * nothing and means the whole.
  */
 async function serveContent(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const task = requestedTask(site, request);
-  if (task.audio_bytes === null) {
+  const { state } = requestedTask(site, request);
+  if (state.status !== "succeeded") {
     throw new ServiceError(
       "not_ready",
-      task.status === "failed"
+      state.status === "failed"
         ? "The task failed and has no audio."
         : "The audio is not ready yet. Query the task until it has succeeded.",
     );
   }
-  const sizeBytes = task.audio_bytes;
+  const sizeBytes = state.audio.byteLength;
   reply.header("accept-ranges", "bytes");
   const header = request.headers["if-range"] === undefined ? request.headers.range : undefined;
   const range = readByteRange(header, sizeBytes);
@@ -36,7 +36,7 @@ async function serveContent(site: Site, request: FastifyRequest, reply: FastifyR
   const { start, end } = range === "whole" ? { start: 0, end: sizeBytes - 1 } : range;
   reply.type("application/octet-stream").header("content-length", end - start + 1);
   if (range !== "whole") reply.code(206).header("content-range", `bytes ${start}-${end}/${sizeBytes}`);
-  return reply.send(request.method === "HEAD" ? undefined : await site.shelf.read(task.id, { start, end }));
+  return reply.send(request.method === "HEAD" ? undefined : state.audio.subarray(start, end + 1));
 }
 
 export function contentRoute(app: FastifyInstance, site: Site): void {

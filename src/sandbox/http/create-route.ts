@@ -1,10 +1,9 @@
 /** POST /api/v1/audio/generations: the checks of a create in their order (docs/contract.md, Create). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type AudioInput, audioInputSchema } from "../../contract/audio-input.ts";
+import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../contract/audio-input.ts";
 import { GENERATIONS_PATH, IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_PATTERN } from "../../contract/wire.ts";
 import { invalidRequest, rateLimited } from "../service-error.ts";
-import { fingerprint } from "../tasks/idempotency.ts";
 import { taskView } from "../tasks/task.ts";
 import { callerOf } from "./authentication.ts";
 import { jsonOf, requireJsonContentType } from "./request-body.ts";
@@ -39,9 +38,9 @@ export function createRoute(app: FastifyInstance, site: Site): void {
     const account = callerOf(request);
     const idempotencyKey = idempotencyKeyOf(request);
     requireJsonContentType(request);
-    const input = fingerprint(audioInputOf(request));
+    const input = normalizeAudioInput(audioInputOf(request));
     if (!site.limits.admitCreate(account.id)) throw rateLimited();
-    const { task, replayed } = site.books.createOrReplay(account, idempotencyKey, input);
+    const { task, replayed } = site.tasks.createOrReplay(account, idempotencyKey, input);
     if (!replayed) site.generator.start(task);
     return reply.code(202).send(taskView(task, site.baseUrl()));
   });

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { notFound, rateLimited } from "../service-error.ts";
-import { type TaskRecord, taskView } from "../tasks/task.ts";
+import { type Task, taskView } from "../tasks/task.ts";
 import { callerOf } from "./authentication.ts";
 import type { Site } from "./site.ts";
 
@@ -14,11 +14,11 @@ const idParameter = z.object({ id: z.string() });
  *
  * @throws ServiceError rate_limit; not_found also for another account's task, which looks the same (docs/contract.md, Query)
  */
-export function requestedTask(site: Site, request: FastifyRequest): TaskRecord {
+export function requestedTask(site: Site, request: FastifyRequest): Task {
   const account = callerOf(request);
   if (!site.limits.admitRead(account.id)) throw rateLimited();
-  const task = site.books.tasks.find(idParameter.parse(request.params).id);
-  if (task === undefined || task.account_id !== account.id) throw notFound();
+  const task = site.tasks.find(idParameter.parse(request.params).id);
+  if (task === undefined || task.account !== account) throw notFound();
   return task;
 }
 

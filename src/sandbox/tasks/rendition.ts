@@ -9,7 +9,7 @@ const PITCH_SPREAD_SEMITONES = 0.3;
 const spread = (digest: Buffer, offset: number): number =>
   (digest.readUInt32BE(offset) / 0xffff_ffff) * 2 - 1;
 
-/** The same for one task for ever: a restart in the midst of it changes nothing. */
+/** By a hash of the id. */
 export function renditionOf(taskId: string): Rendition {
   const digest = createHash("sha256").update(`rendition of ${taskId}`).digest();
   return {

@@ -1,7 +1,7 @@
 /** Owns the tests of where a task's credits come from and return to, through the running service. */
 import { describe, expect, it } from "vitest";
 import { expectError, SHORT_INPUT } from "../../contract/service-client.ts";
-import { accountWith, startBox, temporaryFolder } from "../box.ts";
+import { accountWith, startBox } from "../box.ts";
 import { HeldClock } from "../held-clock.ts";
 
 const once = { patient: false };
@@ -44,16 +44,14 @@ describe("credits", () => {
   });
 
   it("of a period that ended unlock nothing until the next is paid", async () => {
-    const stateDir = await temporaryFolder();
     const period = { kind: "subscription", credits: 1000 } as const;
     const ended = { ...period, expires_at: "2026-05-31T00:00:00Z" };
     const accounts = accountWith(ended, { kind: "gift", credits: 1000 });
     const clock = new HeldClock("2026-06-01T00:00:00Z");
-    const before = await startBox({ clock, stateDir, accounts });
+    const before = await startBox({ clock, accounts });
     expectError(await before.client.create(SHORT_INPUT, once), 403, "purchase_required");
-    await before.sandbox.stop();
     const renewed = accountWith(ended, { kind: "gift", credits: 1000 }, period);
-    const after = await startBox({ clock, stateDir, accounts: renewed });
+    const after = await startBox({ clock, accounts: renewed });
     await after.client.created(SHORT_INPUT);
   });
 

@@ -5,7 +5,8 @@ import {
   availableCredits,
   type Grant,
   planDraws,
-  settleDraws,
+  reserve,
+  settle,
   unlocks,
 } from "../../../src/sandbox/accounts/grants.ts";
 
@@ -18,7 +19,6 @@ const grant = (fields: Partial<Grant>): Grant => ({
   kind: "pack",
   credits: 1000,
   state: "paid",
-  position: 0,
   reserved: 0,
   charged: 0,
   ...fields,
@@ -55,17 +55,15 @@ describe("grants", () => {
   });
 
   it("draws the earliest expiry first, and what never expires last", () => {
-    const grants = [
-      grant({ position: 0, credits: 100 }),
-      grant({ position: 1, credits: 60, expires_at: LATER }),
-      grant({ position: 2, credits: 50, expires_at: SOON }),
-      grant({ position: 3, credits: 500, expires_at: PAST }),
-      grant({ position: 4, credits: 100 }),
-    ];
-    expect(planDraws(grants, 150, NOW)).toEqual([
-      { position: 2, credits: 50 },
-      { position: 1, credits: 60 },
-      { position: 0, credits: 40 },
+    const endless = grant({ credits: 100 });
+    const late = grant({ credits: 60, expires_at: LATER });
+    const soon = grant({ credits: 50, expires_at: SOON });
+    const grants = [endless, late, soon, grant({ credits: 500, expires_at: PAST }), grant({ credits: 100 })];
+    const draws = planDraws(grants, 150, NOW);
+    expect(draws?.map(({ grant: drawn, credits }) => [grants.indexOf(drawn), credits])).toEqual([
+      [2, 50],
+      [1, 60],
+      [0, 40],
     ]);
   });
 
@@ -75,11 +73,9 @@ describe("grants", () => {
   });
 
   it("compares expiry as instants, whatever their offsets", () => {
-    const grants = [
-      grant({ position: 0, credits: 150, expires_at: "2026-06-02T01:00:00+00:00" }),
-      grant({ position: 1, credits: 150, expires_at: "2026-06-02T02:00:00+02:00" }),
-    ];
-    expect(planDraws(grants, 150, NOW)).toEqual([{ position: 1, credits: 150 }]);
+    const later = grant({ credits: 150, expires_at: "2026-06-02T01:00:00+00:00" });
+    const earlier = grant({ credits: 150, expires_at: "2026-06-02T02:00:00+02:00" });
+    expect(planDraws([later, earlier], 150, NOW)?.[0]?.grant).toBe(earlier);
   });
 
   it("conserves every credit of any draw and any charge", () => {
@@ -93,19 +89,22 @@ describe("grants", () => {
         }),
         { maxLength: 6 },
       )
-      .map((list) => list.map((fields, position) => grant({ ...fields, position })));
+      .map((list) => list.map(grant));
     fc.assert(
       fc.property(anyGrants, fc.nat(150), (grants, charge) => {
+        const sum = (field: "reserved" | "charged"): number =>
+          grants.reduce((total, one) => total + one[field], 0);
         const available = availableCredits(grants, NOW);
         const draws = planDraws(grants, 150, NOW);
         expect(draws === undefined).toBe(available < 150);
         if (draws === undefined) return;
-        expect(draws.reduce((sum, draw) => sum + draw.credits, 0)).toBe(150);
-        for (const draw of draws)
-          expect(draw.credits).toBeLessThanOrEqual(grants[draw.position]?.credits ?? 0);
-        const settled = settleDraws(draws, charge);
-        expect(settled.reduce((sum, draw) => sum + draw.charged, 0)).toBe(charge);
-        for (const draw of settled) expect(draw.charged).toBeLessThanOrEqual(draw.credits);
+        reserve(draws);
+        expect([sum("reserved"), availableCredits(grants, NOW)]).toEqual([150, available - 150]);
+        for (const one of grants) expect(one.reserved).toBeLessThanOrEqual(one.credits);
+        settle(draws, charge);
+        expect([sum("reserved"), sum("charged")]).toEqual([0, charge]);
+        expect(availableCredits(grants, NOW)).toBe(available - charge);
+        for (const { grant: drawn, credits } of draws) expect(drawn.charged).toBeLessThanOrEqual(credits);
       }),
     );
   });

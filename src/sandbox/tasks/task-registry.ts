@@ -1,0 +1,117 @@
+/** Holds every task, and changes a task and its credits together, at its creation and at its end. */
+import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
+import { IN_FLIGHT_TASKS } from "../../contract/limits.ts";
+import type { Account } from "../accounts/directory.ts";
+import { type Draw, planDraws, reserve, settle, unlocks } from "../accounts/grants.ts";
+import type { SandboxClock } from "../clock.ts";
+import type { Faults } from "../faults.ts";
+import { ServiceError } from "../service-error.ts";
+import { newTaskId, type Task, type TaskEnding } from "./task.ts";
+
+/** Unfinished tasks over all accounts: what bounds the queue for speech. */
+const SITE_CAPACITY_TASKS = 256;
+
+export interface TaskRegistryOptions {
+  readonly clock: SandboxClock;
+  readonly faults: Faults;
+  /** False lifts the in-flight limit of each account; the site's capacity stays. */
+  readonly enforceLimits: boolean;
+}
+
+export class TaskRegistry {
+  readonly #options: TaskRegistryOptions;
+  readonly #byId = new Map<string, Task>();
+  readonly #byKey = new Map<string, Task>();
+  readonly #open = new Set<Task>();
+
+  constructor(options: TaskRegistryOptions) {
+    this.#options = options;
+  }
+
+  find(id: string): Task | undefined {
+    return this.#byId.get(id);
+  }
+
+  /**
+   * Creates a task with its reservation, or finds the one that this key already made (docs/contract.md, Idempotency). A refused
+   * create leaves the key unused.
+   *
+   * @returns the task, and whether it is a replay: one needs neither credits nor a slot
+   * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
+   *   concurrency_limit (for the account's two slots and for the site's capacity)
+   */
+  createOrReplay(
+    account: Account,
+    idempotencyKey: string,
+    input: NormalizedAudioInput,
+  ): { task: Task; replayed: boolean } {
+    // No key holds a space, so two accounts never share an entry.
+    const accountKey = `${idempotencyKey} ${account.id}`;
+    const original = this.#byKey.get(accountKey);
+    if (original !== undefined) {
+      if (isSameInput(original.input, input)) return { task: original, replayed: true };
+      throw new ServiceError(
+        "idempotency_conflict",
+        "This idempotency key was already used with different input.",
+      );
+    }
+    const createdMs = this.#options.clock.wallMs();
+    const draws = drawsFor(account, createdMs);
+    this.#requireRoom(account);
+    const isDoomed = this.#options.faults.takeFailure();
+    const id = newTaskId();
+    const task: Task = { id, account, input, draws, isDoomed, createdMs, state: { status: "queued" } };
+    reserve(draws);
+    this.#byId.set(id, task);
+    this.#byKey.set(accountKey, task);
+    this.#open.add(task);
+    return { task, replayed: false };
+  }
+
+  /** Ends a task and its reservation as one change. */
+  end(task: Task, ending: TaskEnding): void {
+    if (!this.#open.delete(task)) return;
+    task.state = ending;
+    settle(task.draws, ending.status === "succeeded" ? ending.chargedCredits : 0);
+  }
+
+  #requireRoom(account: Account): void {
+    const { enforceLimits, faults } = this.#options;
+    const ofAccount = [...this.#open].filter((task) => task.account === account);
+    if (enforceLimits && ofAccount.length >= IN_FLIGHT_TASKS) {
+      throw new ServiceError(
+        "concurrency_limit",
+        `This account already has ${IN_FLIGHT_TASKS} tasks in progress.`,
+      );
+    }
+    // The contract names no code for site capacity; of its two, this is the one about tasks in progress.
+    if (faults.capacityFull || this.#open.size >= SITE_CAPACITY_TASKS) {
+      throw new ServiceError("concurrency_limit", "The site is at capacity. Wait before trying again.");
+    }
+  }
+}
+
+/**
+ * Whether two inputs are the same (docs/contract.md, Idempotency). The normaliser builds its fields in one fixed
+ * order, and the order of references means something (`@Audio1`, `@Audio2`), so equal inputs are equal texts.
+ */
+const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+function drawsFor({ grants }: Account, wallMs: number): Draw[] {
+  if (!unlocks(grants, wallMs)) {
+    throw new ServiceError(
+      "purchase_required",
+      "A paid credit pack or an active paid subscription is needed to create tasks.",
+    );
+  }
+  const draws = planDraws(grants, RESERVED_CREDITS, wallMs);
+  if (draws === undefined) {
+    throw new ServiceError(
+      "insufficient_credits",
+      `A task needs ${RESERVED_CREDITS} available credits; this account has fewer.`,
+    );
+  }
+  return draws;
+}

@@ -1,0 +1,104 @@
+/** The player asks a host only for what the host says it can do, and says in words what cannot be done here. */
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { expect, it } from "vitest";
+import { type Chat, type ChatSettings, describeWithBrowser, Refusal } from "./chat-host.ts";
+import { PATH, saved, serving, tone } from "./made-up-sound.ts";
+import { playerStage } from "./player-stage.ts";
+import { isRead, playButton, said } from "./player-view.ts";
+
+const asked = (chat: Chat, method: string): unknown[] => chat.asked.filter((one) => one.method === method);
+
+const WITHOUT_TOOLS: ChatSettings["capabilities"] = { serverResources: {}, message: { text: {} } };
+
+describeWithBrowser("a host", () => {
+  const stage = playerStage();
+  const sound = tone(4);
+
+  it.concurrent("without server tools: a task that is being made is not asked about", async (test) => {
+    const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
+    const structuredContent = { task_id: "aud_1", status: "processing", message: "Being made." };
+    await chat.result({ content: [], structuredContent });
+    await said(chat.player)
+      .getByText(/^Being made\. It cannot be followed here\..* Ask the assistant how it stands\.$/)
+      .waitFor();
+    expect(asked(chat, "tools/call")).toEqual([]);
+  });
+
+  it.concurrent("without server tools: words that name a task are shown as they are", async (test) => {
+    const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: serving(sound) });
+    await chat.result({
+      content: [{ type: "text", text: `Saved ${PATH} task_id aud_1\nNext: Tell the user.` }],
+    });
+    await said(chat.player).getByText(`Saved ${PATH} task_id aud_1 It cannot be followed here.`).waitFor();
+    expect(asked(chat, "tools/call")).toEqual([]);
+  });
+
+  it.concurrent("without server tools: a narration is followed by its table, and cannot be stopped here", async (test) => {
+    const id = `nar_${"2".repeat(32)}`;
+    let looks = 0;
+    const chat = await stage.chat(test, {
+      capabilities: WITHOUT_TOOLS,
+      answer: async () => {
+        looks += 1;
+        const state = looks < 2 ? "running. Running: 1 of 2 parts saved." : "finished. Saved.";
+        const rows = "| 1 | saved | 1 | a | 1 | 1 |  | hello |\n| 2 | open | 1 |  |  |  |  | world |";
+        return { contents: [{ uri: "audio://x", text: `Title\n\n${state}\n\n${rows}\n` }] };
+      },
+    });
+    const running: CallToolResult = {
+      content: [],
+      structuredContent: {
+        narration_id: id,
+        status: "running",
+        message: "Running: 0 of 2 parts saved.",
+        parts: { total: 2, saved: 0 },
+        files: [],
+      },
+    };
+    await chat.result(running);
+    await said(chat.player).getByText("Running: 1 of 2 parts saved.").waitFor();
+    expect(await chat.player.getByRole("button", { name: "Stop" }).isVisible()).toBe(false);
+    await said(chat.player)
+      .getByText(/It cannot be followed here\./)
+      .waitFor();
+    expect(asked(chat, "tools/call")).toEqual([]);
+  });
+
+  it.concurrent("without server tools: audio that is not here is fetched by a message", async (test) => {
+    const chat = await stage.chat(test, { capabilities: WITHOUT_TOOLS, answer: async () => ({}) });
+    await chat.result(saved(sound.length, 4, { audio: null }));
+    await chat.player.getByRole("button", { name: "Fetch the file" }).click();
+    await said(chat.player).getByText("Asked in the chat.").waitFor();
+    expect(asked(chat, "tools/call")).toEqual([]);
+    expect(JSON.stringify(asked(chat, "ui/message"))).toContain("task aud_1 with download_audio");
+  });
+
+  it.concurrent("without server tools and messages: nothing is offered that cannot be done", async (test) => {
+    const capabilities = { serverResources: {} };
+    const chat = await stage.chat(test, { capabilities, answer: serving(sound) });
+    await chat.result(saved(sound.length, 4, { audio: null, message: "Its file is elsewhere." }));
+    await said(chat.player).getByText("Its file is elsewhere.").waitFor();
+    expect(await chat.player.getByRole("button").filter({ visible: true }).count()).toBe(0);
+
+    await chat.result(saved(sound.length, 4));
+    await playButton(chat.player).waitFor();
+    await isRead(chat.player);
+    expect(await chat.player.getByRole("button").filter({ visible: true }).allTextContents()).toEqual([""]);
+    expect(asked(chat, "tools/call")).toEqual([]);
+  });
+
+  it.concurrent("without server resources: no file is read, and the path is said", async (test) => {
+    const chat = await stage.chat(test, {
+      capabilities: { serverTools: {} },
+      answer: async () => {
+        throw new Refusal(-32601, "Method not found");
+      },
+    });
+    await chat.result(saved(sound.length, 4));
+    await said(chat.player)
+      .getByText(/The file is at the path below\.$/)
+      .waitFor();
+    expect(await chat.player.locator("#path").textContent()).toBe(`Saved as ${PATH}`);
+    expect(asked(chat, "resources/read")).toEqual([]);
+  });
+});

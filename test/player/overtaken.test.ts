@@ -1,0 +1,129 @@
+/** Jumps, Play and Pause that come before the last one is done: the last one counts, and the button says what is heard. */
+import type { Frame } from "playwright-core";
+import { describe, expect, it } from "vitest";
+import { DEFAULT_POLICY, describeWithBrowser, NO_MEDIA } from "./chat-host.ts";
+import { saved, serving, tone } from "./made-up-sound.ts";
+import { playerStage } from "./player-stage.ts";
+import { isRead, playButton, startsSounding } from "./player-view.ts";
+
+const POLICIES = [
+  ["audio elements", DEFAULT_POLICY],
+  ["decoded samples", NO_MEDIA],
+] as const;
+
+/** Over 2 MiB, so that it is played in segments; the first ends after 1 MiB. */
+const SECONDS = 60;
+const SEAM_SECONDS = 2 ** 20 / 48_000;
+
+/** Presses all keys before anything that they begin can end. */
+const pressAtOnce = (player: Frame, ...keys: string[]): Promise<void> =>
+  player.evaluate((all) => {
+    for (const key of all) document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  }, keys);
+
+const jumpTo = (player: Frame, seconds: number): Promise<void> =>
+  player.locator("#wave").evaluate((slider, share) => {
+    const { left, width } = slider.getBoundingClientRect();
+    slider.dispatchEvent(new PointerEvent("pointerup", { clientX: left + share * width }));
+  }, seconds / SECONDS);
+
+/** Until nothing is heard, and for a while after it. */
+async function fallsSilent(player: Frame): Promise<void> {
+  const isSilent = (): boolean =>
+    [...document.querySelectorAll("audio")].every((audio) => audio.paused) &&
+    Reflect.get(globalThis, "loudness")() === 0;
+  await player.waitForFunction(isSilent, null, { polling: 30, timeout: 5000 });
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(await player.evaluate(isSilent)).toBe(true);
+}
+
+/** Presses a key while it sounds, so long after it has come to a moment just before the seam. */
+const pressAtSeam = (player: Frame, waitMs: number, key: string) =>
+  player.locator("#wave").evaluate(
+    async (slider, round) => {
+      const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+      const { left, width } = slider.getBoundingClientRect();
+      slider.dispatchEvent(new PointerEvent("pointerup", { clientX: left + round.share * width }));
+      await pause(50);
+      while (Reflect.get(globalThis, "loudness")() < 0.02) await pause(4);
+      await pause(round.waitMs);
+      const before = Number(slider.ariaValueNow);
+      document.dispatchEvent(new KeyboardEvent("keydown", { key: round.key, bubbles: true }));
+      const movedSeconds = Number(slider.ariaValueNow) - before;
+      await pause(200);
+      const elements = [...document.querySelectorAll("audio")].filter((audio) => !audio.paused).length;
+      return { waitMs: round.waitMs, movedSeconds, elements };
+    },
+    { waitMs, key, share: (SEAM_SECONDS - 0.2) / SECONDS },
+  );
+
+describeWithBrowser("the player", () => {
+  const stage = playerStage();
+
+  describe.each(POLICIES)("with %s", (_name, policy) => {
+    it.concurrent("sounds after jumps that overtake each other", async (test) => {
+      const sound = tone(40);
+      const { player, result, faults } = await stage.chat(test, { policy, answer: serving(sound) });
+      await result(saved(sound.length, 40));
+      await playButton(player).click();
+      await startsSounding(player);
+      await pressAtOnce(player, "ArrowRight", "ArrowLeft", "ArrowLeft");
+      await player.getByRole("button", { name: "Pause" }).waitFor();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await startsSounding(player);
+
+      await pressAtOnce(player, " ");
+      await fallsSilent(player);
+      await pressAtOnce(player, " ", " ");
+      await playButton(player).waitFor();
+      await fallsSilent(player);
+      await pressAtOnce(player, " ", "ArrowRight", " ", " ");
+      await startsSounding(player);
+      await player.getByRole("button", { name: "Pause" }).waitFor();
+      expect(faults).toEqual([]);
+    });
+
+    it.concurrent("is silent after a pause, and in one place after a jump, while one segment hands over to the next", async (test) => {
+      const sound = tone(SECONDS);
+      const { player, result, faults } = await stage.chat(test, { policy, answer: serving(sound) });
+      await result(saved(sound.length, SECONDS));
+      await isRead(player);
+      await playButton(player).click();
+      for (let waitMs = 0; waitMs <= 200; waitMs += 40) {
+        const sounding = policy === NO_MEDIA ? 0 : 1;
+        const jumped = await pressAtSeam(player, waitMs, "ArrowLeft");
+        expect(jumped).toEqual({ waitMs, elements: sounding, movedSeconds: expect.toBeOneOf([-5, -4]) });
+
+        await pressAtSeam(player, waitMs, " ");
+        await playButton(player).waitFor();
+        await fallsSilent(player);
+        await playButton(player).click();
+      }
+      expect(faults).toEqual([]);
+    });
+  });
+
+  it("leaves no gap between two segments of decoded samples", async (test) => {
+    const sound = tone(SECONDS);
+    const { player, result } = await stage.chat(test, { policy: NO_MEDIA, answer: serving(sound) });
+    await result(saved(sound.length, SECONDS));
+    await isRead(player);
+    await jumpTo(player, SEAM_SECONDS - 2);
+    await playButton(player).click();
+    await startsSounding(player);
+    const quietest = await player.evaluate(async () => {
+      const place = document.querySelector("#wave");
+      let [least, lookedAt, from] = [1, performance.now(), 0];
+      while (Number(place?.ariaValueNow) < 23) {
+        await new Promise((resolve) => setTimeout(resolve, 4));
+        const now = performance.now();
+        // A machine so busy that nobody may look does not let the player begin in time either.
+        if (now - lookedAt > 50) from = now + 200;
+        if (now >= from) least = Math.min(least, Reflect.get(globalThis, "loudness")());
+        lookedAt = now;
+      }
+      return least;
+    });
+    expect(quietest).toBeGreaterThan(0.02);
+  });
+});
