@@ -79,15 +79,15 @@ export interface AdmitRequest {
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
-/** Why a create has to wait. `elsewhere`: another key's create of the same work is under way (told by SQLite alone). */
-export type CreateHold = "paused" | "rate" | "in_flight" | "elsewhere";
+/** Why a create has to wait. */
+export type CreateHold = "paused" | "rate" | "in_flight";
 
 export type Admission =
   | { readonly kind: "admitted" }
   /** The record has changed, or another process has its lease: what is stored now. */
   | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
   | { readonly kind: "over_budget"; readonly countedCredits: number }
-  /** When to ask again; for `in_flight` and `elsewhere` only a guess, since a task may end at any time. */
+  /** When to ask again; for `in_flight` only a guess, since a task may end at any time. */
   | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
 export interface ReadRequest {
@@ -109,14 +109,15 @@ export interface ListQuery {
    * `own`: this account's records. `all`: also those of other accounts that this machine has used at the origin; as
    * far as they are listed, for this is what a person is shown.
    */
-  readonly accounts: "own" | "all" | "others";
+  readonly accounts: "own" | "all";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
   readonly limit: number;
 }
 
 /**
- * Every method but `adopt` (safe to repeat) and the lists is atomic. Each opens the store where it is not open, and fails with `store_unavailable` within seconds.
+ * Every method but the lists is atomic. Each opens the store where it is not open, and fails with `store_unavailable`
+ * within seconds.
  * Limit windows, leases and places in flight run on a steady clock that cannot be set (SQLite: the machine's; Redis:
  * the server's); times that lie ahead, because that clock began anew, count from now. The budget's window runs on the
  * wall clock, for it outlives a reboot: `spend` is kept as sums per quarter of an hour, and a sum leaves the window
@@ -133,11 +134,6 @@ export interface LedgerStore {
   write(write: Write): Promise<WriteAnswer>;
   /** Pause, rate, places in flight and budget; where all allow it, the slot is taken and the record written. */
   admit(request: AdmitRequest): Promise<Admission>;
-  /**
-   * A record goes over to this account, with its spend and its place in flight. One that this account has under
-   * that name already stays, and the other one is removed all the same. Safe to repeat.
-   */
-  adopt(from: { readonly accountId: AccountId; readonly recordId: string }, after: Row): Promise<void>;
   /** Credits that the budget counts now. */
   spentCredits(windowMs: number): Promise<number>;
   settle(settlement: Settlement): Promise<void>;

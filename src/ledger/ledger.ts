@@ -7,9 +7,9 @@ import { leaseTtlMs } from "./horizons.ts";
 import type { LedgerIdentity, LedgerStore, ListQuery, Settlement, StoredValue } from "./ledger-store.ts";
 import { recordKey } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
-import { adopt, forgetTwin } from "./other-keys.ts";
 import { earlierTask, rowOf, type TaskRecord } from "./record.ts";
 import type { Admitted, ChangeOptions, CreateLimits } from "./requests.ts";
+import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 import { isCancelNews } from "./tickets.ts";
 
@@ -37,7 +37,7 @@ export class Ledger {
     this.#stored = new StoredRecords(store, clock, log);
   }
 
-  /** This account's record. A damaged one, or one of a newer version, is an error and never "no record". */
+  /** This account's record. A damaged one is an error and never "no record". */
   async get(recordId: string): Promise<TaskRecord | null> {
     const { accountId } = this.identity;
     const value = await this.store.keyv.get(recordKey(accountId, recordId));
@@ -59,14 +59,18 @@ export class Ledger {
     return await this.#readAll(await this.store.ofPath(path));
   }
 
-  /** Newest first. What cannot be read is logged and passed over: one odd record must not hide all others. */
+  /** Newest first, each task once. What cannot be read is logged and passed over: one odd record must not hide all others. */
   async list(query: ListQuery): Promise<TaskRecord[]> {
-    const records: TaskRecord[] = [];
-    for (const stored of await this.store.list(query)) {
-      const record = await this.#stored.readLeniently(stored);
-      if (record !== null) records.push(record);
+    for (let { limit } = query; ; limit *= 2) {
+      const stored = await this.store.list({ ...query, limit });
+      const records: TaskRecord[] = [];
+      for (const value of stored) {
+        const record = await this.#stored.readLeniently(value);
+        if (record !== null) records.push(record);
+      }
+      const listed = eachTaskOnce(records, this.identity.accountId);
+      if (listed.length >= query.limit || stored.length < limit) return listed.slice(0, query.limit);
     }
-    return records;
   }
 
   /** An own record must be read or complained of; another account's is a hint, and passed over when it is odd. */
@@ -181,11 +185,6 @@ export class Ledger {
     throw unavailable("The ledger stayed busy with the same record.");
   }
 
-  /** See {@link forgetTwin}. */
-  forgetTwin(record: TaskRecord): Promise<boolean> {
-    return forgetTwin(this, record);
-  }
-
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
   async takeBack(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
@@ -195,11 +194,6 @@ export class Ledger {
       return null;
     }
     return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { settle });
-  }
-
-  /** See {@link adopt}. */
-  adopt(other: TaskRecord): Promise<TaskRecord | null> {
-    return adopt(this, other);
   }
 }
 

@@ -5,8 +5,6 @@ import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { ticketSchema } from "./tickets.ts";
 
-export const RECORD_VERSION = 2;
-
 /**
  * `waiting`: claimed, nothing sent. `unresolved`: a create was sent, or is about to be, and its answer not seen.
  * The other four are the service's own.
@@ -41,7 +39,6 @@ const replacedSchema: z.ZodType<Replaced> = z.looseObject({
 
 /** Fields that this version does not know are kept: a newer program on the same store may have written them. */
 export const taskRecordSchema = z.looseObject({
-  version: z.literal(RECORD_VERSION),
   /** Grows with every write; a write of an older one is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
@@ -61,7 +58,7 @@ export const taskRecordSchema = z.looseObject({
   mayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
   /** Of earlier attempts, which failed: whoever was given one of them still finds the record by it. */
-  earlierTaskIds: z.array(z.string()).default([]),
+  earlierTaskIds: z.array(z.string()),
   /** The service answered 404, twice, for a task id that it had given us. */
   isGone: z.boolean(),
   /** The audio is larger than is taken: fetched again only when somebody asks for it. */
@@ -83,19 +80,19 @@ export const taskRecordSchema = z.looseObject({
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
   /** Where its audio belongs: among a person's files, or with the parts of narrations, which no list shows. */
-  shelf: z.enum(["output", "parts"]).default("output"),
+  shelf: z.enum(["output", "parts"]),
   /** The file that gives its name to this audio, from when the person asked for that until this audio is saved. */
-  replaces: replacedSchema.nullable().default(null),
+  replaces: replacedSchema.nullable(),
   files: z.array(savedFileSchema),
   /** Calls that were answered as tasks of the protocol's extension, the newest last. */
-  tickets: z.array(ticketSchema).default([]),
+  tickets: z.array(ticketSchema),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),
   acceptedAtMs: z.number().nullable(),
   finishedAtMs: z.number().nullable(),
   polledAtMs: z.number().nullable(),
   /** When the service last said that it had not ended: with the end itself, how long it took. */
-  seenRunningAtMs: z.number().nullable().default(null),
+  seenRunningAtMs: z.number().nullable(),
 });
 export type TaskRecord = z.infer<typeof taskRecordSchema>;
 

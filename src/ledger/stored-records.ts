@@ -1,11 +1,11 @@
 /** Reads what a store holds as records; what cannot be read is set aside and said, and never taken for "no record". */
+import { z } from "zod";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import { storedValue, UnreadableText } from "./keyv-options.ts";
 import { type LedgerStore, recordKey, type StoredValue } from "./ledger-store.ts";
-import { readRecord } from "./migrations.ts";
-import { RECORD_VERSION, type TaskRecord } from "./record.ts";
+import { type TaskRecord, taskRecordSchema } from "./record.ts";
 
 type Name = Pick<StoredValue, "accountId" | "recordId">;
 
@@ -20,13 +20,16 @@ export class StoredRecords {
     this.#log = log;
   }
 
-  /** @throws AudioError `store_unavailable` for a record that is damaged (set aside) or of a newer version (left) */
+  /** @throws AudioError `store_unavailable` for a damaged record, which is set aside */
   async read(name: Name, value: unknown): Promise<TaskRecord | null> {
     if (value === undefined || value === null) return null;
-    const found = readRecord(value);
-    if (found.kind === "record" && found.record.recordId === name.recordId) return found.record;
-    if (found.kind === "newer") throw newerRecord(name.recordId, found.version);
-    await this.#setAside(name, value, found.kind === "damaged" ? found.why : "it names another record");
+    const parsed = taskRecordSchema.safeParse(value);
+    if (parsed.data?.recordId === name.recordId) return parsed.data;
+    await this.#setAside(
+      name,
+      value,
+      parsed.success ? "it names another record" : z.prettifyError(parsed.error),
+    );
     throw new AudioError(
       "store_unavailable",
       `The ledger's record ${name.recordId} is damaged and was set aside; nothing was sent.`,
@@ -64,14 +67,4 @@ export class StoredRecords {
     await this.#store.keyv.delete(recordKey(accountId, recordId));
     this.#log.error(`the ledger's record ${recordId} is damaged and was set aside as ${asideKey}: ${why}`);
   }
-}
-
-function newerRecord(recordId: string, version: number): AudioError {
-  return new AudioError(
-    "store_unavailable",
-    `The ledger's record ${recordId} was written by a newer version of this program (record version ${version}; this one knows ${RECORD_VERSION}).`,
-    {
-      remedy: "Update audio-generation-mcp on this machine, then call again. The record was left as it is.",
-    },
-  );
 }

@@ -21,13 +21,11 @@ export interface CreateOrder {
 }
 
 /** Why a create waits in the queue. */
-export type WaitReason = Exclude<CreateHold, "elsewhere">;
+export type WaitReason = CreateHold;
 
 /** A create may be sent now, and its record says so; or somebody else is at the same work. */
 export type CreateGrant =
   | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
-  /** A create of the same work is under way under another API key: what became of it has to be seen first. */
-  | { readonly kind: "elsewhere"; readonly waitMs: number }
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
 
 export interface CreatesOptions {
@@ -129,7 +127,7 @@ export class Creates {
         const mostMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(mostMs, admission.waitMs)));
-        return reason === "elsewhere" ? { granted: { kind: reason, waitMs } } : { refused: reason, waitMs };
+        return { refused: reason, waitMs };
       }
     }
   }

@@ -3,7 +3,6 @@ import type { TaskRecord } from "../../src/ledger/record.ts";
 
 export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
   return {
-    version: 2,
     revision: 1,
     recordId: "record-1",
     workId: "work-1",

@@ -1,4 +1,4 @@
-/** The ledger's records over both stores: how they change, and what becomes of one that is damaged, newer or lost. */
+/** The ledger's records over both stores: how they change, and what becomes of one that is damaged or lost. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
@@ -156,31 +156,12 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.get(other.recordId)).toEqual(other);
     });
 
-    it("of a newer version are refused with a sentence, and left as they are", async () => {
-      const ledger = newBench().ledger();
-      const record = await claimed(ledger);
-      const newer = textOf({ version: 3, recordId: record.recordId, whatever: true });
-      await damage(ledger, record, newer);
-      for (const use of [
-        () => ledger.get(record.recordId),
-        () => ledger.claim(record),
-        () => ledger.ofWork(record.workId),
-        () => ledger.apply(record, { kind: "named", fileName: "story", replaces: null }),
-        () => ledger.admit(record, "send-1", NO_LIMITS),
-      ]) {
-        const failure = await failureOf(use());
-        expect(failure.code).toBe("store_unavailable");
-        expect(failure.message).toContain("newer version");
-      }
-      expect(await rawText(ledger, record)).toBe(newer);
-    });
-
     it("that are odd are passed over by lists, and said", async () => {
       const bench = newBench();
       const ledger = bench.ledger();
       const odd = await claimed(ledger);
       const sound = await claimed(ledger);
-      await damage(ledger, odd, textOf({ version: 3 }));
+      await damage(ledger, odd, textOf({ recordId: odd.recordId }));
       expect(await ledger.list({ accounts: "all", limit: 9 })).toEqual([sound]);
       expect(bench.logged.join()).toContain("passed over");
     });
@@ -188,11 +169,13 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("of another account that are odd are passed over, and one's own are complained of", async () => {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
-      const odd = await claimed(theirs, { workId: "both" });
-      await damage(theirs, odd, textOf({ version: 3 }));
+      for (const workId of ["both", "theirs"]) {
+        const odd = await claimed(theirs, { workId });
+        await damage(theirs, odd, textOf({ recordId: odd.recordId }));
+      }
       const own = await claimed(mine, { workId: "both" });
       expect(await mine.ofWork("both")).toEqual([own]);
-      expect((await failureOf(theirs.ofWork("both"))).message).toContain("newer version");
+      expect((await failureOf(theirs.ofWork("theirs"))).message).toContain("set aside");
     });
 
     it("that vanished are written again from memory once they have a task, and not before", async () => {
@@ -295,39 +278,22 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     });
   });
 
-  describe(`adoption over ${name}`, () => {
+  describe(`a task that two keys name, over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
-    const accept = async (ledger: Ledger): Promise<TaskRecord> => {
-      const record = await sent(ledger, await claimed(ledger), "send-1");
-      const accepted = await ledger.apply(record, seen("queued"), { lease: "release" });
-      if (accepted === null) throw new Error("not accepted");
-      return accepted;
-    };
+    const named = async (ledger: Ledger, createdAtMs: number): Promise<TaskRecord> =>
+      await claimed(ledger, { workId: "work", taskId: "task-1", status: "queued", createdAtMs });
 
-    it("moves a record with what it counts, also when two ask at once and when it is repeated", async () => {
+    it("stands once in lists, by the record of the key that lists", async () => {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
-      const old = await accept(theirs);
-      const [once, twice] = await Promise.all([mine.adopt(old), mine.adopt(old)]);
-      const { accountId } = mine.identity;
-      expect(once).toMatchObject({ accountId, taskId: "task-1", status: "queued", spend: { credits: 150 } });
-      expect(twice).toEqual(once);
-      expect(await mine.adopt(old)).toEqual(once);
-      expect(await theirs.get(old.recordId)).toBeNull();
-      expect(await mine.ofTask("task-1")).toEqual([once]);
-      expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([once]);
-      expect(await mine.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
-    });
-
-    it("makes room where this account's claim was never sent, and leaves what a living process drives", async () => {
-      const bench = newBench();
-      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
-      const old = await accept(theirs);
-      await claimed(mine, { workId: old.workId });
-      await theirs.claim(old);
-      expect(await mine.adopt(old)).toBeNull();
-      await theirs.store.release(old.recordId);
-      expect(await mine.adopt(old)).toMatchObject({ taskId: "task-1" });
+      const old = await named(theirs, 2);
+      const own = await named(mine, 2);
+      const first = await claimed(theirs, { createdAtMs: 1 });
+      const second = await claimed(mine, { createdAtMs: 0 });
+      expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([own, first, second]);
+      expect(await theirs.list({ accounts: "all", limit: 9 })).toEqual([old, first, second]);
+      // As many as were asked for, whatever was left out.
+      expect(await mine.list({ accounts: "all", limit: 2 })).toEqual([own, first]);
     });
   });
 }

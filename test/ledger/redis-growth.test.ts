@@ -158,7 +158,7 @@ describe.skipIf(whyNoRedis() !== undefined)("in Redis", () => {
       "account-0",
       ...Array.from({ length: 9 }, (_, at) => `account-${11 - at}`),
     ]);
-    expect(await store.list({ accounts: "others", limit: 100 })).toHaveLength(9);
+    expect(await store.list({ accounts: "all", limit: 100 })).toHaveLength(10);
     expect(await open("account-0", "elsewhere").ofTask("task")).toHaveLength(1);
     expect(await open("account-0", "machine", "https://other.example").ofTask("task")).toHaveLength(1);
     const [key = ""] = (await client.keys(`${PREFIX}{machine*`)).filter((name) => name.endsWith(":accounts"));

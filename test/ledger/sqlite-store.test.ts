@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
-import { rowOf } from "../../src/ledger/record.ts";
 import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
 import { createLog } from "../../src/log.ts";
 import { HandClock } from "../support/hand-clock.ts";
@@ -59,18 +58,6 @@ describe("on one machine", () => {
     bench.clock.moveWall(-48 * HOUR_MS);
     bench.advance(60_001);
     expect((await desk.ask(limits)).admission).toEqual({ kind: "over_budget", countedCredits: 300 });
-  });
-
-  it("money of another task stays counted when its record makes room for this account's", async () => {
-    const desk = new Desk(bench);
-    const neighbour = desk.neighbour();
-    const theirs = await neighbour.create("accepted");
-    const ours = await desk.create("accepted");
-    const after = rowOf({ ...theirs, accountId: ours.accountId, recordId: ours.recordId });
-    await desk.store().adopt(theirs, after);
-    expect(await desk.stored(theirs)).toBeUndefined();
-    expect(await desk.stored(ours)).toEqual(ours);
-    expect(await desk.store().spentCredits(DAY_MS)).toBe(300);
   });
 
   it("a file is found whatever service spoke it", async () => {

@@ -176,16 +176,6 @@ describe("creates", () => {
     await mine;
   });
 
-  it("of a work that is under way under another key are not sent, and say how long to look on", async () => {
-    const room = newRoom();
-    const other = room.another({}, "other account");
-    await other.order(await other.claim("x", { workId: "the work" }));
-    const grant = await room.order(await room.claim("a", { workId: "the work" }));
-    expect(grant).toMatchObject({ kind: "elsewhere" });
-    expect(grant.kind === "elsewhere" && grant.waitMs).toBeLessThanOrEqual(250);
-    expect(await room.ledger.get("a")).toMatchObject({ status: "waiting" });
-  });
-
   it("of a record that has moved on are not sent: what became of it is told", async () => {
     const room = newRoom();
     const stale = await room.claim("a");

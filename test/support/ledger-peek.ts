@@ -8,8 +8,9 @@ import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
 import { createHolderId } from "../../src/holder.ts";
+import { storedValue } from "../../src/ledger/keyv-options.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
-import { flightOf, type TaskRecord } from "../../src/ledger/record.ts";
+import { flightOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
 import { openSqliteStore } from "../../src/ledger/sqlite/sqlite-store.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
@@ -61,9 +62,10 @@ export class LedgerPeek {
     return new LedgerPeek(new DatabaseSync(file, { timeout: 5000 }), ledger);
   }
 
-  /** Newest first. */
+  /** Every record, newest first; of a task that two keys name, both. */
   async records(): Promise<TaskRecord[]> {
-    return await this.#ledger.list({ accounts: "all", limit: 1_000_000 });
+    const stored = await this.#ledger.store.list({ accounts: "all", limit: 1_000_000 });
+    return stored.map(({ value }) => taskRecordSchema.parse(storedValue(value)));
   }
 
   /** Records that take a place in flight. */
@@ -108,12 +110,6 @@ export class LedgerPeek {
   /** Writes are as they were. */
   mend(): void {
     this.#db.exec("DROP TRIGGER IF EXISTS obstructed");
-  }
-
-  /** The ledger as if a file had been saved under another name from the beginning. */
-  renameFile(path: string, was: string): void {
-    this.#db.prepare("UPDATE records SET value = replace(value, ?, ?)").run(path, was);
-    this.#db.prepare("UPDATE paths SET path = ? WHERE path = ?").run(was, path);
   }
 
   hold(): void {

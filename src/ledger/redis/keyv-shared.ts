@@ -5,8 +5,7 @@ import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { RECORD_KEYV_OPTIONS, storedValue } from "../keyv-options.ts";
 import { recordKey } from "../ledger-store.ts";
-import { readRecord } from "../migrations.ts";
-import { type Row, rowOf } from "../record.ts";
+import { type Row, rowOf, taskRecordSchema } from "../record.ts";
 import { REMOVE, SET_RECORD } from "./record-scripts.ts";
 import { PLAIN_PREFIX } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
@@ -153,7 +152,7 @@ function plainKey(namespace: string | undefined, key: string): string {
 
 /** What follows from a value, where it is the record of that name. */
 function rowIn(value: string, key: string): Row | null {
-  const read = readRecord(storedValue(value));
-  if (read.kind !== "record" || recordKey(read.record.accountId, read.record.recordId) !== key) return null;
-  return { ...rowOf(read.record), value };
+  const record = taskRecordSchema.safeParse(storedValue(value)).data;
+  if (record === undefined || recordKey(record.accountId, record.recordId) !== key) return null;
+  return { ...rowOf(record), value };
 }

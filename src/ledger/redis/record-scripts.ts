@@ -1,4 +1,4 @@
-/** Claiming, writing, adopting and removing a record, each in one script. */
+/** Claiming, writing and removing a record, each in one script. */
 import { redisScript } from "./redis-script.ts";
 import { PUT_ROW, SETTLE_SLOT, STORED } from "./row-fragments.ts";
 
@@ -69,24 +69,6 @@ return { 'written' }
 `,
 );
 
-/** Writes a record that comes from elsewhere, unless there is one: answers then with its value, task and spend. */
-export const BRING_IN = redisScript(
-  STORED,
-  PUT_ROW,
-  `
-local old = stored_row(record_key)
-if old.value then return { 'refused', old.value, old.task, old.bucket } end
-local missing = undeclared(old)
-if missing then return missing end
-put_row(q.row, old, true)
--- Where it came from, its place in flight was over already.
-if q.isOver then redis.call('HDEL', flight_key, q.row.id) end
--- Of attempts that the record itself does not tell of.
-for _, spend in ipairs(q.earlier or {}) do add_spend(spend.bucket, spend.credits) end
-return { 'written' }
-`,
-);
-
 /** Answers `{'written'}`, `{'refused'}` where there was none, or `{'declare', names…}`. */
 export const REMOVE = redisScript(
   STORED,
@@ -100,10 +82,3 @@ remove_row(old, q.id, q.keepsSpend)
 return { 'written' }
 `,
 );
-
-/** KEYS: a record, its account's flight. Answers its flight, its task, and its place in flight where it has one. */
-export const LOOK_AT = redisScript(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return {} end
-local told = redis.call('HMGET', KEYS[1], 'flight', 'task')
-return { told[1] or '', told[2] or '', redis.call('HGET', KEYS[2], q.id) }
-`);

@@ -6,12 +6,8 @@ const PREFIX = "audio-generation-mcp:2:";
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/**
- * The layout's version, under the name that version 0.1.0 looks at: it refuses any number above its own. A number
- * between two layouts says that the store is being taken over from the lower one.
- */
+/** The layout's version. */
 export const VERSION_KEY = "audio-generation-mcp:{ledger}:version";
-export const TAKE_OVER_LOCK_KEY = `${PREFIX}{take-over}:lock`;
 
 /** The braces are a cluster's hash tag: all of one account is in one slot, and one script may touch it. */
 export const accountPrefix = (accountId: AccountId): string => `${PREFIX}{${accountId}}:`;

@@ -59,8 +59,7 @@ export class Lists {
   }
 
   async list(link: RedisLink, query: ListQuery): Promise<StoredValue[]> {
-    const all = query.accounts === "own" ? [this.#options.accountId] : await this.accounts(link);
-    const accounts = query.accounts === "others" ? all.slice(1) : all;
+    const accounts = query.accounts === "own" ? [this.#options.accountId] : await this.accounts(link);
     const lists = await Promise.all(accounts.map((accountId) => this.#ofAccount(link, accountId, query)));
     return lists.flat().sort(newestFirst).slice(0, query.limit).map(stored);
   }

@@ -63,8 +63,6 @@ export interface RowQuestion {
   readonly after: Row | null;
   /** As text, where it is not the row's. */
   readonly value?: string;
-  /** For `after`: what of its place in flight is known from elsewhere. */
-  readonly flight?: Readonly<Record<string, unknown>>;
   readonly more?: Readonly<Record<string, unknown>>;
   readonly slots?: string;
 }
@@ -80,9 +78,9 @@ export class Rows {
 
   /** Runs a script that writes a record; names that the stored one is found by are declared once they are known. */
   async run(link: RedisLink, script: RedisScript, question: RowQuestion): Promise<unknown> {
-    const { place, after, flight = {}, more = {} } = question;
+    const { place, after, more = {} } = question;
     const prefix = accountPrefix(place.accountId);
-    const row = after === null ? undefined : { ...scriptRow(after), ...flight };
+    const row = after === null ? undefined : scriptRow(after);
     const q = { id: place.recordId, prefix, holder: this.#holder, row, ...more };
     const value = question.value ?? after?.value ?? "";
     const declared = new Set(after === null ? [] : refsOf(after));

@@ -23,19 +23,18 @@ import type {
   WriteAnswer,
 } from "../ledger-store.ts";
 import type { NarrationStore } from "../narration-store.ts";
-import type { Row } from "../record.ts";
 import { ADMIT, SPENT_CREDITS } from "./admit-script.ts";
-import { adopt } from "./adopt.ts";
 import { KeyvShared } from "./keyv-shared.ts";
-import { LayoutGuard } from "./layout.ts";
+import { checkLayout } from "./layout.ts";
 import { ADMIT_READ, PAUSE, SETTLE, SIGN_OF_LIFE } from "./limit-scripts.ts";
 import { CLAIM, WRITE } from "./record-scripts.ts";
+import { RedisConnection } from "./redis-connection.ts";
 import { health } from "./redis-health.ts";
 import { type AccountKeys, accountKeys, recordHashKey } from "./redis-keys.ts";
 import type { RedisLink } from "./redis-link.ts";
 import { Lists } from "./redis-lists.ts";
 import { RedisNarrations } from "./redis-narrations.ts";
-import { type Place, Rows } from "./redis-rows.ts";
+import { Rows } from "./redis-rows.ts";
 import { Scripts } from "./redis-script.ts";
 
 export interface RedisStoreOptions {
@@ -65,7 +64,7 @@ class RedisStore implements LedgerStore {
   readonly keyv: Keyv<unknown>;
   readonly narrations: NarrationStore;
   readonly description: string;
-  readonly #guard: LayoutGuard;
+  readonly #connection: RedisConnection;
   readonly #scripts: Scripts;
   readonly #rows: Rows;
   readonly #lists: Lists;
@@ -82,29 +81,33 @@ class RedisStore implements LedgerStore {
     this.#scripts = new Scripts(clock, skewMs);
     this.#rows = new Rows(this.#scripts, holder);
     this.#lists = new Lists({ scripts: this.#scripts, accountId, origin, machineId });
-    this.#guard = new LayoutGuard({
+    this.#connection = new RedisConnection({
       storeUrl,
       log,
-      rows: this.#rows,
-      wallMs: () => clock.wallMs(),
-      welcome: async (link) => void (await this.#lists.accounts(link)),
+      prepare: async (link) => {
+        await checkLayout(link);
+        await this.#lists.accounts(link);
+      },
     });
     this.narrations = new RedisNarrations({
-      use: (work) => this.#guard.use(work),
+      use: (work) => this.#connection.use(work),
       scripts: this.#scripts,
       accountId,
       holder,
     });
-    this.description = `Redis at ${this.#guard.place}`;
-    this.keyv = new Keyv(new KeyvShared((work) => this.#guard.use(work), this.#rows, this.#guard.place), {
-      ...RECORD_KEYV_OPTIONS,
-      useKeyPrefix: false,
-    });
+    this.description = `Redis at ${this.#connection.place}`;
+    this.keyv = new Keyv(
+      new KeyvShared((work) => this.#connection.use(work), this.#rows, this.#connection.place),
+      {
+        ...RECORD_KEYV_OPTIONS,
+        useKeyPrefix: false,
+      },
+    );
   }
 
   async claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
     const [holder, value] = claimAnswer.parse(
-      await this.#guard.use((link) =>
+      await this.#connection.use((link) =>
         this.#rows.run(link, CLAIM, { place: row, after: row, more: { leaseTtlMs, replacing } }),
       ),
     );
@@ -112,7 +115,7 @@ class RedisStore implements LedgerStore {
   }
 
   release(recordId: string): Promise<void> {
-    return this.#guard.use((link) => this.#rows.release(link, { accountId: this.#account, recordId }));
+    return this.#connection.use((link) => this.#rows.release(link, { accountId: this.#account, recordId }));
   }
 
   async write(write: Write): Promise<WriteAnswer> {
@@ -129,7 +132,7 @@ class RedisStore implements LedgerStore {
     const own = isOwn ? slots : {};
     const place = { accountId, recordId };
     const [verdict, value] = writeAnswer.parse(
-      await this.#guard.use((link) => this.#rows.run(link, WRITE, { place, after, more, ...own })),
+      await this.#connection.use((link) => this.#rows.run(link, WRITE, { place, after, more, ...own })),
     );
     return verdict === "written" ? { written: true } : { written: false, value: value ?? undefined };
   }
@@ -138,7 +141,7 @@ class RedisStore implements LedgerStore {
     // Absent where there is none: Lua's JSON null would count as a budget.
     const more = { ...rest, ...(budget === null ? {} : { budget }) };
     const answer = admission.parse(
-      await this.#guard.use((link) => this.#rows.run(link, ADMIT, { place: after, after, more })),
+      await this.#connection.use((link) => this.#rows.run(link, ADMIT, { place: after, after, more })),
     );
     switch (answer[0]) {
       case "admitted":
@@ -152,27 +155,23 @@ class RedisStore implements LedgerStore {
     }
   }
 
-  adopt(from: Place, after: Row): Promise<void> {
-    return this.#guard.use((link) => adopt(link, this.#scripts, this.#rows, from, after));
-  }
-
   async spentCredits(windowMs: number): Promise<number> {
     const question = { keys: [this.#keys.spend, this.#keys.parts] as const, q: { windowMs } };
     return z.coerce
       .number()
-      .parse(await this.#guard.use((link) => this.#scripts.run(link, SPENT_CREDITS, question)));
+      .parse(await this.#connection.use((link) => this.#scripts.run(link, SPENT_CREDITS, question)));
   }
 
   async settle({ limitClass, slotId, outcome }: Settlement): Promise<void> {
     const question = { keys: [this.#keys[limitClass]] as const, q: { slotId, outcome } };
-    await this.#guard.use((link) => this.#scripts.run(link, SETTLE, question));
+    await this.#connection.use((link) => this.#scripts.run(link, SETTLE, question));
   }
 
   async admitRead(request: ReadRequest): Promise<ReadAdmission> {
     const { reads, alive, pauses } = this.#keys;
     const question = { keys: [reads, alive, pauses] as const, q: { ...request, holder: this.#holder } };
     const [verdict, figure] = readAnswer.parse(
-      await this.#guard.use((link) => this.#scripts.run(link, ADMIT_READ, question)),
+      await this.#connection.use((link) => this.#scripts.run(link, ADMIT_READ, question)),
     );
     return verdict === "admitted"
       ? { kind: "admitted", usedReads: figure }
@@ -181,32 +180,32 @@ class RedisStore implements LedgerStore {
 
   async pause(limitClass: LimitClass, ms: number): Promise<void> {
     const question = { keys: [this.#keys.pauses] as const, q: { class: limitClass, ms } };
-    await this.#guard.use((link) => this.#scripts.run(link, PAUSE, question));
+    await this.#connection.use((link) => this.#scripts.run(link, PAUSE, question));
   }
 
   async signOfLife(recordIds: readonly string[]): Promise<string[]> {
     const records = recordIds.map((recordId) => recordHashKey(this.#account, recordId));
     const question = { keys: [this.#keys.alive, ...records] as const, q: { holder: this.#holder } };
     const lost = lostAnswer.parse(
-      await this.#guard.use((link) => this.#scripts.run(link, SIGN_OF_LIFE, question)),
+      await this.#connection.use((link) => this.#scripts.run(link, SIGN_OF_LIFE, question)),
     );
     return lost.flatMap((at) => recordIds[at] ?? []);
   }
 
   list(query: ListQuery): Promise<StoredValue[]> {
-    return this.#guard.use((link) => this.#lists.list(link, query));
+    return this.#connection.use((link) => this.#lists.list(link, query));
   }
 
   ofWork(workId: string): Promise<StoredValue[]> {
-    return this.#guard.use((link) => this.#lists.ofWork(link, workId));
+    return this.#connection.use((link) => this.#lists.ofWork(link, workId));
   }
 
   ofTask(taskId: string): Promise<StoredValue[]> {
-    return this.#guard.use((link) => this.#lists.ofTask(link, taskId));
+    return this.#connection.use((link) => this.#lists.ofTask(link, taskId));
   }
 
   ofPath(path: string): Promise<StoredValue[]> {
-    return this.#guard.use((link) => this.#lists.ofPath(link, path));
+    return this.#connection.use((link) => this.#lists.ofPath(link, path));
   }
 
   /** Nothing here reads what belongs to others (docs/design.md, Ledger on Redis). */
@@ -215,11 +214,11 @@ class RedisStore implements LedgerStore {
   }
 
   check(): Promise<string[]> {
-    return this.#guard.use((link: RedisLink) => health(link, this.#keys.check));
+    return this.#connection.use((link: RedisLink) => health(link, this.#keys.check));
   }
 
   close(): Promise<void> {
-    return this.#guard.close();
+    return this.#connection.close();
   }
 }
 

@@ -101,7 +101,7 @@ local function put_flight(row, old, is_new_send)
   if row.flight == '' then return redis.call('HDEL', flight_key, row.id) end
   if row.flight == old.flight and not is_new_send then return end
   redis.call('HSET', flight_key, row.id, cjson.encode({
-    state = row.flight, at = row.flightAt or text(now), holder = row.flightHolder or q.holder }))
+    state = row.flight, at = text(now), holder = q.holder }))
   redis.call('PEXPIRE', flight_key, ${FLIGHT_KEPT_MS})
 end
 

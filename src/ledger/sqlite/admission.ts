@@ -1,7 +1,7 @@
 /** The admission of a create, and that of a query or download: every limit asked in its order, in one transaction. */
 import type { Admission, AdmitRequest, LedgerIdentity, ReadAdmission, ReadRequest } from "../ledger-store.ts";
 import type { Session } from "./database.ts";
-import { elsewhereMs, othersInFlight } from "./flights.ts";
+import { othersInFlight } from "./flights.ts";
 import { livingHolder } from "./leases.ts";
 import { keyOf, putRow, readRow, type StoredRow } from "./record-rows.ts";
 import { countingSlots, isSlotPending, pauseLeftMs, rateWaitMs, takeSlot } from "./slots.ts";
@@ -58,9 +58,6 @@ export function admitCreate(
 
   const conflict = conflictOf(session, steadyMs, holder, stored, request.expectedRevision);
   if (conflict !== undefined) return conflict;
-  // Before the budget: it may turn out to be the very same task, which is reserved for once.
-  const elsewhere = elsewhereMs(session, steadyMs, request, after);
-  if (elsewhere > 0) return { kind: "held", reason: "elsewhere", waitMs: elsewhere };
   if (budget !== null) {
     const without = stored?.spend ?? null;
     const counted = countedCredits(session, wallMs, { origin, windowMs: budget.windowMs, without });

@@ -1,4 +1,4 @@
-/** The connection to the ledger file: opening on first use, bringing it to this layout, transactions, retries. */
+/** The connection to the ledger file: opening on first use, transactions, retries. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
@@ -7,11 +7,10 @@ import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import { AudioError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { foreignFile, isBusy, newerFile, storeFault } from "./faults.ts";
+import { foreignFile, isBusy, otherLayout, storeFault } from "./faults.ts";
 import { LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-file.ts";
 import { loadSqlite } from "./load-sqlite.ts";
 import { APPLICATION_ID, SCHEMA_VERSION } from "./schema.ts";
-import { takeOverLayout1 } from "./take-over.ts";
 
 /** How long SQLite itself waits for a lock, which blocks the whole process; what remains is waited for asleep. */
 const BLOCKING_WAIT_MS = 100;
@@ -31,8 +30,6 @@ export interface Session {
   get(sql: string, ...values: SQLInputValue[]): unknown;
   /** The number of rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number;
-  /** Several statements, for changes of the layout. */
-  exec(sql: string): void;
 }
 
 /**
@@ -62,34 +59,12 @@ class Connection implements Session {
     try {
       const { application_id } = applicationSchema.parse(this.get("PRAGMA application_id"));
       if (application_id !== APPLICATION_ID) throw foreignFile(this.#file);
-      const version = this.#version();
-      if (version > SCHEMA_VERSION) throw newerFile(this.#file, version, SCHEMA_VERSION);
+      const { user_version } = versionSchema.parse(this.get("PRAGMA user_version"));
+      if (user_version !== SCHEMA_VERSION) throw otherLayout(this.#file);
       this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-      if (version < SCHEMA_VERSION) this.#takeOver(options);
     } catch (error) {
       this.#db.close();
       throw error;
-    }
-  }
-
-  #version(): number {
-    return versionSchema.parse(this.get("PRAGMA user_version")).user_version;
-  }
-
-  #takeOver({ log, clock }: DatabaseOptions): void {
-    const report = this.transact(
-      // Another process may have done it while this one waited for the lock.
-      () => (this.#version() === SCHEMA_VERSION ? undefined : takeOverLayout1(this, clock)),
-      "power_cut",
-    );
-    if (report === undefined) return;
-    // Statements of the old tables must not be used on.
-    this.#statements.clear();
-    log.info(`the ledger ${this.#file} of version 0.1.0 was taken over: ${report.taken} records`);
-    if (report.damaged > 0) {
-      log.error(
-        `${report.damaged} damaged records of the ledger ${this.#file} were set aside when it was taken over from version 0.1.0; what they had spent stays counted`,
-      );
     }
   }
 
@@ -111,10 +86,6 @@ class Connection implements Session {
 
   run(sql: string, ...values: SQLInputValue[]): number {
     return Number(this.#prepare(sql).run(...values).changes);
-  }
-
-  exec(sql: string): void {
-    this.#db.exec(sql);
   }
 
   /** Takes the write lock at the start: a lock taken later could only fail, never wait. */

@@ -47,11 +47,13 @@ export function foreignFile(file: string): AudioError {
   });
 }
 
-export function newerFile(file: string, found: number, known: number): AudioError {
+export function otherLayout(file: string): AudioError {
   return new AudioError(
     "store_unavailable",
-    `The ledger file ${file} was written by a newer version of this program (schema ${found}; this one knows up to ${known}).`,
-    { remedy: "Update audio-generation-mcp, or set AUDIO_STATE_DIR to another folder." },
+    `The ledger file ${file} was written by another version of this program; it was left as it is.`,
+    {
+      remedy: `Move it (with ${file}-wal and ${file}-shm) out of the way, or set AUDIO_STATE_DIR to another folder. ${NOT_TWICE}`,
+    },
   );
 }
 

@@ -61,19 +61,3 @@ export function othersInFlight(
   }
   return ends.sort((a, b) => a - b);
 }
-
-/** How long another account's create of the same work may still be under way; 0 when there is none. */
-export function elsewhereMs(
-  session: Session,
-  nowMs: number,
-  lapse: Lapse,
-  own: { readonly accountId: string; readonly workId: string },
-): number {
-  const rows = session.all(
-    `${SELECT} WHERE work_id = ? AND flight = 'sent' AND account_id <> ?`,
-    own.workId,
-    own.accountId,
-  );
-  const ends = read(session, nowMs, rows).map((row) => endMs(row, lapse));
-  return Math.max(0, ...ends.map((atMs) => atMs - nowMs));
-}

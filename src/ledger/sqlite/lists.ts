@@ -6,7 +6,6 @@ import type { Session } from "./database.ts";
 
 const foundRow = z.object({ id: z.int(), created_at_ms: z.number(), record_id: z.string() });
 type Found = z.infer<typeof foundRow>;
-const accountRow = z.object({ account_id: z.string() });
 const valueRow = z
   .object({ account_id: z.string(), record_id: z.string(), value: z.string() })
   .transform(
@@ -39,21 +38,20 @@ export function list(session: Session, identity: LedgerIdentity, query: ListQuer
   const { openOnly = false, limit } = query;
   // The index of open records is kept by status, so that a list of one status never walks through the others.
   const statuses = query.status !== undefined ? [query.status] : openOnly ? RECORD_STATUSES : [null];
-  const found = whoseOf(session, identity, query).flatMap((whose) =>
-    statuses.flatMap((status) => {
-      const open = openOnly ? " AND is_open = 1" : "";
-      const ofStatus = status === null ? "" : " AND status = ?";
-      const values = [identity.origin, ...whose.values, ...(status === null ? [] : [status]), limit];
-      return sound(
-        foundRow,
-        session.all(
-          `SELECT id, created_at_ms, record_id FROM records WHERE origin = ?${whose.sql}${ofStatus}${open}
-             ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
-          ...values,
-        ),
-      );
-    }),
-  );
+  const whose = whoseOf(identity, query);
+  const found = statuses.flatMap((status) => {
+    const open = openOnly ? " AND is_open = 1" : "";
+    const ofStatus = status === null ? "" : " AND status = ?";
+    const values = [identity.origin, ...whose.values, ...(status === null ? [] : [status]), limit];
+    return sound(
+      foundRow,
+      session.all(
+        `SELECT id, created_at_ms, record_id FROM records WHERE origin = ?${whose.sql}${ofStatus}${open}
+           ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
+        ...values,
+      ),
+    );
+  });
   return found
     .sort(newestFirst)
     .slice(0, limit)
@@ -80,32 +78,9 @@ export function otherOrigins(session: Session, own: string): string[] {
   return origins;
 }
 
-function whoseOf(
-  session: Session,
-  { origin, accountId }: LedgerIdentity,
-  { accounts, openOnly }: ListQuery,
-): Whose[] {
-  const of = (account: string): Whose => ({ sql: " AND account_id = ?", values: [account] });
-  if (accounts === "all") return [{ sql: openOnly === true ? "" : " AND is_listed = 1", values: [] }];
-  if (accounts === "own") return [of(accountId)];
-  // Open records are few, so one walk passes by this account's. All records may be many and all this account's.
-  if (openOnly === true) return [{ sql: " AND account_id <> ?", values: [accountId] }];
-  return otherAccounts(session, origin, accountId).map(of);
-}
-
-/** From one account to the next along the index, however many records each of them has. */
-function otherAccounts(session: Session, origin: string, accountId: string): string[] {
-  const others: string[] = [];
-  for (let after = ""; ; ) {
-    const row = session.get(
-      "SELECT account_id FROM records WHERE origin = ? AND account_id > ? ORDER BY account_id LIMIT 1",
-      origin,
-      after,
-    );
-    if (row === undefined) return others;
-    after = accountRow.parse(row).account_id;
-    if (after !== accountId) others.push(after);
-  }
+function whoseOf({ accountId }: LedgerIdentity, { accounts, openOnly }: ListQuery): Whose {
+  if (accounts === "own") return { sql: " AND account_id = ?", values: [accountId] };
+  return { sql: openOnly === true ? "" : " AND is_listed = 1", values: [] };
 }
 
 const OWN_FIRST = "ORDER BY account_id <> ?, created_at_ms, records.record_id";

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { HolderId } from "../../holder.ts";
 import { recordKey } from "../ledger-store.ts";
 import type { Flight, Row } from "../record.ts";
+import { countedSpend, type TaskShare } from "../rules/shared-task.ts";
 import type { Session } from "./database.ts";
 import { add, type Contribution, contributionOf, takeBack } from "./spend-sums.ts";
 
@@ -34,6 +35,7 @@ const storedSchema = z
     value: row.value,
     recordId: row.record_id,
     accountId: row.account_id,
+    origin: row.origin,
     taskId: row.task_id,
     status: row.status,
     revision: row.revision,
@@ -81,9 +83,10 @@ export function nextPlace(
 /** Writes the row over what is stored; a lease stays as it is. */
 export function putRow(session: Session, stored: StoredRow | undefined, row: Row, place: Place): void {
   const spend = contributionOf(row.origin, row.spend);
-  if (!isSameSpend(stored?.spend ?? null, spend)) {
-    if (stored?.spend != null) takeBack(session, stored.spend);
-    if (spend !== null) add(session, spend);
+  const isSame = stored?.taskId === row.taskId && stored.status === row.status;
+  if (!isSame || !isSameSpend(stored.spend, spend)) {
+    if (stored !== undefined) uncountRecord(session, stored);
+    countRecord(session, { ...row, key: keyOf(row.accountId, row.recordId), spend });
   }
   session.run(
     `INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, is_listed, created_at_ms,
@@ -121,12 +124,60 @@ export function putRow(session: Session, stored: StoredRow | undefined, row: Row
 /**
  * Removes a row with its place in flight, its lease and its paths.
  *
- * @param spend `kept`: the sums go on counting it, where the money is gone although the record is
+ * @param spend `kept`: the sums go on counting it, where the money is gone although the record is; where another
+ *   key's record names the same task, that one counts it from now on
  */
 export function dropRow(session: Session, stored: StoredRow, spend: "taken_back" | "kept"): void {
-  if (spend === "taken_back" && stored.spend !== null) takeBack(session, stored.spend);
+  if (spend === "taken_back" || othersOfTask(session, stored).length > 0) uncountRecord(session, stored);
   session.run("DELETE FROM records WHERE key = ?", stored.key);
   dropPathsOf(session, stored);
+}
+
+type Counted = Pick<StoredRow, "key" | "origin" | "taskId" | "status" | "spend">;
+
+const sharedRows = z
+  .object({
+    status: z.string().nullable(),
+    spend_credits: z.number().nullable(),
+    spend_bucket: z.int().nullable(),
+  })
+  .array();
+
+/** Other records of the same task: other keys'. */
+function othersOfTask(session: Session, { key, origin, taskId }: Counted): TaskShare<Contribution>[] {
+  if (origin === null || taskId === null) return [];
+  const rows = session.all(
+    "SELECT status, spend_credits, spend_bucket FROM records WHERE origin = ? AND task_id = ? AND key <> ?",
+    origin,
+    taskId,
+    key,
+  );
+  return sharedRows.parse(rows).map(({ status, spend_credits: credits, spend_bucket: bucket }) => ({
+    status,
+    spend: credits === null || bucket === null ? null : { origin, credits, bucket },
+  }));
+}
+
+/** What the sums hold for a record's task, with the record and without it. */
+function sharesOf(session: Session, record: Counted): [Contribution | null, Contribution | null] {
+  const others = othersOfTask(session, record);
+  return [countedSpend([...others, record]), countedSpend(others)];
+}
+
+function countRecord(session: Session, record: Counted): void {
+  const [together, alone] = sharesOf(session, record);
+  move(session, alone, together);
+}
+
+function uncountRecord(session: Session, record: Counted): void {
+  const [together, alone] = sharesOf(session, record);
+  move(session, together, alone);
+}
+
+function move(session: Session, from: Contribution | null, to: Contribution | null): void {
+  if (isSameSpend(from, to)) return;
+  if (from !== null) takeBack(session, from);
+  if (to !== null) add(session, to);
 }
 
 /** Stores a text that is no record: what stood there as one is gone, but for its spend. */

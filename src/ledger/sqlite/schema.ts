@@ -1,6 +1,6 @@
 /** The tables of the ledger file, their indices and their version. */
 
-/** Grows with every change that an older program would misread; a file of a newer version is refused. */
+/** Grows with every change that another version would misread; a file of another layout is refused. */
 export const SCHEMA_VERSION = 2;
 
 /** Marks the file as ours ("AuGM"), so that another program's database is not written into. */
@@ -14,7 +14,7 @@ export const APPLICATION_ID = 0x4175474d;
  * its walk needs; those with `is_open` stay as small as the work that is left, those with
  * `is_listed` as what a person is shown.
  */
-export const TABLES = `
+export const SCHEMA = `
 CREATE TABLE records (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL UNIQUE,
@@ -104,10 +104,7 @@ CREATE TABLE spend (
   credits REAL NOT NULL,
   PRIMARY KEY (origin, bucket)
 ) WITHOUT ROWID;
-`;
 
-/** Two tables that are as they were in layout 1. */
-const KEPT_TABLES = `
 CREATE TABLE pauses (
   account_id TEXT NOT NULL,
   limit_class TEXT NOT NULL,
@@ -120,12 +117,7 @@ CREATE TABLE checks (
   name TEXT NOT NULL PRIMARY KEY,
   count INTEGER NOT NULL
 );
-`;
 
-/** A new, empty ledger. */
-export const SCHEMA = `
-${TABLES}
-${KEPT_TABLES}
 PRAGMA application_id = ${APPLICATION_ID};
 PRAGMA user_version = ${SCHEMA_VERSION};
 `;

@@ -20,7 +20,6 @@ import type {
   WriteAnswer,
 } from "../ledger-store.ts";
 import type { NarrationStore } from "../narration-store.ts";
-import type { Row } from "../record.ts";
 import { admitCreate, admitRead } from "./admission.ts";
 import { LedgerDatabase, type Session } from "./database.ts";
 import { KeyvSqlite } from "./keyv-sqlite.ts";
@@ -31,7 +30,7 @@ import { keyOf } from "./record-rows.ts";
 import { noteAlive, pause, settleSlot } from "./slots.ts";
 import { countedCredits } from "./spend-sums.ts";
 import { folderWarnings } from "./state-folder.ts";
-import { adoptRow, durabilityOf, writeRow } from "./writes.ts";
+import { durabilityOf, writeRow } from "./writes.ts";
 
 export interface SqliteStoreOptions {
   readonly stateDir: string;
@@ -99,10 +98,6 @@ class SqliteStore implements LedgerStore {
       const times = { steadyMs: this.#clock.steadyMs(), wallMs: this.#clock.wallMs() };
       return admitCreate(session, times, this.#identity, request);
     }, "power_cut");
-  }
-
-  adopt(from: { readonly accountId: string; readonly recordId: string }, after: Row): Promise<void> {
-    return this.#database.write((session) => adoptRow(session, this.#now(), from, after), "power_cut");
   }
 
   spentCredits(windowMs: number): Promise<number> {

@@ -1,6 +1,5 @@
-/** Compare and set of a record, and its going over to another account: each with all that follows from the record. */
+/** Compare and set of a record, with all that follows from the record. */
 import type { Write, WriteAnswer } from "../ledger-store.ts";
-import type { Row } from "../record.ts";
 import type { Durability, Session } from "./database.ts";
 import { type Now, releaseLease, renewLease } from "./leases.ts";
 import {
@@ -43,25 +42,4 @@ export function writeRow(session: Session, now: Now, write: Write): WriteAnswer 
   if (lease === "release") releaseLease(session, now.holder, key);
   else renewLease(session, now, key);
   return { written: true };
-}
-
-/** The place in flight goes over with its date, so that adopting a task gives it no time anew. */
-export function adoptRow(
-  session: Session,
-  now: Now,
-  from: { readonly accountId: string; readonly recordId: string },
-  after: Row,
-): void {
-  const theirs = readRow(session, keyOf(from.accountId, from.recordId));
-  if (theirs === undefined) return;
-  const ours = readRow(session, keyOf(after.accountId, after.recordId));
-  if (ours !== undefined) {
-    if (ours.key === theirs.key) return;
-    // Two rows of one task count it twice. Of another task the money is spent, although its row goes.
-    const isSameTask = theirs.taskId !== null && theirs.taskId === ours.taskId && ours.spend !== null;
-    dropRow(session, theirs, isSameTask ? "taken_back" : "kept");
-    return;
-  }
-  dropRow(session, theirs, "taken_back");
-  putRow(session, undefined, after, nextPlace(theirs, after, now));
 }

@@ -138,31 +138,4 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.neighbour().ask(one))).toBe("admitted");
     });
   });
-
-  describe("a create of the same work under another key", () => {
-    it("is waited for until it is answered or lapses, where the store sees it", async () => {
-      if (!bench().seesAllAccounts) return;
-      const desk = newDesk();
-      const neighbour = desk.neighbour();
-      const workId = randomUUID();
-      const theirs = neighbour.record({ workId });
-      await neighbour.claim(theirs);
-      const { record, slotId } = await neighbour.ask({}, { record: theirs });
-      const ours = desk.record({ workId });
-      await desk.claim(ours);
-      const held = await desk.ask({}, { record: ours });
-      expect(reasonOf(held)).toBe("elsewhere");
-      expect(waitOf(held)).toBeGreaterThan(0);
-      expect(waitOf(held)).toBeLessThanOrEqual(LAPSE_MS);
-      await neighbour.change(record, { status: "queued", taskId: "t" }, { slotId, outcome: "counts" });
-      expect(reasonOf(await desk.ask({}, { record: ours }))).toBe("admitted");
-
-      const third = desk.neighbour();
-      const late = third.record({ workId });
-      await third.claim(late);
-      expect(reasonOf(await third.ask({}, { record: late }))).toBe("elsewhere");
-      bench().advance(LAPSE_MS + 1);
-      expect(reasonOf(await third.ask({}, { record: late }))).toBe("admitted");
-    });
-  });
 }
