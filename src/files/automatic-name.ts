@@ -1,7 +1,6 @@
 /** The name of an audio that nobody named: the first words of its text, and a short id (docs/design.md, Names of files). */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
-import { firstCodePoints } from "../contract/unicode.ts";
 
 const MOST_CHARACTERS = 40;
 /** Of a hash: services number their tasks in ways that nobody knows, and the beginnings of ids may be all alike. */
@@ -33,16 +32,4 @@ const shortHash = (taskId: string): string =>
 /** @param prompt `null` for a task that was made elsewhere */
 export function automaticName(format: OutputFormat, prompt: string | null, taskId: string): string {
   return `${firstWords(prompt ?? "")}-${shortHash(taskId)}${FILE_EXTENSIONS[format]}`;
-}
-
-const EARLIER_CHARACTERS = 32;
-const EARLIER_ID_CHARACTERS = 40;
-
-/** The same as 0.1.0 made it, cut anywhere and with the whole id: what was saved so goes on under that name. */
-export function automaticNameOfVersion1(format: OutputFormat, prompt: string | null, taskId: string): string {
-  const start = plain(firstCodePoints(prompt ?? "", 4 * EARLIER_CHARACTERS));
-  const slug = start.slice(0, EARLIER_CHARACTERS).replace(/-+$/, "") || "audio";
-  const isShort = taskId.length <= EARLIER_ID_CHARACTERS;
-  const id = (isShort ? taskId : taskId.slice(0, 24)).replace(/[^A-Za-z0-9-]/g, "-");
-  return `${slug}-${id}${isShort ? "" : `-${shortHash(taskId)}`}${FILE_EXTENSIONS[format]}`;
 }

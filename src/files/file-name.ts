@@ -103,13 +103,6 @@ function cutToBytes(text: string, most: number): string {
   return kept;
 }
 
-/** Whether a name is another one's, numbered or with another extension: as it was saved where that was taken. */
-export function isVariantOf(name: string, base: string): boolean {
-  const stem = (text: string): string => text.slice(0, text.lastIndexOf("."));
-  const rest = stem(name).startsWith(stem(base)) ? stem(name).slice(stem(base).length) : null;
-  return rest !== null && /^(?:-\d{1,3})?$/.test(rest);
-}
-
 /** The name of bytes that do not look like their format: `.bin` in the place of the extension. */
 export function unsoundName(name: string): string {
   return `${name.slice(0, name.lastIndexOf("."))}.bin`;

@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
-import { automaticName, automaticNameOfVersion1 } from "../files/automatic-name.ts";
-import { givenName, isVariantOf } from "../files/file-name.ts";
+import { automaticName } from "../files/automatic-name.ts";
+import { givenName } from "../files/file-name.ts";
 import { isIntact } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
@@ -80,18 +80,11 @@ export async function findSaved(
   return null;
 }
 
-/**
- * The name that a caller's `file_name` comes to for this record's audio; without one, a name of our own, which stays
- * the one that an earlier version gave it.
- */
+/** The name that a caller's `file_name` comes to for this record's audio; without one, a name of our own. */
 export function wantedName(record: TaskRecord, fileName: string | null): string {
   const { format } = formatOf(record);
   if (fileName !== null) return givenName(fileName, format);
-  const prompt = storedInput(record)?.prompt ?? null;
-  const taskId = record.taskId ?? "task";
-  const earlier = automaticNameOfVersion1(format, prompt, taskId);
-  const hasEarlier = record.files.some(({ path }) => isVariantOf(basename(path), earlier));
-  return hasEarlier ? earlier : automaticName(format, prompt, taskId);
+  return automaticName(format, storedInput(record)?.prompt ?? null, record.taskId ?? "task");
 }
 
 /** What is said of audio whose first bytes are not its format's: paid for, kept, and not handed out as audio. */

@@ -42,12 +42,14 @@ export function recordId(work: string, account: AccountId): string {
 }
 
 /** Names that records are found by. Hashed, because an index holds no text of any length. */
-export const workName = (workId: string): string => hash("name", "work", workId);
-export const taskName = (origin: string, taskId: string): string => hash("name", "task", origin, taskId);
+export const workName = (workId: string): string => `work:${hash(workId)}`;
+export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** A task of an attempt that failed, before the record tried again. */
-export const earlierTaskName = (origin: string, taskId: string): string =>
-  hash("name", "earlier task", origin, taskId);
-export const pathName = (path: string): string => hash("name", "path", path);
+export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;
+export const pathName = (path: string): string => `path:${hash(path)}`;
+
+/** Records that share such a name tell of one task of the service. */
+export const isTaskName = (name: string): boolean => name.startsWith("task:");
 
 /** Equal on every machine for one API key, and of no use to find that key. */
 export function accountFingerprint(apiKey: string): string {

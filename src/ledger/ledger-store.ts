@@ -35,15 +35,16 @@ import {
 import { NarrationStore } from "./store/narration-store.ts";
 import {
   dropRow,
+  type LoadedRow,
   leaseRow,
+  loadedRow,
   loadRow,
   otherPlaces,
   type RecordName,
-  type StoredRow,
+  ROW_RESULTS,
   type StoredValue,
   saveLease,
   saveRow,
-  storedRow,
   storedValues,
 } from "./store/record-rows.ts";
 import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engine.ts";
@@ -100,8 +101,8 @@ export interface AdmitRequest extends CreateLimits {
 }
 
 export interface ListQuery {
-  /** This API key's records, those of the machine's other keys at the origin, or both. */
-  readonly accounts: "own" | "all" | "others";
+  /** This API key's records, or also those of the machine's other keys at the origin. */
+  readonly accounts: "own" | "all";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
   /** Parts of narrations are left out unless this is set. */
@@ -187,15 +188,16 @@ export class LedgerStore {
     return this.#transact({
       // Nothing was sent for a waiting record: a process that finds it gone claims it anew.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
-      load: loadRow(row),
-      decide: ([rows, names], _state, nowMs) => {
-        const stored = storedRow(rows, names);
+      load: loadRow(row, row.names),
+      decide: (rows, _state, nowMs) => {
+        const loaded = loadedRow(rows);
+        const { stored } = loaded;
         const lease = acquiredLease(stored?.lease ?? null, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
         const result = { holder: lease.owner, value: stored?.value ?? row.value };
         if (lease.owner !== owner) return { result, save: clampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
         const place = placeAfterWrite(undefined, row, { steadyMs: nowMs, owner });
-        return { result, save: saveRow(undefined, row, { place, lease }) };
+        return { result, save: saveRow(loaded, row, { place, lease }) };
       },
     });
   }
@@ -207,8 +209,8 @@ export class LedgerStore {
     return this.#transact({
       durability: "process_kill",
       load: loadRow(name),
-      decide: ([rows, names]) => {
-        const lease = storedRow(rows, names)?.lease ?? null;
+      decide: (rows) => {
+        const lease = loadedRow(rows).stored?.lease ?? null;
         const save = lease?.owner === holder ? [saveLease(name, releasedLease(lease, holder))] : [];
         return { result: undefined, save };
       },
@@ -222,10 +224,11 @@ export class LedgerStore {
     const { expectedRevision, after, slot, lease = "renew", durability } = write;
     return this.#transact<WriteAnswer>({
       durability,
-      load: loadRow(write),
-      decide: ([rows, names], before, nowMs) => {
+      load: loadRow(write, after?.names),
+      decide: (rows, before, nowMs) => {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
-        const stored = storedRow(rows, names);
+        const loaded = loadedRow(rows);
+        const { stored } = loaded;
         // The commit took effect, and its answer was lost.
         if (after === null ? stored === undefined : stored?.value === after.value) {
           return { state, result: written };
@@ -237,14 +240,14 @@ export class LedgerStore {
           return {
             state,
             result: written,
-            save: stored === undefined ? [] : dropRow(write, stored, false),
+            save: dropRow(write, loaded, false),
           };
         }
         const current = stored?.lease ?? null;
         const kept =
           lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
-        return { state, result: written, save: saveRow(stored, after, { place, lease: kept }) };
+        return { state, result: written, save: saveRow(loaded, after, { place, lease: kept }) };
       },
     });
   }
@@ -260,7 +263,7 @@ export class LedgerStore {
       locksOrigin: budget !== null,
       narrationId,
       load: [
-        ...loadRow(after),
+        ...loadRow(after, after.names),
         sql(
           "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
           accountId,
@@ -268,15 +271,17 @@ export class LedgerStore {
         sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
         ...(narrationId === null ? [] : [loadBill(this.#viewer, narrationId)]),
       ],
-      decide: ([rows, names, flights = [], sums = [], bill = []], before, nowMs, narration) => {
-        const stored = storedRow(rows, names);
+      decide: (rows, before, nowMs, narration) => {
+        const [flights = [], sums = [], bill = []] = rows.slice(ROW_RESULTS);
+        const loaded = loadedRow(rows);
+        const { stored } = loaded;
         const others = otherPlaces(flights).filter((other) => other.recordId !== recordId);
         const state = withoutOldSlots(before, windowMs, nowMs);
         const facts = {
           record: stored,
           state,
           otherPlaces: others.map(({ place }) => place),
-          countedCredits: withoutOwn(sumOf(sums), stored, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+          countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
           narration:
             narrationId === null
               ? null
@@ -300,7 +305,7 @@ export class LedgerStore {
           result,
           state: withSlot(state, { slotId, owner }, nowMs),
           save: [
-            ...saveRow(stored, after, {
+            ...saveRow(loaded, after, {
               // A send begins its time in flight anew.
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
@@ -373,10 +378,7 @@ export class LedgerStore {
     return this.#transact({
       durability: "power_cut",
       load: loadRow(name),
-      decide: ([rows, names]) => {
-        const stored = storedRow(rows, names);
-        return { result: undefined, save: stored === undefined ? [] : dropRow(name, stored, true) };
-      },
+      decide: (rows) => ({ result: undefined, save: dropRow(name, loadedRow(rows), true) }),
     });
   }
 
@@ -388,22 +390,20 @@ export class LedgerStore {
     const statuses =
       status !== undefined ? [status] : RECORD_STATUSES.filter((one) => !openOnly || isOpenStatus(one));
     const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
-    const walks = keys
-      .filter((key) => accounts !== "others" || key !== accountId)
-      .flatMap((key) =>
-        statuses.flatMap((one) =>
-          kinds.map((kind) =>
-            sql(
-              `SELECT key_id, record_id, created_at_ms, value FROM agm_records
+    const walks = keys.flatMap((key) =>
+      statuses.flatMap((one) =>
+        kinds.map((kind) =>
+          sql(
+            `SELECT key_id, record_id, created_at_ms, value FROM agm_records
                WHERE key_id = ? AND ${kind} AND status = ?
                ORDER BY created_at_ms DESC, record_id DESC LIMIT ?`,
-              key,
-              one,
-              limit,
-            ),
+            key,
+            one,
+            limit,
           ),
         ),
-      );
+      ),
+    );
     if (walks.length === 0) return [];
     const found = (await this.#options.engine.read(walks)).flat();
     return storedValues(newestFirst(found).slice(0, limit));
@@ -572,8 +572,9 @@ const sumSince = (origin: string, lastQuarter: number): Statement =>
 
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
-const withoutOwn = (counted: number, stored: StoredRow | undefined, lastQuarter: number): number => {
-  const own = stored?.spend ?? null;
+const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
+  // What several records share stays counted, because the others do not ask.
+  const own = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 

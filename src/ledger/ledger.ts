@@ -11,6 +11,7 @@ import { rowOf, type TaskRecord } from "./record.ts";
 import type { Admission, CreateLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
+import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 import { isCancelNews } from "./tickets.ts";
 
@@ -74,14 +75,17 @@ export class Ledger {
     return await this.#named(pathName(path));
   }
 
-  /** Newest first. What cannot be read is logged and passed over: one odd record must not hide all others. */
+  /**
+   * Newest first, each task once. What cannot be read is logged and passed over, because one damaged record must not
+   * hide all others.
+   */
   async list(query: ListQuery): Promise<TaskRecord[]> {
-    const records: TaskRecord[] = [];
-    for (const stored of await this.store.list(query)) {
-      const record = this.#stored.readLeniently(stored);
-      if (record !== null) records.push(record);
+    for (let { limit } = query; ; limit *= 2) {
+      const stored = await this.store.list({ ...query, limit });
+      const records = stored.flatMap((value) => this.#stored.readLeniently(value) ?? []);
+      const listed = eachTaskOnce(records, this.identity.accountId);
+      if (listed.length >= query.limit || stored.length < limit) return listed.slice(0, query.limit);
     }
-    return records;
   }
 
   /** A damaged record of this key is an error; another key's is a hint, and passed over. */

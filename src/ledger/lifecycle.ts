@@ -31,8 +31,6 @@ export type TaskEvent =
   | { readonly kind: "tooLarge"; readonly taskId: string }
   /** The attempt's task failed, and the request is to be tried once more. `isSameCall`: by the call that saw it fail. */
   | { readonly kind: "again"; readonly failed: number; readonly isSameCall?: boolean }
-  /** The work is another key's of the same account: a claim that was never sent is forgotten. */
-  | { readonly kind: "doneElsewhere" }
   /** The name that the audio is to be saved under, as long as it has no file, and the file that is to give way for it. */
   | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: Replaced | null }
   /** Audio that is saved is about to get a further name, which another file gives up for it. */
@@ -102,8 +100,6 @@ function stepTask(record: TaskRecord, event: TaskEvent): TaskRecord | null {
       return record.taskId === event.taskId && !record.isTooLarge ? { ...record, isTooLarge: true } : record;
     case "again":
       return again(record, event);
-    case "doneElsewhere":
-      return record.status === "waiting" && record.spend === null && !hasCancelled(record) ? null : record;
     case "listed":
       return record.shelf === "output" ? record : { ...record, shelf: "output" };
     case "named":

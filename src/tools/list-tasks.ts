@@ -44,9 +44,8 @@ function nextStep(task: ListedTask): string {
   if (task.isTooLarge && task.audioPath === null) {
     return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;
   }
-  // With a task id the question is free, whosever it turns out to be.
-  if (task.isOtherKey && task.audioPath === null && taskId === null) {
-    return "Asked for under another API key. With this key, repeating the call may make a new task and cost credits: ask the user first.";
+  if (task.isOtherKey && task.audioPath === null && task.status !== "failed") {
+    return nextStepOfOtherKey(task);
   }
   switch (task.status) {
     case "waiting":
@@ -60,6 +59,20 @@ function nextStep(task: ListedTask): string {
       return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
     case "failed":
       return "Refunded. Repeat the same generate_audio call to try again.";
+  }
+}
+
+/** With a task id the question is free, whosever the task turns out to be. */
+function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
+  switch (status) {
+    case "waiting":
+      return "Asked for under an earlier API key, not sent yet. The same generate_audio call makes it with this one.";
+    case "unresolved":
+      return "Sent under an earlier API key, answer unseen. The same generate_audio call fetches it, free, if both keys are of one account; else it makes a new task and may cost credits: ask the user first.";
+    case "succeeded":
+      return `Sent under an earlier API key. download_audio with task_id ${taskId} fetches it with this one (free).`;
+    default:
+      return `Sent under an earlier API key. get_task with task_id ${taskId} and wait_seconds 45 fetches it with this one (free).`;
   }
 }
 

@@ -197,13 +197,19 @@ describe.concurrent("doctor", () => {
       "file",
       /not-a-folder cannot be used: it is a file, not a folder\. FIX .*AUDIO_STATE_DIR/,
     ],
-    ["a PostgreSQL server that is down", "postgres", /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/],
+    [
+      "a PostgreSQL server that is down",
+      "postgres",
+      /127\.0\.0\.1:1.*FIX .*PostgreSQL server of AUDIO_STORE_URL/,
+    ],
   ])("store gone, %s: names it", async (_what, kind, words) => {
     const place = await workplace();
     const file = join(place.root, "not-a-folder");
     await writeFile(file, "");
     const broken =
-      kind === "file" ? { AUDIO_STATE_DIR: file } : { AUDIO_STORE_URL: "postgres://:secret-word@127.0.0.1:1" };
+      kind === "file"
+        ? { AUDIO_STATE_DIR: file }
+        : { AUDIO_STORE_URL: "postgres://:secret-word@127.0.0.1:1" };
     const found = await diagnose(place.env(service, broken));
     expect(faultsOf(found)).toEqual({ store: expect.stringMatching(words) });
     expect(JSON.stringify(found)).not.toContain("secret-word");

@@ -72,7 +72,7 @@ describe("list_tasks", () => {
     driver = await drive(workplace.env({ baseUrl: service.baseUrl, apiKey: OTHER_KEY }, FAST));
     const row = await firstRow(driver);
     expect(row?.status).toBe("unresolved");
-    expect(row?.next_step).toMatch(/another API key.*may .*cost credits/);
+    expect(row?.next_step).toMatch(/earlier API key.*may cost credits/);
   });
 });
 

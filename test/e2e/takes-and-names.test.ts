@@ -1,15 +1,12 @@
 /** What another take is called, and what is said of a file that is in the way. */
-import { rename, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
-import { LedgerPeek } from "../support/ledger-peek.ts";
 import { stageEach } from "../support/stage.ts";
 import {
   type Driver,
-  drive,
   errorOf,
-  FAST,
   type ToolOutcome,
   taskOf,
   textOf,
@@ -85,23 +82,4 @@ it("a name that nobody chose ends at a word, with a short id, and is the same fo
   expect(nameOf(first)).toMatch(/^The-harbour-at-dawn-before-the-first-[0-9a-f]{8}\.mp3$/);
   await rm(taskOf(first).audio?.path ?? "");
   expect(nameOf(await driver.call("generate_audio", call))).toBe(nameOf(first));
-});
-
-it("what an earlier version saved under a name of its own stays there, and is fetched again under it", async () => {
-  const call = { prompt: "The harbour at dawn, before the first ferry leaves" };
-  const { task_id, audio } = taskOf(await driver.call("generate_audio", call));
-  const path = audio?.path ?? "";
-  await driver.close();
-  const old = join(workplace.outputDir, `The-harbour-at-dawn-before-the-f-${task_id}.mp3`);
-  await rename(path, old);
-  const ledger = await LedgerPeek.open(workplace.stateDir, service.baseUrl);
-  ledger.renameFile(path, old);
-  await ledger.close();
-
-  driver = await drive(workplace.env(service, FAST));
-  expect(taskOf(await driver.call("generate_audio", call)).audio?.path).toBe(old);
-  expect(service.count("content")).toBe(1);
-  await rm(old);
-  expect(taskOf(await driver.call("generate_audio", call)).audio?.path).toBe(old);
-  expect(await workplace.outputNames()).toEqual([`The-harbour-at-dawn-before-the-f-${task_id}.mp3`]);
 });

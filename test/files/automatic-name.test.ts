@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
-import { automaticName, automaticNameOfVersion1 } from "../../src/files/automatic-name.ts";
+import { automaticName } from "../../src/files/automatic-name.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 
 const hash = (id: string): string => createHash("sha256").update(id).digest("hex").slice(0, 8);
@@ -35,30 +35,11 @@ describe("a name of our own", () => {
     const prompts = fc.option(fc.string({ unit: "binary", maxLength: 400 }));
     fc.assert(
       fc.property(prompts, ids, fc.constantFrom(...OUTPUT_FORMATS), (prompt, taskId, format) => {
-        for (const make of [automaticName, automaticNameOfVersion1]) {
-          const name = make(format, prompt, taskId);
-          expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9-]*\.(mp3|wav|pcm|ogg)$/);
-          expect(name.length).toBeLessThanOrEqual(100);
-          checkFileName(name);
-        }
-        expect(automaticName(format, prompt, taskId).length).toBeLessThanOrEqual(53);
+        const name = automaticName(format, prompt, taskId);
+        expect(name).toMatch(/^[A-Za-z0-9][A-Za-z0-9-]*\.(mp3|wav|pcm|ogg)$/);
+        expect(name.length).toBeLessThanOrEqual(53);
+        checkFileName(name);
       }),
     );
-  });
-});
-
-describe("a name of 0.1.0", () => {
-  it.each([
-    [
-      "The harbour at dawn, before the first ferry leaves",
-      "task-1",
-      "The-harbour-at-dawn-before-the-f-task-1.mp3",
-    ],
-    ["a", "id.with:odd_ones", "a-id-with-odd-ones.mp3"],
-    ["x".repeat(2000), "t", `${"x".repeat(32)}-t.mp3`],
-    [null, "b".repeat(40), `audio-${"b".repeat(40)}.mp3`],
-    ["p", "b".repeat(41), `p-${"b".repeat(24)}-${hash("b".repeat(41))}.mp3`],
-  ])("from the prompt %j and the id %j is %j", (prompt, taskId, expected) => {
-    expect(automaticNameOfVersion1("mp3", prompt, taskId)).toBe(expected);
   });
 });

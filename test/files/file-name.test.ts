@@ -5,13 +5,7 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
-import {
-  checkFileName,
-  givenName,
-  isVariantOf,
-  numberedName,
-  unsoundName,
-} from "../../src/files/file-name.ts";
+import { checkFileName, givenName, numberedName, unsoundName } from "../../src/files/file-name.ts";
 import { newFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -130,17 +124,6 @@ it("numbers a name before its extension, and keeps bytes of no format as .bin", 
   expect(["a.b.mp3", "a.mp3"].map((name) => numberedName(name, 2))).toEqual(["a.b-2.mp3", "a-2.mp3"]);
   expect(numberedName("a.mp3", 1)).toBe("a.mp3");
   expect(unsoundName("a.b.mp3")).toBe("a.b.bin");
-});
-
-it.each([
-  ["a.mp3", true],
-  ["a-2.mp3", true],
-  ["a-17.bin", true],
-  ["a-take-2.mp3", false],
-  ["ab.mp3", false],
-  ["b.mp3", false],
-])("%s is a variant of a.mp3: %s", (name, expected) => {
-  expect(isVariantOf(name, "a.mp3")).toBe(expected);
 });
 
 it("accepts only names that a real folder holds as they are, with every suffix that may be added", () => {

@@ -263,6 +263,25 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect((await first.claim(theirs)).isOurs).toBe(false);
     });
   });
+
+  describe(`a task that two keys name, over ${name}`, () => {
+    const newBench = (): Bench => new Bench(open());
+    const named = async (ledger: Ledger, createdAtMs: number): Promise<TaskRecord> =>
+      await claimed(ledger, { workId: "work", taskId: "task-1", status: "queued", createdAtMs });
+
+    it("stands once in lists, by the record of the key that lists", async () => {
+      const bench = newBench();
+      const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
+      const old = await named(theirs, 2);
+      const own = await named(mine, 2);
+      const first = await claimed(theirs, { createdAtMs: 1 });
+      const second = await claimed(mine, { createdAtMs: 0 });
+      expect(await mine.list({ accounts: "all", limit: 9 })).toEqual([own, first, second]);
+      expect(await theirs.list({ accounts: "all", limit: 9 })).toEqual([old, first, second]);
+      // As many as were asked for, whatever was left out.
+      expect(await mine.list({ accounts: "all", limit: 2 })).toEqual([own, first]);
+    });
+  });
 }
 
 describe("with a file", () => {

@@ -90,7 +90,5 @@ describe("a record", () => {
     const kept = play(waiting, opening(10), cancelling(10), opening(20), sent, notTaken(true));
     expect(kept.status).toBe("waiting");
     expect(endOf(kept, 10)).toBe("cancelled");
-    const waits = play(waiting, opening(10), cancelling(10));
-    expect(step(waits, { kind: "doneElsewhere" })).toBe(waits);
   });
 });

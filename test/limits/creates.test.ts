@@ -45,11 +45,16 @@ describe("creates", () => {
 
   it("of narrations let everything go first that somebody asks for by itself", async () => {
     const room = newRoom();
+    const state = JSON.stringify({ status: "running", maxCredits: 1000 });
+    const narration = { narrationId: "nar_1", plan: "{}", state, createdAtMs: 1 };
+    await room.ledger.store.narrations.begin(narration);
     const running = await room.accept(await room.ask("a"));
     const other = await room.accept(await room.ask("b"));
     const isPart = { value: true };
     const parts = ["part 1", "part 2"].map(async (name) =>
-      room.order(await room.claim(name), undefined, () => name !== "part 2" || isPart.value),
+      room.order(await room.claim(name), undefined, () =>
+        name !== "part 2" || isPart.value ? "nar_1" : null,
+      ),
     );
     await quiet();
     const single = room.ask("single");

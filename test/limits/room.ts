@@ -84,11 +84,11 @@ export class Process {
   async order(
     record: TaskRecord,
     signal: AbortSignal = never,
-    isBackground: () => boolean = () => false,
+    narrationId: () => string | null = () => null,
   ): Promise<CreateGrant> {
     const name = record.recordId;
     const onWaiting = (reason: string): void => void this.waiting.push(`${name} ${reason}`);
-    const grant = await this.limits.admitCreate({ record, signal, isBackground, onWaiting });
+    const grant = await this.limits.admitCreate({ record, signal, narrationId, onWaiting });
     if (grant.kind === "admitted") this.admitted.push(name);
     return grant;
   }

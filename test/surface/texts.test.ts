@@ -50,6 +50,7 @@ const ROWS: readonly ListedTask[] = [
   listed({ ...fresh, taskId: TASK_ID, status: "processing", credits: 150 }),
   listed({ ...fresh, status: "waiting", voice: "the service's default" }),
   listed({ ...fresh, status: "unresolved" }),
+  listed({ ...fresh, taskId: TASK_ID, status: "processing", credits: 150, isOtherKey: true }),
   listed({ ...fresh, status: "unresolved", isOtherKey: true }),
   listed({ ...fresh, taskId: TASK_ID, status: "failed", credits: 0 }),
   listed({ audioPath: null, unsoundPath: PATH.replace(".mp3", ".bin") }),

@@ -19,17 +19,14 @@ export type Lead =
 /** Claims the record, or looks on until it is done or its driver is gone. A job that nobody waits for is not followed. */
 export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lead> {
   const { ledger, clock, timing } = deps;
-  const { attempt, status } = job.record;
+  const { attempt, status, accountId } = job.record;
+  // Only this key's records are driven; another key's was handed on for its file, which has gone meanwhile.
+  if (accountId !== ledger.identity.accountId) return { kind: "end", end: { kind: "left" } };
   let succeeded: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.claim(job.record);
     const before = job.record;
     job.record = record;
-    if (isOurs && record.accountId !== ledger.identity.accountId) {
-      // Its process under the other key of this account is gone: the record goes over to this key.
-      job.record = (await ledger.adopt(record)) ?? record;
-      continue;
-    }
     if (isOurs) {
       keepLease(job, deps);
       // It failed while this job was looking on: that is this call's news, not an earlier call's.

@@ -97,24 +97,12 @@ async function takeTurn(
   }
 }
 
-/** Somebody else was at this record, or at the same work under another key: what became of it is looked at. */
+/** Another process was at this record: what became of it is looked at. */
 async function lookAgain(
   job: Job,
-  { ledger, clock, timing }: GenerationDeps,
+  { ledger }: GenerationDeps,
   grant: Exclude<CreateGrant, Admitted>,
 ): Promise<void> {
-  if (grant.kind === "elsewhere") {
-    job.enter({ kind: "following" });
-    await clock.sleep(Math.max(grant.waitMs, timing.followMs), job.signal);
-    const others = await ledger.ofWork(job.record.workId);
-    // It has a task by now: the call searches anew, and finds out whether that is this account's.
-    if (others.some(({ accountId, taskId }) => accountId !== job.record.accountId && taskId !== null)) {
-      await ledger.apply(job.record, { kind: "doneElsewhere" });
-      job.stop();
-    }
-    job.signal.throwIfAborted();
-    return;
-  }
   if (grant.kind === "not_wanted") throw new NotWantedError("the narration wants no more creates");
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
@@ -171,19 +159,7 @@ async function send(
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }
-  // Another key had the same create accepted at the same time: the call looks anew, and follows that one.
-  if (await isTwin(job, deps)) job.stop();
   job.signal.throwIfAborted();
   job.announce(`Accepted as task ${task.taskId}; 150 credits are reserved.`);
   return null;
-}
-
-/** Where the store is away, nobody is asked: a task that two keys count is no reason to give it up. */
-async function isTwin({ record }: Job, { ledger, log }: GenerationDeps): Promise<boolean> {
-  try {
-    return await ledger.forgetTwin(record);
-  } catch (error) {
-    log.warn("it could not be seen whether another key has the same task", error);
-    return false;
-  }
 }

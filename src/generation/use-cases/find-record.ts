@@ -2,9 +2,10 @@
 import { isTaskId } from "../../contract/wire.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
+import type { SavedFile } from "../../files/saved-file.ts";
 import { idempotencyKey, recordId, workId } from "../../ledger/identity.ts";
-import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import { NO_TASK_YET, step } from "../../ledger/lifecycle.ts";
+import { flightOf, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { recordIdOfHandle } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
@@ -20,7 +21,10 @@ export interface Work {
 }
 
 export interface FoundRecord {
+  /** This key's; only together with a file it may be another key's. */
   readonly record: TaskRecord;
+  /** Its audio on this machine, intact. */
+  readonly file: SavedFile | null;
   readonly notes: readonly string[];
 }
 
@@ -63,8 +67,8 @@ export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: 
 }
 
 /**
- * The record of this work, or a new one. Under another API key, a task recorded by an earlier key is asked for first:
- * visible, it is this account's and goes over to it; unknown, it is another account's and stays theirs.
+ * The record of this work, or a new one. Audio that is on this machine is found whatever key made it. A task that
+ * only another key's record names is asked for under this key first: if the service shows it, it is this key's, too.
  *
  * @throws AudioError when the service cannot be asked: then nothing may be created either
  */
@@ -77,68 +81,88 @@ export async function findOrDraft(
   const fresh = newRecord(deps, work);
   const records = await deps.ledger.ofWork(fresh.workId);
   const own = records.find(({ accountId }) => accountId === fresh.accountId);
-  if (own !== undefined && own.status !== "waiting") return { record: own, notes: [] };
+  const isUnderWay = own !== undefined && flightOf(own) !== null;
+  const saved = isUnderWay ? null : await findSavedAmong(deps, records, work.fileName);
+  if (saved !== null) return { ...saved, notes: [] };
+  if (own !== undefined && own.status !== "waiting") return { record: own, file: null, notes: [] };
   const others = records.filter((record) => record !== own);
-  const found = await findOfOthers(deps, others, work.fileName, signal, deadline);
-  if (found !== null) {
-    // Adopted, it has taken this claim's place already.
-    if (own !== undefined && found.accountId !== own.accountId) {
-      await deps.ledger.apply(own, { kind: "doneElsewhere" });
-    }
-    return { record: found, notes: [] };
+  for (const other of others) {
+    const taken = await takeUpIfVisible(deps, other, signal, deadline);
+    if (taken !== null) return { record: taken, file: null, notes: [] };
   }
   // What was never sent under this account takes the newest call's name.
-  const record = own === undefined ? fresh : { ...own, fileName: work.fileName, replaces: null };
-  if (others.every(({ status }) => status === "waiting")) return { record, notes: [] };
-  const note = others.some(({ taskId }) => taskId !== null)
-    ? "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own."
-    : "The ledger holds an earlier attempt at this under another API key, whose answer was never seen. If that key is of the same account, this is the very task that it made, paid for once; if not, this call made a task of its own.";
-  return { record, notes: own === undefined ? [note] : [] };
+  if (own !== undefined) {
+    return { record: { ...own, fileName: work.fileName, replaces: null }, file: null, notes: [] };
+  }
+  return { record: fresh, file: null, notes: notesOfOthers(others) };
 }
 
-/** Audio that is here already, whoever's it is; else a task of another key that is this account's too. */
-async function findOfOthers(
+/** What a call is told whose work another key's record names, too. */
+function notesOfOthers(others: readonly TaskRecord[]): string[] {
+  if (others.every(({ status }) => status === "waiting")) return [];
+  return others.some(({ taskId }) => taskId !== null)
+    ? [
+        "The ledger holds an earlier attempt at this under another API key; this account does not know it, so this call made a task of its own.",
+      ]
+    : [
+        "The ledger holds an earlier attempt at this under another API key, whose answer was never seen. If that key is of the same account, this is the very task that it made, paid for once; if not, this call made a task of its own.",
+      ];
+}
+
+/** The first of these records whose audio is on this machine. */
+async function findSavedAmong(
   deps: GenerationDeps,
-  others: readonly TaskRecord[],
+  records: readonly TaskRecord[],
   fileName: string | null,
-  signal: AbortSignal,
-  deadline: Deadline | undefined,
-): Promise<TaskRecord | null> {
-  for (const record of others) {
-    if ((await findSaved(deps, record, fileName))?.isSound === true) return record;
-  }
-  for (const record of others) {
-    const ours = await asOurs(deps, record, signal, deadline);
-    if (ours !== null) return ours;
+): Promise<{ readonly record: TaskRecord; readonly file: SavedFile } | null> {
+  for (const record of records) {
+    const file = await findSaved(deps, record, fileName);
+    if (file?.isSound === true) return { record, file };
   }
   return null;
 }
 
 /**
- * A record of another key, if its task is this account's too. While its process still drives it, it stays where it is
- * and is followed; otherwise it goes over.
+ * This key's record of a task that another key's record names; not written yet where there is none. The other record
+ * stays as it is: records that name one task count once.
  *
- * @returns `null`: the service does not know the task under this key
+ * @throws AudioError `not_found` for another account's task; what asking throws
  */
-export async function asOurs(
+async function takeUp(
+  deps: GenerationDeps,
+  other: TaskRecord,
+  taskId: string,
+  signal: AbortSignal,
+  deadline: Deadline | undefined,
+): Promise<TaskRecord> {
+  const { ledger, clock } = deps;
+  const options = deadline === undefined ? {} : { deadline };
+  const task = await askService(deps, taskId, signal, options);
+  const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
+  const { accountId } = ledger.identity;
+  const copy = { ...other, accountId, recordId: recordId(other.workId, accountId), revision: 0, tickets: [] };
+  const own = await ledger.get(copy.recordId);
+  return (own === null ? step(copy, observed) : await ledger.apply(own, observed)) ?? copy;
+}
+
+/** `null`: the service does not show the task to this key, so it is another account's, and stays theirs. */
+async function takeUpIfVisible(
   deps: GenerationDeps,
   other: TaskRecord,
   signal: AbortSignal,
-  deadline?: Deadline,
+  deadline: Deadline | undefined,
 ): Promise<TaskRecord | null> {
-  if (other.taskId === null) return null;
+  const { taskId } = other;
+  if (taskId === null) return null;
   try {
-    const options = deadline === undefined ? {} : { deadline };
-    const task = await askService(deps, other.taskId, signal, options);
-    const adopted = await deps.ledger.adopt(other);
-    if (adopted === null) return other;
-    const event = { kind: "observed", attempt: adopted.attempt, task, atMs: deps.clock.wallMs() } as const;
-    return (await deps.ledger.apply(adopted, event)) ?? adopted;
+    return await takeUp(deps, other, taskId, signal, deadline);
   } catch (error) {
-    if (error instanceof AudioError && error.code === "not_found") return null;
+    if (error instanceof AudioError && DENIALS.has(error.code)) return null;
     throw error;
   }
 }
+
+const DENIALS: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase_required"]);
 
 /** @throws AudioError `invalid_request` */
 export function checkTaskId(taskId: string): void {
@@ -156,10 +180,11 @@ export function checkTaskId(taskId: string): void {
 }
 
 /**
- * The record of a task id or of a handle: this account's, else one whose audio is here, else one of another key that
- * turns out to be this account's.
+ * The record of a task id or of a handle: this key's, or one whose audio is here, or this key's of a task that only
+ * another key's record names so far.
  *
  * @returns `null`: this ledger does not know the task
+ * @throws AudioError `not_found` for an unknown handle, and for another account's task
  */
 export async function findRecordOfTask(
   deps: GenerationDeps,
@@ -180,12 +205,11 @@ export async function findRecordOfTask(
   const records = await deps.ledger.ofTask(taskId);
   const own = records.find(({ accountId }) => accountId === deps.ledger.identity.accountId);
   if (own !== undefined) return own;
-  for (const record of records) {
-    if ((await findSaved(deps, record, null))?.isSound === true) return record;
-  }
-  for (const record of records) {
-    const ours = await asOurs(deps, record, signal, deadline);
-    if (ours !== null) return ours;
+  const saved = await findSavedAmong(deps, records, null);
+  if (saved !== null) return saved.record;
+  for (const other of records) {
+    // Found by an earlier attempt, it may have no task now.
+    if (other.taskId !== null) return await takeUp(deps, other, other.taskId, signal, deadline);
   }
   return null;
 }

@@ -3,14 +3,14 @@ import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { recordId, workId } from "../../ledger/identity.ts";
+import { workId } from "../../ledger/identity.ts";
+import { NO_TASK_YET } from "../../ledger/lifecycle.ts";
 import { isOpen, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
-import { findSaved } from "../saved-files.ts";
 import { findOrDraft } from "./find-record.ts";
 import { taskFailed } from "./generate.ts";
 import { newestThatIsThere } from "./own-files.ts";
@@ -70,32 +70,33 @@ function openEnded({ clock, timing }: GenerationDeps, signal: AbortSignal): Open
 /** A job left for reasons of its own is started anew. */
 const MOST_STARTS = 3;
 
-/** The names of a part: of the work, and of its record under this account. */
-export function partNames(
-  { ledger }: Pick<GenerationDeps, "ledger">,
-  { input, take }: PartRequest,
-): { readonly workId: string; readonly recordId: string } {
-  const { origin, accountId } = ledger.identity;
-  const work = workId(origin, canonicalInput(input), take);
-  return { workId: work, recordId: recordId(work, accountId) };
-}
-
 /**
- * What the ledger knows of a part: the record of whoever asked for it at this origin, one whose audio is here first.
+ * What the ledger knows of a part, whatever key sent it: this key's record, unless another key's audio is here. What
+ * only another key has sent counts until the service shows that the task is another account's: then this key gets a
+ * record of its own, which takes its place.
  *
- * @returns `null` where nobody has
+ * @returns `null` where nobody has asked for it
  */
-export async function findPart(deps: GenerationDeps, request: PartRequest): Promise<TaskRecord | null> {
-  const records = await deps.ledger.ofWork(partNames(deps, request).workId);
-  const own = records.find(({ accountId }) => accountId === deps.ledger.identity.accountId);
+export async function findPart(
+  { ledger, folder }: GenerationDeps,
+  { input, take }: PartRequest,
+): Promise<TaskRecord | null> {
+  const { origin, accountId } = ledger.identity;
+  const records = await ledger.ofWork(workId(origin, canonicalInput(input), take));
+  const own = records.find((record) => record.accountId === accountId);
   if (own?.status === "succeeded") return own;
-  // Another key's audio counts only where it is here: it cannot be fetched with this one.
   for (const record of records) {
     const sound = record.files.filter(({ isSound }) => isSound);
-    if (record !== own && (await newestThatIsThere(sound, deps.folder.root)) !== null) return record;
+    if (record !== own && (await newestThatIsThere(sound, folder.root)) !== null) return record;
   }
-  return own ?? null;
+  if (own !== undefined && wasSent(own)) return own;
+  const newest = records.findLast((record) => record !== own && wasSent(record));
+  if (newest === undefined) return own ?? null;
+  // Its audio is not here, and may have to be made again: what it has cost counts, and nothing is there yet.
+  return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
+
+const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waiting" || attempt > 1;
 
 /**
  * Brings one part to its file. It is paid for once, like every request; where its audio is on this machine already,
@@ -111,9 +112,8 @@ export async function generatePart(
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
-    const { record } = await findOrDraft(deps, work, signal);
-    const saved = record.status === "succeeded" ? await findSaved(deps, record, null) : null;
-    if (saved?.isSound === true) return { record, file: saved };
+    const { record, file } = await findOrDraft(deps, work, signal);
+    if (file !== null) return { record, file };
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
     const { job } = jobs.start(record, "create", { narrationId });

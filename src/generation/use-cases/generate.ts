@@ -21,7 +21,7 @@ import {
 } from "../job/wait-for-job.ts";
 import { explainCredits, isUnexplained } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
-import { findSaved, storedInput } from "../saved-files.ts";
+import { storedInput } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { type NameRequest, nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
@@ -70,7 +70,7 @@ export async function generateWork(
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const found = await search(deps, work, call, idempotencyKey);
-    const view = await runFound(deps, jobs, request, work, found, call, starts === 0);
+    const view = await runFound(deps, jobs, request, found, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -110,14 +110,11 @@ async function runFound(
   deps: GenerationDeps,
   jobs: Jobs,
   request: NameRequest,
-  work: Work,
-  { record, notes }: FoundRecord,
+  { record, file: saved, notes }: FoundRecord,
   call: OpenCall,
-  isFirst: boolean,
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
-  const saved = record.status === "succeeded" ? await findSaved(deps, record, work.fileName) : null;
-  if (saved?.isSound === true) {
+  if (saved !== null) {
     const listed = await asListed(deps, record);
     const named = await underName(deps, listed, saved, request);
     return await viewOfSaved(deps, listed, {
@@ -154,8 +151,6 @@ async function runFound(
     case "failed":
       throw taskFailed(end.record);
     case "error":
-      // What fills the budget may be this very task, which another key of the account has just had accepted.
-      if (isFirst && end.error.code === "budget_exceeded") return null;
       throw await withCost(deps, end.error, job.record);
     case "left":
     case "not_wanted":

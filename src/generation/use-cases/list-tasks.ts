@@ -45,7 +45,7 @@ export interface ListedTask {
   readonly missingPath: string | null;
   /** Bytes that were delivered and are no audio of the format. */
   readonly unsoundPath: string | null;
-  /** Asked for under another API key: what repeating does depends on whose account that is. */
+  /** Asked for under another API key alone: what repeating does depends on whose account that is. */
   readonly isOtherKey: boolean;
   readonly isGone: boolean;
   readonly isTooLarge: boolean;

@@ -23,11 +23,21 @@ export function lastQuarterBefore(wallMs: number, windowMs: number): number {
   return (wallMs - windowMs) / SPEND_BUCKET_MS - 1;
 }
 
-/** The changes of sums when a record's share changes, in the order of quarters, so that transactions lock alike. */
-export function spendChanges(before: SpendShare | null, after: SpendShare | null): SpendShare[] {
+/**
+ * The changes of sums when shares are taken out and put in, in the order of quarters, so that transactions lock
+ * alike.
+ */
+export function spendChanges(
+  out: ReadonlyArray<SpendShare | null>,
+  into: ReadonlyArray<SpendShare | null>,
+): SpendShare[] {
   const byQuarter = new Map<number, number>();
-  if (before !== null) byQuarter.set(before.quarter, -before.credits);
-  if (after !== null) byQuarter.set(after.quarter, (byQuarter.get(after.quarter) ?? 0) + after.credits);
+  const add = (share: SpendShare | null, sign: 1 | -1): void => {
+    if (share === null) return;
+    byQuarter.set(share.quarter, (byQuarter.get(share.quarter) ?? 0) + sign * share.credits);
+  };
+  for (const share of out) add(share, -1);
+  for (const share of into) add(share, 1);
   return [...byQuarter]
     .map(([quarter, credits]) => ({ quarter, credits }))
     .filter(({ credits }) => credits !== 0)

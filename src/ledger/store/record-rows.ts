@@ -1,9 +1,11 @@
 /** Rows of records: how they are read, and the statements that write one with its names and its share of the sums. */
 import { z } from "zod";
+import { isTaskName } from "../identity.ts";
 import type { Row } from "../record.ts";
 import type { Lease } from "../rules/lease.ts";
 import type { Place } from "../rules/places.ts";
-import { spendChanges, spendShare } from "../rules/spend.ts";
+import { countedSpend, type TaskShare } from "../rules/shared-task.ts";
+import { type SpendShare, spendChanges, spendShare } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface RecordName {
@@ -42,14 +44,22 @@ const toPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): Place => ({
   owner: row.flight_owner,
 });
 
+const spendColumns = {
+  spend_quarter: z.int().nullable().catch(null),
+  spend_credits: z.number().nullable().catch(null),
+};
+const toSpend = (row: z.infer<z.ZodObject<typeof spendColumns>>): SpendShare | null =>
+  row.spend_quarter === null || row.spend_credits === null
+    ? null
+    : { quarter: row.spend_quarter, credits: row.spend_credits };
+
 const storedSchema = z
   .object({
     status: z.string().nullable().catch(null),
     origin: z.string(),
     revision: z.int().nullable().catch(null),
-    spend_quarter: z.int().nullable().catch(null),
-    spend_credits: z.number().nullable().catch(null),
     value: z.string(),
+    ...spendColumns,
     ...placeColumns,
     ...leaseColumns,
   })
@@ -60,10 +70,7 @@ const storedSchema = z
     value: row.value,
     place: toPlace(row),
     lease: leaseRow.parse(row),
-    spend:
-      row.spend_quarter === null || row.spend_credits === null
-        ? null
-        : { quarter: row.spend_quarter, credits: row.spend_credits },
+    spend: toSpend(row),
   }));
 const nameRow = z.object({ name: z.string() }).transform(({ name }) => name);
 const valueRow = z
@@ -89,24 +96,59 @@ export function readableRows<T>(schema: z.ZodType<T>, rows: Rows): T[] {
 export const storedValues = (rows: Rows): StoredValue[] => readableRows(valueRow, rows);
 export const otherPlaces = (rows: Rows): OtherPlace[] => readableRows(otherPlaceRow, rows);
 
-/** The two statements whose rows {@link storedRow} takes. */
-export const loadRow = ({ accountId, recordId }: RecordName): Statement[] => [
-  sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", accountId, recordId),
-  sql("SELECT name FROM agm_names WHERE key_id = ? AND record_id = ?", accountId, recordId),
-];
+const taskShareRow = z
+  .object({ name: z.string(), status: z.string().nullable().catch(null), ...spendColumns })
+  .transform((row) => ({ name: row.name, status: row.status, spend: toSpend(row) }));
+type OtherShare = z.infer<typeof taskShareRow>;
 
-export function storedRow(rows: Rows | undefined, names: Rows | undefined): StoredRow | undefined {
-  const [row] = rows ?? [];
-  if (row === undefined) return undefined;
-  return { ...storedSchema.parse(row), names: readableRows(nameRow, names ?? []) };
+/** A record as it stands, and what other keys' records say of the tasks that it names. */
+export interface LoadedRow {
+  readonly stored: StoredRow | undefined;
+  readonly otherShares: readonly OtherShare[];
+}
+
+/** How many results {@link loadedRow} takes. */
+export const ROW_RESULTS = 3;
+
+/**
+ * The statements whose rows {@link loadedRow} takes.
+ *
+ * @param names of the record as it is to be written: other records may share its task already
+ */
+export function loadRow({ accountId, recordId }: RecordName, names: readonly string[] = []): Statement[] {
+  const task = names.find(isTaskName) ?? "";
+  return [
+    sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", accountId, recordId),
+    sql("SELECT name FROM agm_names WHERE key_id = ? AND record_id = ?", accountId, recordId),
+    sql(
+      `SELECT n.name, r.status, r.spend_quarter, r.spend_credits FROM agm_names n
+       JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
+       WHERE n.name IN (?, (SELECT min(own.name) FROM agm_names own
+           WHERE own.key_id = ? AND own.record_id = ? AND own.name LIKE 'task:%'))
+         AND NOT (n.key_id = ? AND n.record_id = ?)`,
+      task,
+      accountId,
+      recordId,
+      accountId,
+      recordId,
+    ),
+  ];
+}
+
+export function loadedRow([rows = [], names = [], shares = []]: readonly Rows[]): LoadedRow {
+  const [row] = rows;
+  const stored =
+    row === undefined ? undefined : { ...storedSchema.parse(row), names: readableRows(nameRow, names) };
+  return { stored, otherShares: readableRows(taskShareRow, shares) };
 }
 
 /** Writes a row over what is stored. */
 export function saveRow(
-  stored: StoredRow | undefined,
+  loaded: LoadedRow,
   row: Row,
   { place, lease }: { readonly place: Place; readonly lease: Lease | null },
 ): Statement[] {
+  const { stored } = loaded;
   const spend = spendShare(row.spend);
   const columns = [
     row.origin,
@@ -140,7 +182,7 @@ export function saveRow(
   return [
     upsert,
     ...saveNames(row, stored?.names ?? [], row.names),
-    ...saveSpend(row.origin, stored?.spend ?? null, spend),
+    ...saveSpend(row.origin, loaded, { names: row.names, share: { status: row.status, spend } }),
   ];
 }
 
@@ -149,11 +191,13 @@ export function saveRow(
  *
  * @param keepsSpend true where the money is gone although the record is
  */
-export function dropRow(name: RecordName, stored: StoredRow, keepsSpend: boolean): Statement[] {
+export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
+  const { stored } = loaded;
+  if (stored === undefined) return [];
   return [
     sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", name.accountId, name.recordId),
     ...saveNames(name, stored.names, []),
-    ...(keepsSpend ? [] : saveSpend(stored.origin, stored.spend, null)),
+    ...(keepsSpend ? [] : saveSpend(stored.origin, loaded, null)),
   ];
 }
 
@@ -194,12 +238,23 @@ function saveNames(
   ];
 }
 
+/** The changes of the sums. A task that several records name counts once (see rules/shared-task.ts). */
 function saveSpend(
   origin: string,
-  before: Parameters<typeof spendChanges>[0],
-  after: Parameters<typeof spendChanges>[1],
+  { stored, otherShares }: LoadedRow,
+  after: { readonly names: readonly string[]; readonly share: TaskShare } | null,
 ): Statement[] {
-  return spendChanges(before, after).map(({ quarter, credits }) =>
+  const others = (task: string | undefined): TaskShare[] => otherShares.filter(({ name }) => name === task);
+  const taskBefore = stored?.names.find(isTaskName);
+  const taskAfter = after?.names.find(isTaskName);
+  const ownBefore = stored === undefined ? [] : [stored];
+  const ownAfter = after === null ? [] : [after.share];
+  const before = countedSpend([...others(taskBefore), ...ownBefore]);
+  const now = countedSpend([...others(taskAfter), ...ownAfter]);
+  const isSameTask = taskBefore === taskAfter;
+  const left = isSameTask ? null : countedSpend(others(taskBefore));
+  const joined = isSameTask ? null : countedSpend(others(taskAfter));
+  return spendChanges([before, joined], [left, now]).map(({ quarter, credits }) =>
     credits > 0
       ? sql(
           `INSERT INTO agm_spend (origin, quarter, credits) VALUES (?, ?, ?)

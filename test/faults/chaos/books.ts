@@ -87,16 +87,15 @@ export interface Books {
   readonly workplace: Workplace;
   readonly storeUrl: string | null;
   readonly apiKeys: readonly string[];
-  readonly mostRecordsOfATask: number;
   /** A killed process leaves what it had begun. */
   readonly wasKilled: boolean;
 }
 
 /** Everything that does not agree now: ledger, tools, service and disk. */
 export async function compareAll(books: Books): Promise<string[]> {
-  const { asked, service, workplace, storeUrl, apiKeys, mostRecordsOfATask, wasKilled } = books;
+  const { asked, service, workplace, storeUrl, apiKeys, wasKilled } = books;
   const where = { stateDir: workplace.stateDir, storeUrl, baseUrl: service.baseUrl, apiKeys };
-  const ledger = compareLedger(service, where, mostRecordsOfATask);
+  const ledger = compareLedger(service, where);
   return [
     ...(await ledger.catch((error: unknown) => [String(error)])),
     ...compareTasks(asked, service),

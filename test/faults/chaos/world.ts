@@ -30,7 +30,6 @@ export class World {
   readonly #workplace: Workplace;
   readonly #service: CountingService;
   readonly #place: LedgerPlace;
-  readonly #mixesKeys: boolean;
   /** How much more often than elsewhere processes and ledger suffer here. */
   readonly #roughness: number;
   readonly #servers: Servers;
@@ -51,7 +50,6 @@ export class World {
     this.#workplace = workplace;
     this.#service = service;
     this.#place = place;
-    this.#mixesKeys = mixesKeys;
     this.#roughness = random.pick([1, 1, 3]);
     const more = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
     const budget = { AUDIO_CREDIT_BUDGET: "1000000" };
@@ -208,7 +206,6 @@ export class World {
       workplace: this.#workplace,
       storeUrl: this.#place.directUrl,
       apiKeys: API_KEYS,
-      mostRecordsOfATask: this.#mixesKeys ? API_KEYS.length : 1,
       wasKilled: this.#servers.kills > 0,
     });
   }

@@ -119,7 +119,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
 
   it.each(["killed", "frozen"])("(%s) during the watch does not end the saving", async (how) => {
     const { bench, postgres } = await onPostgres(500);
-    taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }));
+    taskOf(
+      await bench.server.call("generate_audio", { prompt: "PostgreSQL gone in the watch", wait_seconds: 0 }),
+    );
     if (how === "killed") await postgres.kill();
     else postgres.freeze();
     await pause(1000);
@@ -137,7 +139,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
         service.answer(exchange, response);
       }),
     );
-    const id = bench.server.begin("generate_audio", { prompt: "PostgreSQL gone at the answer", wait_seconds: 20 });
+    const id = bench.server.begin("generate_audio", {
+      prompt: "PostgreSQL gone at the answer",
+      wait_seconds: 20,
+    });
     await exchanged(bench, "create");
     await pause(1000);
     await postgres.start();

@@ -1,32 +1,101 @@
-/** What is left in the ledger when one request is asked for under two API keys of the same account. */
+/** A new API key of the same account: what the earlier one asked for is found, fetched by a call, and shown once. */
 import { expect, it } from "vitest";
-import { closeBenchesAfterEach, openBench } from "../bench.ts";
-import { rowsOf, taskOf } from "./outside.ts";
+import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import type { RawServer } from "../raw-server.ts";
+import { codeOf, eventually, exchanged, onlyRow, pause, taskOf } from "./outside.ts";
 
 closeBenchesAfterEach();
 
 const KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as const;
 const CALL = { prompt: "Asked for under two keys", wait_seconds: 5 };
 
-it("a claim that was never sent is forgotten once the work is done under another key", async () => {
+const startLater = (bench: Bench): Promise<RawServer> => bench.another({ AUDIO_API_KEY: KEYS[1] });
+
+/** A task that runs at the service when the process of the earlier key ends. */
+async function leftRunning(bench: Bench): Promise<string> {
+  bench.service.processingMs = 60_000;
+  const { task_id: id } = taskOf(await bench.server.call("generate_audio", { ...CALL, wait_seconds: 0 }));
+  if (typeof id !== "string") throw new Error("no task was made");
+  await bench.server.end();
+  bench.service.exchanges.length = 0;
+  return id;
+}
+
+it("a file that the earlier key made is found without asking the service", async () => {
   const bench = await openBench({ service: { apiKeys: KEYS } });
-  const second = await bench.another({ AUDIO_API_KEY: KEYS[1] });
-  bench.misbehave((_exchange, response, service) => {
-    service.refuse(response, 429, "rate_limit");
+  const made = taskOf(await bench.server.call("generate_audio", CALL));
+  await bench.server.end();
+  bench.service.exchanges.length = 0;
+  const later = await startLater(bench);
+  const found = taskOf(await later.call("generate_audio", CALL));
+  expect(found.audio?.path).toBe(made.audio?.path);
+  expect(taskOf(await later.call("get_task", { task_id: made.task_id })).audio?.path).toBe(made.audio?.path);
+  expect(bench.service.exchanges).toEqual([]);
+});
+
+it.each([
+  ["get_task", (id: string) => ({ task_id: id, wait_seconds: 5 })],
+  ["generate_audio", () => CALL],
+] as const)(
+  "an open task is left alone until %s names it, and stands in the list once",
+  async (tool, argumentsOf) => {
+    const bench = await openBench({ service: { apiKeys: KEYS } });
+    const id = await leftRunning(bench);
+    const later = await startLater(bench);
+    const open = await onlyRow(later);
+    expect(open).toMatchObject({ status: "queued", task_id: id });
+    expect(open.next_step).toMatch(/earlier API key.*get_task/);
+    await pause(100);
+    expect(bench.service.exchanges).toEqual([]);
+    bench.service.processingMs = 0;
+    const done = taskOf(await later.call(tool, argumentsOf(id)));
+    expect(done).toMatchObject({ status: "succeeded", task_id: id });
+    expect(bench.service.count("create")).toBe(0);
+    expect(await onlyRow(later)).toMatchObject({ task_id: id, credits: 10, audio_path: done.audio?.path });
+  },
+);
+
+it("a task that download_audio is asked for too early is fetched by itself afterwards", async () => {
+  const bench = await openBench({ service: { apiKeys: KEYS } });
+  const id = await leftRunning(bench);
+  const later = await startLater(bench);
+  expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("not_ready");
+  bench.service.processingMs = 0;
+  const row = await eventually("its file", async () => {
+    const shown = await onlyRow(later);
+    return typeof shown.audio_path === "string" && shown;
+  });
+  expect(row).toMatchObject({ status: "succeeded", task_id: id });
+  expect(bench.service.count("create")).toBe(0);
+});
+
+it("an answer that nobody saw is learnt by the same call, for nothing", async () => {
+  const bench = await openBench({ service: { apiKeys: KEYS } });
+  bench.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "create") return false;
+    service.accept(exchange);
+    response.destroy();
     return true;
   });
-  const waiting = await second.call("generate_audio", { ...CALL, wait_seconds: 2 });
-  expect(taskOf(waiting).status).toBe("waiting");
-  await second.end();
+  void bench.server.call("generate_audio", CALL).catch(() => undefined);
+  await exchanged(bench, "create");
+  bench.server.child.kill("SIGKILL");
+  await bench.server.exited;
   bench.misbehave(undefined);
-  const done = taskOf(await bench.server.call("generate_audio", CALL));
-  expect(done.status).toBe("succeeded");
-
-  const third = await bench.another({ AUDIO_API_KEY: KEYS[1] });
-  const repeated = taskOf(await third.call("generate_audio", CALL));
-  expect(repeated.task_id).toBe(done.task_id);
-  expect((await rowsOf(third)).map(({ status, task_id }) => [status, task_id])).toEqual([
-    ["succeeded", done.task_id],
-  ]);
+  const later = await startLater(bench);
+  const unseen = await onlyRow(later);
+  expect(unseen.status).toBe("unresolved");
+  expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
+  expect(taskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
   expect(bench.service.tasks.size).toBe(1);
+});
+
+it("the task of another account is refused by its id, and stays theirs", async () => {
+  const bench = await openBench({ service: { apiKeys: KEYS, separateAccounts: true } });
+  const id = await leftRunning(bench);
+  const later = await startLater(bench);
+  expect(codeOf(await later.call("get_task", { task_id: id }))).toBe("not_found");
+  expect(codeOf(await later.call("download_audio", { task_id: id }))).toBe("not_found");
+  expect(await onlyRow(later)).toMatchObject({ status: "queued", task_id: id });
+  expect(bench.service.count("create")).toBe(0);
 });

@@ -1,5 +1,7 @@
 /** What every store must do for the budget: what records say they spend is counted, exactly and no longer than it must. */
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { TaskRecord } from "../../../src/ledger/record.ts";
 import { DAY_MS, type Desk, HOUR_MS, MINUTE_MS, reasonOf, type StoreBench } from "./desk.ts";
 
 export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void {
@@ -93,4 +95,94 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await desk.store().documents.get(`set-aside:${recordId}:1`)).toBe("what was left of it");
     });
   });
+
+  describe("a task that records of two keys name", () => {
+    const task = { status: "queued", taskId: "shared" } as const;
+
+    it("counts once, by the record that knows its end", async () => {
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      const reserved = { ...task, spend: { credits: 150, atMs: bench().wallMs() } };
+      const theirs = await neighbour.put(neighbour.record(reserved));
+      bench().advance(HOUR_MS);
+      const ours = await desk.put(desk.record(reserved));
+      expect(await spent(desk)).toBe(150);
+      const ended = await desk.end(ours, 12);
+      expect(await spent(desk)).toBe(12);
+      await neighbour.change(theirs, { status: "processing" });
+      expect(await spent(desk)).toBe(12);
+      await desk.change(ended, { fileName: "story" });
+      expect(reasonOf(await desk.ask({ budget: { credits: 162, windowMs: DAY_MS } }))).toBe("admitted");
+    });
+
+    it("counts nothing once one of them knows that it failed", async () => {
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      const reserved = { ...task, spend: { credits: 150, atMs: bench().wallMs() } };
+      await neighbour.put(neighbour.record(reserved));
+      await desk.end(await desk.put(desk.record(reserved)), 0);
+      expect(await spent(desk)).toBe(0);
+    });
+
+    it("is summed exactly, whatever is written in whatever order", async () => {
+      const written = fc.record({
+        key: fc.nat(2),
+        status: fc.constantFrom("unresolved", "processing", "succeeded", "failed"),
+        taskId: fc.constantFrom(null, "one", "other"),
+        spend: fc.constantFrom(
+          null,
+          ...[1, 20, 150].flatMap((credits) => [0, HOUR_MS].map((agoMs) => ({ credits, agoMs }))),
+        ),
+      });
+      const change = fc.oneof(
+        { weight: 5, arbitrary: written },
+        fc.record({ key: fc.nat(2), isRemoved: fc.constant(true) }),
+      );
+      const changes = fc.array(change, { size: "max", maxLength: 30 });
+      await fc.assert(
+        fc.asyncProperty(changes, async (course) => {
+          const first = newDesk();
+          const desks = [first, first.neighbour(), first.neighbour()];
+          const records = new Map<number, TaskRecord>();
+          for (const step of course) {
+            const desk = desks[step.key];
+            const known = records.get(step.key);
+            if (desk === undefined) continue;
+            if ("isRemoved" in step) {
+              if (known === undefined) continue;
+              await desk.remove(known);
+              records.delete(step.key);
+            } else {
+              const { status, taskId } = step;
+              const spend =
+                step.spend === null
+                  ? null
+                  : { credits: step.spend.credits, atMs: bench().wallMs() - step.spend.agoMs };
+              const changed = { status, taskId, spend };
+              records.set(
+                step.key,
+                known === undefined
+                  ? await desk.put(desk.record(changed))
+                  : await desk.change(known, changed),
+              );
+            }
+            expect(await spent(first)).toBe(counted([...records.values()]));
+          }
+        }),
+        { numRuns: 50 },
+      );
+    });
+  });
+}
+
+/** Told from the records alone: what has no task counts by itself; of a task, an end counts before a reservation. */
+function counted(records: readonly TaskRecord[]): number {
+  const creditsOf = (some: readonly TaskRecord[]): number[] => some.map(({ spend }) => spend?.credits ?? 0);
+  const alone = creditsOf(records.filter(({ taskId }) => taskId === null));
+  const shared = ["one", "other"].map((id) => {
+    const all = records.filter(({ taskId }) => taskId === id);
+    const ended = all.filter(({ status }) => status === "succeeded" || status === "failed");
+    return Math.max(0, ...creditsOf(ended.length > 0 ? ended : all));
+  });
+  return [...alone, ...shared].reduce((sum, credits) => sum + credits, 0);
 }

@@ -1,0 +1,37 @@
+/** A task counts once, although records of several API keys may name it: which of them counts, and which is listed. Pure. */
+
+import type { SpendShare } from "./spend.ts";
+
+/** What one record says of a task. */
+export interface TaskShare {
+  readonly status: string | null;
+  readonly spend: SpendShare | null;
+}
+
+/**
+ * What a budget counts for a task, of all records that name it: what a record says that knows the end, because the
+ * others may still hold the reservation; of several the most, because a record may include earlier attempts, and then
+ * the earliest, so that the answer never depends on the order of the records.
+ */
+export function countedSpend(records: readonly TaskShare[]): SpendShare | null {
+  const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");
+  const [counted = null] = (ended.length > 0 ? ended : records)
+    .flatMap(({ spend }) => spend ?? [])
+    .sort((one, other) => other.credits - one.credits || one.quarter - other.quarter);
+  return counted;
+}
+
+interface NamedTask {
+  readonly accountId: string;
+  readonly taskId: string | null;
+}
+
+/** Leaves out a record whose task another one names, too: this key's stays, else the first. */
+export function eachTaskOnce<T extends NamedTask>(records: readonly T[], accountId: string): T[] {
+  const kept = new Map<string, T>();
+  for (const record of records) {
+    const { taskId } = record;
+    if (taskId !== null && (!kept.has(taskId) || record.accountId === accountId)) kept.set(taskId, record);
+  }
+  return records.filter((record) => record.taskId === null || kept.get(record.taskId) === record);
+}

@@ -1,0 +1,67 @@
+/** A narration whose API key is changed in mid-run: what the earlier key reserved or was charged counts, once. */
+import { rm } from "node:fs/promises";
+import { afterEach, expect, it } from "vitest";
+import { Narrator, textOf } from "./narrator.ts";
+
+const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
+const LATER = { AUDIO_API_KEY: KEYS[1] };
+const FOUR = textOf("One", "Two", "Three", "Four");
+/** A busy machine starts a process in seconds. */
+const LONG = { timeout: 20_000, interval: 10 };
+
+let narrator: Narrator;
+afterEach(() => narrator.stop());
+
+/** Two parts are saved, for 10 credits each, and two run when the process ends. */
+async function stoppedHalfway(): Promise<string> {
+  const isSlow = (prompt: string): boolean => /^(?:Three|Four)/.test(prompt);
+  const processingMsOf = (prompt: string): number => (isSlow(prompt) ? 60_000 : 50);
+  narrator = await Narrator.start({}, { apiKeys: KEYS, processingMsOf });
+  const begun = await narrator.narrate({ text: FOUR, max_credits: 600, wait_seconds: 0 });
+  const { narration_id } = begun;
+  await expect
+    .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts, LONG)
+    .toMatchObject({ saved: 2, running: 2 });
+  return narration_id;
+}
+
+it("counts what runs under the earlier key, and sends nothing that its limit does not allow", async () => {
+  const narration_id = await stoppedHalfway();
+  await narrator.restart(LATER);
+  expect(await narrator.narrate({ narration_id })).toMatchObject({
+    parts: { saved: 2, running: 2 },
+    credits: { charged: 20, reserved: 300 },
+  });
+  const creates = narrator.service.count("create");
+  const again = await narrator.narrate({
+    text: textOf("One", "Two", "Three", "Four", "Five"),
+    max_credits: 330,
+    wait_seconds: 1,
+  });
+  expect(again.credits).toMatchObject({ charged: 0, reserved: 300 });
+  expect(narrator.service.count("create")).toBe(creates);
+});
+
+it("fetches under the new key what runs, and counts each task once", async () => {
+  const narration_id = await stoppedHalfway();
+  await narrator.restart(LATER);
+  const resumed = await narrator.narrate({ narration_id, max_credits: 600, wait_seconds: 1 });
+  expect(resumed).toMatchObject({ status: "running", credits: { charged: 20, reserved: 300 } });
+  for (const task of narrator.service.tasks.values()) task.status = "succeeded";
+  const done = await narrator.narrate({ narration_id, max_credits: 600 });
+  expect(done).toMatchObject({ status: "finished", credits: { charged: 40, reserved: 0 } });
+  expect(narrator.service.tasks.size).toBe(4);
+});
+
+it("counts what the earlier key was charged also where its audio is not here, until it is fetched", async () => {
+  narrator = await Narrator.start({}, { apiKeys: KEYS });
+  const done = await narrator.narrate({ text: FOUR, max_credits: 600 });
+  const { narration_id } = done;
+  expect(done).toMatchObject({ status: "finished", credits: { charged: 40 } });
+  await rm(narrator.workplace.outputDir, { recursive: true });
+  await narrator.restart(LATER);
+  expect(await narrator.narrate({ narration_id })).toMatchObject({ credits: { charged: 40, reserved: 0 } });
+  const again = await narrator.narrate({ narration_id, max_credits: 600 });
+  expect(again).toMatchObject({ status: "finished", parts: { saved: 4 }, credits: { charged: 40 } });
+  expect(narrator.service.tasks.size).toBe(4);
+});
