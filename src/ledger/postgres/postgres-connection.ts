@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { PostgresAddress } from "../../config/postgres-address.ts";
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-failure.ts";
-import { type Rows, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
+import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { LostConnection, NoAnswer, NotCommitted } from "./postgres-faults.ts";
 
 /** How long the server waits for what another process holds: a process that stands still loses its transaction then. */
@@ -141,9 +141,13 @@ export class PostgresConnection {
   run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
     return this.#bounded(ANSWER_MS, untilMs, async () => {
       this.#client.ref();
-      const settled = await Promise.allSettled(
-        statements.map(({ sql: text, values }) => this.#client.query(numbered(text), [...values])),
+      // In one piece, which the server answers with one.
+      this.#socket.cork();
+      const sent = statements.map(({ sql: text, values }) =>
+        this.#client.query(numbered(text), values.map(withoutNul)),
       );
+      this.#socket.uncork();
+      const settled = await Promise.allSettled(sent);
       // An idle connection keeps no process alive.
       if (!this.#isLost) this.#client.unref();
       return settled.map((answer) => {
@@ -187,6 +191,10 @@ export class PostgresConnection {
     }
   }
 }
+
+/** PostgreSQL's text holds no NUL. What the ledger writes has it escaped; what it looks up may come from anybody. */
+const withoutNul = (value: SqlValue): SqlValue =>
+  typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;
 
 const NUMBERED = new Map<string, string>();
 

@@ -91,7 +91,7 @@ const BY_STATE: Readonly<Record<string, Words>> = {
   "53300": {
     what: "has too many connections",
     remedy:
-      "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server (docs/design.md, Ledger on PostgreSQL).",
+      "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server, as the README says under Several machines.",
     mayPass: true,
   },
   "55P03": LOCKED,
