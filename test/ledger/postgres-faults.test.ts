@@ -24,6 +24,7 @@ import {
   type PostgresSettings,
   whyNoPostgres,
 } from "../support/postgres-server.ts";
+import { startRedirector } from "../support/redirector.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { aRecord } from "./a-record.ts";
 import { admit, claim, expectAway, ORIGIN, openEngine, openShared } from "./shared-store.ts";
@@ -474,6 +475,26 @@ describe.skipIf(whyNoPostgres() !== undefined)("a server", () => {
     expect(await openShared(server.url).check()).toEqual([]);
     const withoutPassword = `postgres://postgres@127.0.0.1:${server.port}/postgres`;
     expect((await failureOf(openShared(withoutPassword).check())).message).toContain("refused the login");
+  });
+});
+
+describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
+  it("leads the same call to the new primary behind the same address", async () => {
+    const old = await ownServer();
+    const next = await ownServer();
+    const address = await startRedirector(old.port);
+    onTestFinished(() => address.close());
+    const store = openShared(`postgres://127.0.0.1:${address.port}`);
+    await claim(store);
+    // As a primary that was made a standby: there, and taking no writes.
+    await old.command("ALTER SYSTEM SET default_transaction_read_only = on");
+    await old.command("SELECT pg_reload_conf()");
+    address.leadTo(next.port);
+    await vi.waitFor(async () =>
+      expect(await old.command("SHOW transaction_read_only")).toEqual([{ transaction_read_only: "on" }]),
+    );
+    expect(await claim(store)).toMatchObject({ holder: "holder" });
+    expect(await next.command("SELECT record_id FROM agm_records")).toEqual([{ record_id: "record-1" }]);
   });
 });
 

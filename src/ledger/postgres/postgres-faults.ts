@@ -26,7 +26,8 @@ export class NotCommitted extends Error {
 /** An error that the server sent. */
 const serverError = z.object({ severity: z.string(), code: z.string().length(5), message: z.string() });
 
-const CALL_AGAIN = "Call again; what was sent is not paid twice.";
+const CALL_AGAIN = "Call again: nothing is paid twice.";
+const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
 interface Words {
   /** To go after the name of the database. */
@@ -110,7 +111,7 @@ const NO_TLS: Words = {
   remedy: "Turn on TLS on the server: off this machine nothing is sent in clear.",
   isRetryable: false,
 };
-const SILENT: Words = { what: "does not answer", remedy: CALL_AGAIN, mayPass: true };
+const SILENT: Words = { what: "does not answer", remedy: CHECK_SERVER, mayPass: true };
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
@@ -140,7 +141,7 @@ function wordsOfLoss(cause: unknown): Words {
   const reason = REASONS[code] ?? (code === "" ? "the connection was closed" : code);
   return {
     what: `cannot be reached: ${reason}`,
-    remedy: `Check that the server runs. ${CALL_AGAIN}`,
+    remedy: CHECK_SERVER,
     mayPass: true,
   };
 }
@@ -174,7 +175,11 @@ export function storeFault(description: string, error: unknown): AudioError {
     remedy: "Check the server and its log.",
     isRetryable: false,
   };
-  return unavailable(description, wordsOf(error) ?? unknown, error);
+  return unavailable(
+    description,
+    wordsOf(error) ?? unknown,
+    error instanceof LostConnection ? error.cause : error,
+  );
 }
 
 function unavailable(
