@@ -5,8 +5,7 @@ import { LongestFirst } from "./test/support/longest-first.ts";
 const APART = [
   "test/api/tls-and-proxy.test.ts",
   "test/files/made-at-once.test.ts",
-  "test/ledger/redis-cluster-faults.test.ts",
-  "test/ledger/redis-faults.test.ts",
+  "test/ledger/postgres-faults.test.ts",
   "test/ledger/sqlite-file.test.ts",
 ];
 

@@ -25,8 +25,11 @@ The above copyright notice and this permission notice shall be included in all c
 
 THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
-/** Holders of packages that state MIT and ship no licence file. */
-const HOLDERS: Readonly<Record<string, string>> = { "@redis/client": "2022-2023, Redis, inc." };
+/** Holders of packages that state MIT and ship no licence file, as their readme names them. */
+const HOLDERS: Readonly<Record<string, string>> = {
+  "pg-types": "2014 Brian M. Carlson",
+  pgpass: "2013-2016 Hannes Hörl",
+};
 
 /** Compiled into undici, whose package.json does not mention it. */
 const inUndici = (folder: string): readonly Notice[] => [

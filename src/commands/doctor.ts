@@ -98,7 +98,7 @@ const checkStore = (config: Config): Promise<Check> => {
   const fix =
     storeUrl === null
       ? "Check the disk of AUDIO_STATE_DIR, or set it to a folder on another one."
-      : "Check that the Redis server of AUDIO_STORE_URL runs and can be reached.";
+      : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
   return within("store", fix, async () => {
     const log = createLog("silent", (text) => text);
     const address = config.service ?? NOBODY;

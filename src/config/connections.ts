@@ -1,4 +1,5 @@
 /** Judges the addresses of what stands beside the service: the store of the ledger, and a proxy. */
+import { readPostgresAddress } from "./postgres-address.ts";
 import type { Reader } from "./reader.ts";
 
 export interface ProxySettings {
@@ -11,11 +12,12 @@ export function readStoreUrl(reader: Reader): string | null {
   const name = "AUDIO_STORE_URL";
   const text = reader.text(name);
   if (text === undefined) return null;
-  if (URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol)) return text;
+  const address = readPostgresAddress(text);
+  if (!("what" in address)) return text;
   reader.fault(
     name,
-    `${name} is not a redis:// or rediss:// URL.`,
-    `Unset ${name} to keep the ledger on this machine, or use redis://host:6379.`,
+    `${name} ${address.what}.`,
+    `${address.fix} Unset ${name} to keep the ledger on this machine.`,
   );
   return null;
 }

@@ -9,7 +9,7 @@ export interface ServiceAddress {
 }
 
 /** Whether a host, as `URL` spells it, is this machine: the only place plain http may go to. */
-function isLoopbackHost(hostname: string): boolean {
+export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 

@@ -59,9 +59,21 @@ const BAD: Array<[string, Environment, string, RegExp]> = [
   ["a relative state folder", { ...GOOD, AUDIO_STATE_DIR: "./state" }, "AUDIO_STATE_DIR", /absolute path/],
   [
     "a store of another kind",
-    { ...GOOD, AUDIO_STORE_URL: "postgres://db" },
+    { ...GOOD, AUDIO_STORE_URL: "redis://host:6379" },
     "AUDIO_STORE_URL",
-    /redis:\/\/host/,
+    /postgres:\/\/user:password@host/,
+  ],
+  [
+    "a store without TLS off this machine",
+    { ...GOOD, AUDIO_STORE_URL: "postgres://u:p@db.example/audio?sslmode=disable" },
+    "AUDIO_STORE_URL",
+    /sslmode=verify-full/,
+  ],
+  [
+    "a store with a parameter that nobody reads",
+    { ...GOOD, AUDIO_STORE_URL: "postgres://u:p@db.example/audio?application_name=x" },
+    "AUDIO_STORE_URL",
+    /sslmode and sslrootcert/,
   ],
   ["a store that is no URL", { ...GOOD, AUDIO_STORE_URL: "localhost" }, "AUDIO_STORE_URL", /Unset/],
   ["an unknown voice", { ...GOOD, AUDIO_DEFAULT_VOICE: "bob" }, "AUDIO_DEFAULT_VOICE", /stokie_en/],
@@ -258,14 +270,14 @@ describe("a setting that looks wrong and is not", () => {
     ["fractions", { ...LOCAL, AUDIO_WAIT_SECONDS: ".5", AUDIO_POLL_INTERVAL_SECONDS: "0.25" }],
     ["no budget at all", { ...GOOD, AUDIO_CREDIT_BUDGET: "0" }],
     ["the home folder", { ...GOOD, AUDIO_OUTPUT_DIR: "~/Audio", AUDIO_STATE_DIR: "~" }],
-    ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "redis://:50%zz@host:6379" }],
+    ["a password with a percent sign", { ...GOOD, AUDIO_STORE_URL: "postgres://u:50%zz@host:6379" }],
   ])("(%s) is taken", (_what, env) => {
     expect(readConfig(env, "linux", "/home/someone").faults).toEqual([]);
   });
 
   it("(a password with a percent sign) does not keep the server from starting", async () => {
     const bench = await openBench();
-    const server = await bench.another({ AUDIO_STORE_URL: "redis://:50%zz@127.0.0.1:1" });
+    const server = await bench.another({ AUDIO_STORE_URL: "postgres://u:50%zz@127.0.0.1:1" });
     expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
     const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
     expect(errorOf(outcome).code).toBe("store_unavailable");

@@ -5,7 +5,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** From the longest on; what a run before this one remembers of the others comes after them. */
 const LONGEST = [
   "test/tasks/narration-cancel.test.ts",
-  "test/ledger/postgres-cluster-faults.test.ts",
   "test/ledger/postgres-faults.test.ts",
   "test/tasks/cancel.test.ts",
   "test/narration/windows.test.ts",

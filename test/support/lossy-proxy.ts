@@ -4,8 +4,12 @@ import { createConnection, createServer, type Socket } from "node:net";
 
 export interface LossyProxy {
   readonly port: number;
-  /** The next answers are lost, each with its connection. */
-  loseAnswers(count: number): void;
+  /** The next answers that hold the text are lost, each with its connection. */
+  loseAnswers(count: number, holding?: string): void;
+  /** Changes what the server answers, from now on. */
+  alterAnswers(change: (bytes: Buffer) => Buffer): void;
+  /** How often a client has sent something after an answer. */
+  roundTrips(): number;
   /** Breaks every connection, whatever is under way. */
   sever(): void;
   close(): Promise<void>;
@@ -14,6 +18,9 @@ export interface LossyProxy {
 export async function startLossyProxy(targetPort: number): Promise<LossyProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
   let lossesLeft = 0;
+  let held = "";
+  let alter = (bytes: Buffer): Buffer => bytes;
+  let roundTrips = 0;
   const server = createServer((near) => {
     const far = createConnection(targetPort, "127.0.0.1");
     const pair = [near, far] as const;
@@ -26,9 +33,15 @@ export async function startLossyProxy(targetPort: number): Promise<LossyProxy> {
         far.destroy();
       });
     }
+    let isAnswered = true;
     near.pipe(far);
+    near.on("data", () => {
+      if (isAnswered) roundTrips += 1;
+      isAnswered = false;
+    });
     far.on("data", (bytes) => {
-      if (lossesLeft === 0) near.write(bytes);
+      isAnswered = true;
+      if (lossesLeft === 0 || !bytes.includes(held)) near.write(alter(bytes));
       else {
         lossesLeft -= 1;
         near.destroy();
@@ -43,9 +56,14 @@ export async function startLossyProxy(targetPort: number): Promise<LossyProxy> {
   };
   return {
     port: address.port,
-    loseAnswers(count) {
+    loseAnswers(count, holding = "") {
       lossesLeft = count;
+      held = holding;
     },
+    alterAnswers(change) {
+      alter = change;
+    },
+    roundTrips: () => roundTrips,
     sever,
     async close() {
       sever();

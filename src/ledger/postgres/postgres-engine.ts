@@ -1,6 +1,175 @@
-import { SqliteEngine } from "../sqlite/sqlite-engine.ts";
-export class PostgresEngine extends SqliteEngine {
-  constructor(_options: { storeUrl: string; log: unknown }) {
-    super({ stateDir: "/nowhere", clock: { steadyMs: () => 0 } });
+/** The ledger in a PostgreSQL database: one connection a process, used in turn, and repeated after what passes. */
+import { setTimeout as pause } from "node:timers/promises";
+import { z } from "zod";
+import { type PostgresAddress, readPostgresAddress } from "../../config/postgres-address.ts";
+import { AudioError } from "../../errors.ts";
+import { describeCause, type Log } from "../../log.ts";
+import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
+import { PostgresConnection } from "./postgres-connection.ts";
+import { isReadOnly, LostConnection, mayPass, NoAnswer, storeFault } from "./postgres-faults.ts";
+import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
+
+/** How long a server may be away before its absence is reported. */
+const PATIENCE_MS = 5_000;
+/** With less time left another try could only end as "no answer", which would hide the reason. */
+const LEAST_TRY_MS = 250;
+
+const SETTINGS = sql(
+  `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
+     current_setting('synchronous_commit') AS synchronous_commit, current_setting('server_encoding') AS encoding`,
+);
+const settingRow = z.tuple([
+  z.object({
+    fsync: z.string(),
+    full_page_writes: z.string(),
+    synchronous_commit: z.string(),
+    encoding: z.string(),
+  }),
+]);
+const RIGHTS = sql(
+  `SELECT name FROM unnest(ARRAY[${TABLE_NAMES.map((name) => `'${name}'`).join(", ")}]) AS name
+   WHERE NOT (has_table_privilege(name, 'SELECT') AND has_table_privilege(name, 'INSERT')
+     AND has_table_privilege(name, 'UPDATE') AND has_table_privilege(name, 'DELETE'))`,
+);
+const nameRows = z.array(z.object({ name: z.string() }));
+
+export interface PostgresEngineOptions {
+  readonly storeUrl: string;
+  readonly log: Pick<Log, "debug">;
+  /** An SQL expression of milliseconds: the clock that all users of the database share. */
+  readonly clockSql?: () => string;
+}
+
+type Work<T> = (connection: PostgresConnection, untilMs: number) => Promise<T>;
+
+export class PostgresEngine implements SqlEngine {
+  readonly forUpdate = " FOR UPDATE";
+  readonly description: string;
+  readonly #address: PostgresAddress;
+  readonly #log: Pick<Log, "debug">;
+  readonly #clockSql: () => string;
+  #connection: PostgresConnection | undefined;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+  #answeredAtMs = Number.NEGATIVE_INFINITY;
+  #lastError: unknown = new LostConnection(new NoAnswer());
+  #isClosed = false;
+
+  /** @throws AudioError `configuration_error` for an address that is none */
+  constructor({ storeUrl, log, clockSql }: PostgresEngineOptions) {
+    const address = readPostgresAddress(storeUrl);
+    if ("what" in address) {
+      throw new AudioError("configuration_error", `AUDIO_STORE_URL ${address.what}.`, {
+        remedy: address.fix,
+      });
+    }
+    const { host, port, database } = address;
+    this.#address = address;
+    this.#log = log;
+    this.#clockSql = clockSql ?? (() => "extract(epoch from clock_timestamp()) * 1000");
+    this.description = `PostgreSQL database ${database} on ${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+
+  transact<T>(transaction: Transaction<T>): Promise<T> {
+    return this.#inTurn((connection, untilMs) => connection.transact(transaction, this.#clockSql(), untilMs));
+  }
+
+  read(statements: readonly Statement[]): Promise<Rows[]> {
+    return this.#inTurn((connection, untilMs) => connection.read(statements, untilMs));
+  }
+
+  /** Touches no row that others lock, because that would make deadlocks. */
+  async check(): Promise<string[]> {
+    await this.transact({
+      durability: "power_cut",
+      locks: [],
+      load: [],
+      decide: () => ({
+        result: undefined,
+        save: [
+          sql("INSERT INTO agm_documents (name, value) VALUES (?, '') ON CONFLICT DO NOTHING", "check"),
+          sql("DELETE FROM agm_documents WHERE name = ?", "check"),
+        ],
+      }),
+    });
+    const [settings, denied] = await this.read([SETTINGS, RIGHTS]);
+    const [{ encoding, ...switches }] = settingRow.parse(settings);
+    const names = nameRows.parse(denied).map(({ name }) => name);
+    return [
+      ...Object.entries(switches)
+        .filter(([, value]) => value === "off")
+        .map(
+          ([name]) => `A crash of the server can lose what was paid for (${name} is off): set ${name} to on.`,
+        ),
+      ...(names.length === 0
+        ? []
+        : [
+            `This user may not read and write every table: grant SELECT, INSERT, UPDATE and DELETE on ${names.join(", ")}.`,
+          ]),
+      ...(encoding === "UTF8" || encoding === "SQL_ASCII"
+        ? []
+        : [
+            `The database stores ${encoding}, which lacks characters of many languages: use a database in UTF8.`,
+          ]),
+    ];
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#lastTurn;
+    await this.#connection?.close();
+    this.#connection = undefined;
+  }
+
+  #inTurn<T>(work: Work<T>): Promise<T> {
+    const askedAtMs = performance.now();
+    const turn = this.#lastTurn.then(() => this.#repeating(work, askedAtMs));
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
+    // Waiting for this process's own other work counts only while the server is away, so that all work of an absence
+    // fails together.
+    const untilMs = Math.max(askedAtMs, this.#answeredAtMs) + PATIENCE_MS;
+    for (;;) {
+      try {
+        if (performance.now() >= untilMs) throw this.#lastError;
+        return await this.#attempt(work, untilMs);
+      } catch (error) {
+        this.#lastError = error;
+        const isOver = performance.now() >= untilMs - LEAST_TRY_MS;
+        if (!mayPass(error) || isOver) throw storeFault(this.description, error);
+        this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
+        // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
+        await pause(20 + Math.random() * 80);
+      }
+    }
+  }
+
+  async #attempt<T>(work: Work<T>, untilMs: number): Promise<T> {
+    const connection = await this.#connected(untilMs);
+    try {
+      return await work(connection, untilMs);
+    } catch (error) {
+      if (isReadOnly(error)) connection.drop();
+      await connection.rollBack(untilMs);
+      throw error;
+    } finally {
+      if (!connection.isLost) this.#answeredAtMs = performance.now();
+    }
+  }
+
+  async #connected(untilMs: number): Promise<PostgresConnection> {
+    if (this.#isClosed) throw new AudioError("store_unavailable", "The ledger was already closed.");
+    if (this.#connection?.isLost === false) return this.#connection;
+    const connection = await PostgresConnection.open(this.#address, untilMs);
+    try {
+      await prepareTables(connection, this.description, untilMs);
+    } catch (error) {
+      connection.drop();
+      throw error;
+    }
+    this.#connection = connection;
+    return connection;
   }
 }

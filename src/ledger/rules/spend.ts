@@ -20,7 +20,7 @@ export function spendShare(
 
 /** The newest quarter that lies wholly before the window. Quarters in the future count, so a clock set back frees nothing. */
 export function lastQuarterBefore(wallMs: number, windowMs: number): number {
-  return (wallMs - windowMs) / SPEND_BUCKET_MS - 1;
+  return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;
 }
 
 /**

@@ -1,0 +1,95 @@
+/** Reads the address of a PostgreSQL database. Everything that the client could take from elsewhere is decided here. */
+import { isRooted } from "../environment.ts";
+import { isLoopbackHost } from "./service-address.ts";
+
+export interface PostgresAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+  /** Empty where the address has none. */
+  readonly password: string;
+  /** `null`: plain text, on this machine only. Else the certificate is checked, its host name included. */
+  readonly tls: { readonly rootCertificate: string | null } | null;
+}
+
+/** Why a text is not such an address. Neither sentence quotes what may be a password. */
+export interface AddressFault {
+  /** To go after the setting's name. */
+  readonly what: string;
+  readonly fix: string;
+}
+
+const SHAPE = "postgres://user:password@host:5432/database";
+const PARAMETERS = ["sslmode", "sslrootcert"];
+const TLS_MODES = ["prefer", "require", "verify-ca", "verify-full"];
+const DEFAULT_PORT = 5432;
+const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
+
+const notAnAddress: AddressFault = {
+  what: "is not a postgres:// address",
+  fix: `Write it as ${SHAPE}, with / ? # @ : % in a password written as %2F %3F %23 %40 %3A %25.`,
+};
+
+export function readPostgresAddress(text: string): PostgresAddress | AddressFault {
+  if (!URL.canParse(text)) return notAnAddress;
+  const { protocol, hostname, port, pathname, username, password, search, hash, searchParams } = new URL(
+    text,
+  );
+  const user = decoded(username) || "postgres";
+  const database = decoded(pathname.slice(1)) || user;
+  const isShaped = /^postgres(?:ql)?:$/.test(protocol) && HOST.test(hostname) && hash === "" && port !== "0";
+  // An `@` behind the `?` shows that the `?` is part of a password.
+  if (!isShaped || search.includes("@") || /[/\p{Cc}]/u.test(database) || /\p{Cc}/u.test(user)) {
+    return notAnAddress;
+  }
+  const unknown = [...new Set(searchParams.keys())].filter((name) => !PARAMETERS.includes(name));
+  if (unknown.length > 0) {
+    return {
+      what: `has parameters that are not supported: ${unknown.join(", ")}`,
+      fix: `Remove them; ${PARAMETERS.join(" and ")} are supported.`,
+    };
+  }
+  const tls = readTls(searchParams, isLoopbackHost(hostname.toLowerCase()));
+  if (tls !== null && "what" in tls) return tls;
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? DEFAULT_PORT : Number(port),
+    database,
+    user,
+    password: decoded(password),
+    tls,
+  };
+}
+
+/** Every mode that asks for TLS means verify-full: a certificate that is not checked protects nothing. */
+function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressFault {
+  const mode =
+    parameters.get("sslmode") ?? (isLoopback && !parameters.has("sslrootcert") ? "disable" : "verify-full");
+  const rootCertificate = parameters.get("sslrootcert");
+  if (mode === "disable" && !isLoopback) {
+    return {
+      what: "has sslmode=disable, but only a server on this machine is used without TLS",
+      fix: "Use sslmode=verify-full, and sslrootcert=/absolute/path for an authority of your own.",
+    };
+  }
+  if (mode !== "disable" && !TLS_MODES.includes(mode)) {
+    return { what: "has an sslmode that is not supported", fix: "Use sslmode=verify-full." };
+  }
+  if (rootCertificate !== null && !isRooted(rootCertificate)) {
+    return {
+      what: "has an sslrootcert that is not an absolute path",
+      fix: "Set sslrootcert to the absolute path of a PEM file.",
+    };
+  }
+  return mode === "disable" || (mode === "prefer" && isLoopback) ? null : { rootCertificate };
+}
+
+/** As it is where it is not percent-encoded properly: passwords are pasted. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

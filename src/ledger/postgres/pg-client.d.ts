@@ -1,0 +1,10 @@
+/** The one module of `pg` that is imported: its index also loads a pool, and a native client where a variable asks for it. */
+declare module "pg/lib/client.js" {
+  import type { Client as PgClient } from "pg";
+  export default class Client extends PgClient {
+    /** What the server is given at the start of a connection. */
+    getStartupConf(): Record<string, string>;
+    ref(): void;
+    unref(): void;
+  }
+}

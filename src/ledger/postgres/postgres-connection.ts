@@ -1,0 +1,212 @@
+/** One connection to PostgreSQL: what is sent together is sent at once, and each answer has its time. */
+import { readFileSync } from "node:fs";
+import { Socket } from "node:net";
+import type { ConnectionOptions } from "node:tls";
+import Client from "pg/lib/client.js";
+import { z } from "zod";
+import type { PostgresAddress } from "../../config/postgres-address.ts";
+import { AudioError } from "../../errors.ts";
+import { systemReason } from "../../files/file-failure.ts";
+import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
+import { LostConnection, NoAnswer, NotCommitted } from "./postgres-faults.ts";
+
+/** How long the server waits for what another process holds: a process that stands still loses its transaction then. */
+const SERVER_WAIT_MS = 2_000;
+const STATEMENT_MS = 2_200;
+/** How long an answer is waited for: longer than the server waits. Half of the engine's patience, so that there is a second try. */
+const ANSWER_MS = 2_500;
+const CONNECT_MS = 2_000;
+const CLOSE_MS = 500;
+
+/** Set within each transaction, because PgBouncer refuses them at the start of a connection. */
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
+  SET LOCAL lock_timeout = ${SERVER_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS};
+  SET LOCAL idle_in_transaction_session_timeout = ${SERVER_WAIT_MS}`;
+
+const clockRow = z.tuple([z.object({ now: z.number() })]);
+
+interface Answer {
+  readonly command: string;
+  readonly rows: Rows;
+}
+
+class PlainClient extends Client {
+  readonly #address: PostgresAddress;
+
+  constructor(address: PostgresAddress, socket: Socket) {
+    const { host, port, database, user, password } = address;
+    super({
+      ...{ host, port, database, user },
+      // As a function, because an empty password would be looked up in PGPASSWORD and ~/.pgpass.
+      password: () => password,
+      ssl: tlsOptions(address),
+      sslnegotiation: "postgres",
+      stream: () => socket,
+      keepAlive: true,
+      pipeline: true,
+    });
+    this.#address = address;
+  }
+
+  /** Nothing of PGOPTIONS, PGREPLICATION or PGAPPNAME. */
+  override getStartupConf(): Record<string, string> {
+    const { user, database } = this.#address;
+    return { user, database, application_name: "audio-generation-mcp", client_encoding: "UTF8" };
+  }
+}
+
+/** Set explicitly, so that neither NODE_TLS_REJECT_UNAUTHORIZED nor options of the process weaken it. */
+function tlsOptions({ tls }: PostgresAddress): ConnectionOptions | false {
+  if (tls === null) return false;
+  const checked = { rejectUnauthorized: true, minVersion: "TLSv1.2" } as const;
+  if (tls.rootCertificate === null) return checked;
+  try {
+    return { ...checked, ca: readFileSync(tls.rootCertificate) };
+  } catch (error) {
+    const reason = systemReason(error) ?? "it cannot be read";
+    throw new AudioError("store_unavailable", `The file of sslrootcert cannot be read: ${reason}.`, {
+      remedy: "Correct sslrootcert in AUDIO_STORE_URL.",
+      cause: error,
+    });
+  }
+}
+
+export class PostgresConnection {
+  readonly #client: Client;
+  readonly #socket: Socket;
+  #isLost = false;
+
+  private constructor(client: Client, socket: Socket) {
+    this.#client = client;
+    this.#socket = socket;
+    // Without a listener, a server that ends a connection would end this process.
+    client.on("error", () => {
+      this.#isLost = true;
+    });
+    client.on("end", () => {
+      this.#isLost = true;
+    });
+  }
+
+  /** @param untilMs the end of the caller's patience, on the clock of `performance` */
+  static async open(address: PostgresAddress, untilMs: number): Promise<PostgresConnection> {
+    const socket = new Socket();
+    const client = new PlainClient(address, socket);
+    const connection = new PostgresConnection(client, socket);
+    try {
+      await connection.#bounded(CONNECT_MS, untilMs, () => client.connect());
+    } catch (error) {
+      connection.drop();
+      throw error;
+    }
+    return connection;
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  async transact<T>(
+    { durability, locks, load, decide }: Transaction<T>,
+    clockSql: string,
+    untilMs: number,
+  ): Promise<T> {
+    const begin = durability === "power_cut" ? BEGIN : `${BEGIN}; SET LOCAL synchronous_commit = off`;
+    // A statement of its own, behind the locks: the time at which they were granted.
+    const clock = sql(`SELECT (${clockSql})::float8 AS now`);
+    const [, ...answers] = await this.run([sql(begin), ...locks, clock, ...load], untilMs);
+    const rows = answers.map((answer) => answer.rows);
+    const [{ now }] = clockRow.parse(rows[locks.length]);
+    const { result, save } = decide({
+      locked: rows.slice(0, locks.length),
+      loaded: rows.slice(locks.length + 1),
+      steadyMs: now,
+    });
+    const ends = await this.run([...save, sql("COMMIT")], untilMs);
+    if (ends.at(-1)?.command !== "COMMIT") throw new NotCommitted();
+    return result;
+  }
+
+  async read(statements: readonly Statement[], untilMs: number): Promise<Rows[]> {
+    if (statements.length < 2) return (await this.run(statements, untilMs)).map(({ rows }) => rows);
+    const begin = sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const answers = await this.run([begin, ...statements, sql("COMMIT")], untilMs);
+    return answers.slice(1, -1).map(({ rows }) => rows);
+  }
+
+  /**
+   * Sends the statements together. The first that fails is the error, because inside a transaction all others fail
+   * after it.
+   */
+  run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
+    return this.#bounded(ANSWER_MS, untilMs, async () => {
+      this.#client.ref();
+      // In one piece, which the server answers with one.
+      this.#socket.cork();
+      const sent = statements.map(({ sql: text, values }) =>
+        this.#client.query(numbered(text), values.map(withoutNul)),
+      );
+      this.#socket.uncork();
+      const settled = await Promise.allSettled(sent);
+      // An idle connection keeps no process alive.
+      if (!this.#isLost) this.#client.unref();
+      return settled.map((answer) => {
+        if (answer.status === "rejected") throw answer.reason;
+        return answer.value;
+      });
+    });
+  }
+
+  /** Leaves a transaction that failed, so that the connection can be used again; drops the connection where it cannot. */
+  async rollBack(untilMs: number): Promise<void> {
+    if (this.#isLost || this.#client.getTransactionStatus() === "I") return;
+    await this.run([sql("ROLLBACK")], untilMs).catch(() => this.drop());
+  }
+
+  drop(): void {
+    this.#isLost = true;
+    this.#socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    const end = this.#client.end();
+    const timer = setTimeout(() => this.drop(), CLOSE_MS);
+    await end;
+    clearTimeout(timer);
+  }
+
+  async #bounded<T>(mostMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
+    const waitMs = Math.max(1, Math.min(mostMs, untilMs - performance.now()));
+    // After that the answers that are still to come belong to nobody: only a new connection is clean.
+    const timer = setTimeout(() => this.#socket.destroy(new NoAnswer()), waitMs);
+    try {
+      return await work();
+    } catch (error) {
+      // What the server has said has a severity; the rest is the connection's.
+      if (error instanceof Error && "severity" in error && error.severity !== undefined) throw error;
+      this.drop();
+      throw new LostConnection(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** PostgreSQL's text holds no NUL. What the ledger writes has it escaped; what it looks up may come from anybody. */
+const withoutNul = (value: SqlValue): SqlValue =>
+  typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;
+
+const NUMBERED = new Map<string, string>();
+
+/** The statement with its `?` marks as `$1`, `$2`, and so on. No statement of the ledger has a `?` in a literal. */
+function numbered(text: string): string {
+  const known = NUMBERED.get(text);
+  if (known !== undefined) return known;
+  let count = 0;
+  const changed = text.replaceAll("?", () => {
+    count += 1;
+    return `$${count}`;
+  });
+  NUMBERED.set(text, changed);
+  return changed;
+}

@@ -1,0 +1,195 @@
+/** What can be wrong with the PostgreSQL server, in words, and whether another try may mend it. */
+import { z } from "zod";
+import { AudioError } from "../../errors.ts";
+import { systemCode } from "../../files/file-failure.ts";
+
+/** The connection broke or brought no answer; what was sent may have taken effect. */
+export class LostConnection extends Error {
+  constructor(cause: unknown) {
+    super("the connection was lost", { cause });
+  }
+}
+
+export class NoAnswer extends Error {
+  constructor() {
+    super("no answer came in time");
+  }
+}
+
+/** COMMIT of a transaction that failed is no error; its answer says ROLLBACK. */
+export class NotCommitted extends Error {
+  constructor() {
+    super("the server rolled the transaction back");
+  }
+}
+
+/** An error that the server sent. */
+const serverError = z.object({ severity: z.string(), code: z.string().length(5), message: z.string() });
+
+const CALL_AGAIN = "Call again: nothing is paid twice.";
+const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
+
+interface Words {
+  /** To go after the name of the database. */
+  readonly what: string;
+  readonly remedy: string;
+  /** True where it may pass within seconds, such as a restart. */
+  readonly mayPass?: boolean;
+  /** False where somebody has to change something first. */
+  readonly isRetryable?: boolean;
+}
+
+const LOCKED: Words = { what: "stayed locked by another process", remedy: CALL_AGAIN, mayPass: true };
+const STARTING: Words = { what: "is starting or stopping", remedy: CALL_AGAIN, mayPass: true };
+const CONFLICT: Words = {
+  what: "could not order transactions that came together",
+  remedy: CALL_AGAIN,
+  mayPass: true,
+};
+const LOGIN: Words = {
+  what: "refused the login",
+  remedy: "Correct user and password in AUDIO_STORE_URL.",
+  isRetryable: false,
+};
+const NO_RIGHTS: Words = {
+  what: "denied this user a right that the ledger needs",
+  remedy:
+    "Let an administrator grant CREATE on the schema, or start once as a user who may create tables and grant SELECT, INSERT, UPDATE and DELETE on the tables agm_….",
+  isRetryable: false,
+};
+const FOREIGN: Words = {
+  what: "has tables named agm_… that are not this program's",
+  remedy: "Set AUDIO_STORE_URL to a database of its own.",
+  isRetryable: false,
+};
+
+const READ_ONLY = "25006";
+
+/** By SQLSTATE, whole or its first two digits. */
+const BY_STATE: Readonly<Record<string, Words>> = {
+  "08": { what: "broke the connection", remedy: CALL_AGAIN, mayPass: true },
+  [READ_ONLY]: {
+    what: "is read-only: a standby, or default_transaction_read_only is on",
+    remedy: "Set AUDIO_STORE_URL to the server that takes writes.",
+    mayPass: true,
+  },
+  "25P03": LOCKED,
+  "28": LOGIN,
+  "3D000": {
+    what: "does not exist",
+    remedy: "Create the database, or correct its name in AUDIO_STORE_URL.",
+    isRetryable: false,
+  },
+  "3F000": NO_RIGHTS,
+  "40": CONFLICT,
+  "42501": NO_RIGHTS,
+  "42P01": FOREIGN,
+  "42703": FOREIGN,
+  "53100": {
+    what: "has no space left on its disk",
+    remedy: "Free some space on the server, then call again.",
+  },
+  "53300": {
+    what: "has too many connections",
+    remedy:
+      "Call again later. Each process takes one connection: raise max_connections, or put PgBouncer before the server, as the README says under Several machines.",
+    mayPass: true,
+  },
+  "55P03": LOCKED,
+  "57014": { what: "took too long for a statement", remedy: CALL_AGAIN, mayPass: true },
+  "57P": STARTING,
+};
+
+const CERTIFICATE: Words = {
+  what: "has a certificate that is not trusted",
+  remedy:
+    "Name its authority by sslrootcert=/absolute/path in AUDIO_STORE_URL, and use the host name of its certificate.",
+  isRetryable: false,
+};
+const NO_TLS: Words = {
+  what: "does not offer TLS",
+  remedy: "Turn on TLS on the server: off this machine nothing is sent in clear.",
+  isRetryable: false,
+};
+const SILENT: Words = { what: "does not answer", remedy: CHECK_SERVER, mayPass: true };
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "the host name is unknown",
+  EAI_AGAIN: "the host name cannot be looked up now",
+  EHOSTUNREACH: "there is no way to the host",
+  ENETUNREACH: "there is no way to the network",
+};
+
+function wordsOf(error: unknown): Words | undefined {
+  if (error instanceof NotCommitted) return CONFLICT;
+  const { code } = serverError.safeParse(error).data ?? {};
+  if (code !== undefined) {
+    const state = [5, 3, 2].map((length) => code.slice(0, length)).find((part) => part in BY_STATE);
+    return state === undefined ? undefined : BY_STATE[state];
+  }
+  return error instanceof LostConnection ? wordsOfLoss(error.cause) : undefined;
+}
+
+function wordsOfLoss(cause: unknown): Words {
+  if (cause instanceof NoAnswer) return SILENT;
+  const code = systemCode(cause) ?? "";
+  if (/CERT|SIGNATURE|ISSUER|SELF_SIGNED/.test(code)) return CERTIFICATE;
+  const message = cause instanceof Error ? cause.message : "";
+  if (message.includes("does not support SSL")) return NO_TLS;
+  if (message.startsWith("SASL")) return LOGIN;
+  const reason = REASONS[code] ?? (code === "" ? "the connection was closed" : code);
+  return {
+    what: `cannot be reached: ${reason}`,
+    remedy: CHECK_SERVER,
+    mayPass: true,
+  };
+}
+
+/** True where the same work may succeed at once or within seconds; it is repeated then, because it may run twice. */
+export const mayPass = (error: unknown): boolean => wordsOf(error)?.mayPass ?? false;
+
+/** After a failover the same address leads to the new primary, but only on a new connection. */
+export const isReadOnly = (error: unknown): boolean => serverError.safeParse(error).data?.code === READ_ONLY;
+
+export function otherLayout(description: string): AudioError {
+  return new AudioError(
+    "store_unavailable",
+    `The ${description} holds a ledger of another version of this program, with other tables.`,
+    {
+      remedy:
+        "Use that version again, or set AUDIO_STORE_URL to another database. The same calls then ask the service under the same idempotency keys, so nothing is paid twice.",
+    },
+  );
+}
+
+export const foreignTables = (description: string): AudioError =>
+  unavailable(description, FOREIGN, undefined);
+
+/** @param description names the database, without credentials */
+export function storeFault(description: string, error: unknown): AudioError {
+  if (error instanceof AudioError) return error;
+  const message = error instanceof Error ? error.message : "the reason is unknown";
+  const unknown = {
+    what: `cannot be used: ${message}`,
+    remedy: "Check the server and its log.",
+    isRetryable: false,
+  };
+  return unavailable(
+    description,
+    wordsOf(error) ?? unknown,
+    error instanceof LostConnection ? error.cause : error,
+  );
+}
+
+function unavailable(
+  description: string,
+  { what, remedy, isRetryable = true }: Words,
+  cause: unknown,
+): AudioError {
+  return new AudioError("store_unavailable", `The ${description} ${what}.`, {
+    retryable: isRetryable,
+    remedy,
+    cause,
+  });
+}

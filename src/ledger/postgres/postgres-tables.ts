@@ -1,0 +1,51 @@
+/** Makes the ledger's tables in a database that has none, and refuses those of another layout or program. */
+import { z } from "zod";
+import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
+import { sql } from "../store/sql-engine.ts";
+import type { PostgresConnection } from "./postgres-connection.ts";
+import { foreignTables, otherLayout } from "./postgres-faults.ts";
+
+/** The lock under which tables are made ("AuGM"): two first processes may start together. */
+const CREATION_LOCK = 0x4175474d;
+
+/** Sorts by bytes, as SQLite does, whatever the language of the database. */
+const STATEMENTS: readonly string[] = [
+  ...TABLES,
+  `CREATE TABLE agm_layout (version INTEGER NOT NULL)`,
+  `INSERT INTO agm_layout (version) VALUES (${LAYOUT_VERSION})`,
+].map((text) => text.replaceAll(/ TEXT\b/g, ' TEXT COLLATE "C"'));
+
+export const TABLE_NAMES: readonly string[] = TABLES.flatMap(
+  (text) => /^CREATE TABLE (\w+)/.exec(text)?.slice(1) ?? [],
+);
+
+const nameRows = z.array(z.object({ tablename: z.string() }));
+const versionRows = z.array(z.object({ version: z.int() }));
+
+const FIND = sql(
+  "SELECT tablename FROM pg_tables WHERE schemaname = ANY (current_schemas(false)) AND left(tablename, 4) = 'agm_'",
+);
+
+/** @param description names the database, without credentials */
+export async function prepareTables(
+  connection: PostgresConnection,
+  description: string,
+  untilMs: number,
+): Promise<void> {
+  const [found] = await connection.run([FIND], untilMs);
+  const known = nameRows.parse(found?.rows);
+  if (known.length === 0) {
+    // The second statement sees what another process has made meanwhile, unlike a look by to_regclass.
+    const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
+    const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND], untilMs);
+    const isMade = nameRows.parse(foundNow?.rows).length > 0;
+    await connection.run(
+      [...(isMade ? [] : STATEMENTS), "COMMIT"].map((text) => sql(text)),
+      untilMs,
+    );
+  } else if (!known.some(({ tablename }) => tablename === "agm_layout")) {
+    throw foreignTables(description);
+  }
+  const [layout] = await connection.run([sql("SELECT version FROM agm_layout")], untilMs);
+  if (versionRows.parse(layout?.rows)[0]?.version !== LAYOUT_VERSION) throw otherLayout(description);
+}

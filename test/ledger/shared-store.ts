@@ -1,0 +1,68 @@
+/** A store on PostgreSQL for tests of its faults: opened on an address, closed with the test. */
+import { randomUUID } from "node:crypto";
+import { expect, onTestFinished } from "vitest";
+import { systemClock } from "../../src/clock.ts";
+import { LedgerStore } from "../../src/ledger/ledger-store.ts";
+import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
+import { rowOf } from "../../src/ledger/record.ts";
+import { createLog } from "../../src/log.ts";
+import { failureOf } from "../api/failure.ts";
+import { aRecord } from "./a-record.ts";
+
+export const ORIGIN = "https://service.example";
+
+/** Five seconds are allowed; the rest is a slow machine's. */
+const BOUND_MS = 8_000;
+
+export function openEngine(storeUrl: string, logged: string[] = []): PostgresEngine {
+  const log = createLog(
+    "debug",
+    (text) => text,
+    (line) => logged.push(line),
+  );
+  const engine = new PostgresEngine({ storeUrl, log });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+/** A store of one API key and one process. */
+export function openShared(
+  storeUrl: string,
+  { logged = [], accountId = "account" }: SharedOptions = {},
+): LedgerStore {
+  const engine = openEngine(storeUrl, logged);
+  const identity = { origin: ORIGIN, accountId, holder: "holder" };
+  return new LedgerStore({ engine, identity, machineId: "machine", wallMs: () => systemClock.wallMs() });
+}
+
+interface SharedOptions {
+  readonly logged?: string[];
+  readonly accountId?: string;
+}
+
+export const claim = (store: LedgerStore, changes: Parameters<typeof aRecord>[0] = {}) =>
+  store.claim({ row: rowOf(aRecord(changes)), leaseTtlMs: 15_000 });
+
+/** Asks for the admission of a create of a new record, within wide limits. */
+export async function admit(store: LedgerStore, accountId = "account") {
+  const waiting = aRecord({ recordId: randomUUID(), accountId, status: "waiting", taskId: null });
+  await claim(store, waiting);
+  const spend = { credits: 150, atMs: systemClock.wallMs() };
+  const after = rowOf({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });
+  const limits = { maxCreates: 1000, windowMs: 60_000, maxInFlight: 1000, lapseMs: 30_000 };
+  const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
+  return store.admit({
+    ...limits,
+    ...{ after, budget, expectedRevision: waiting.revision, slotId: randomUUID(), narrationId: null },
+  });
+}
+
+/** A call that has to say in time, and by name, that the store is away. */
+export async function expectAway(call: Promise<unknown>, words: RegExp): Promise<void> {
+  const startedAtMs = performance.now();
+  const failure = await failureOf(call);
+  expect(failure).toMatchObject({ code: "store_unavailable", retryable: true });
+  expect(failure.message).toMatch(/^The PostgreSQL database \S+ on \S+ /);
+  expect(failure.message).toMatch(words);
+  expect(performance.now() - startedAtMs).toBeLessThan(BOUND_MS);
+}

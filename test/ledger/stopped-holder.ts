@@ -1,0 +1,20 @@
+/** A process that stands still in the middle of a transaction, holding the row of an API key; goes on when it is continued. */
+import { PostgresEngine } from "../../src/ledger/postgres/postgres-engine.ts";
+import { sql } from "../../src/ledger/store/sql-engine.ts";
+import { createLog } from "../../src/log.ts";
+
+const [storeUrl = "", accountId = ""] = process.argv.slice(2);
+const engine = new PostgresEngine({ storeUrl, log: createLog("silent", (text) => text) });
+let runs = 0;
+await engine.transact({
+  durability: "power_cut",
+  locks: [sql("SELECT state FROM agm_api_keys WHERE key_id = ? FOR UPDATE", accountId)],
+  load: [],
+  decide: () => {
+    runs += 1;
+    if (runs === 1) process.kill(process.pid, "SIGSTOP");
+    return { result: undefined, save: [] };
+  },
+});
+await engine.close();
+process.stdout.write(`runs: ${runs}\n`);
