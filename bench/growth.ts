@@ -1,111 +1,148 @@
-/** Measures what a long life costs: everything that a ledger of a million records could slow down, beside one of a thousand, on either store. */
-import type { Ledger } from "../src/ledger/ledger.ts";
-import { whyNoRedis } from "../test/support/redis-server.ts";
-import { OURS } from "./contenders.ts";
-import { type FilledLedger, KNOWN_CALL, openFilledLedger, type StoreName } from "./filled-ledger.ts";
-import { atMost, printSamples, ratio, type Sample, sideBySide, type Verdict } from "./measure.ts";
-import { admitAndTakeBack } from "./one-admission.ts";
-import { RawClient } from "./raw-client.ts";
+/** Measures what a ledger of a million records slows down, beside one of a thousand, on each engine. */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { systemClock } from "../src/clock.ts";
+import { newRecord } from "../src/generation/use-cases/find-record.ts";
+import { createHolderId } from "../src/holder.ts";
+import { openLedger } from "../src/ledger/open-ledger.ts";
+import { createLog } from "../src/log.ts";
+import { compare, type Row, report, timed } from "./measure.ts";
+import { OURS } from "./programs.ts";
+import { RawClient, type ServerEnv, withServer } from "./raw-client.ts";
+import { openSetup, startService } from "./setup.ts";
 
-const SIZES = [1000, 1_000_000] as const;
-const ROWS = 20;
-/** What takes a millisecond or so is measured more often. */
-const SHORT = 5;
-const MOST_GROWN = 1.3;
+const SMALL = 1000;
+const LARGE = 1_000_000;
+const ROUNDS = 21;
+/** For what takes a millisecond or so. */
+const SHORT_ROUNDS = 105;
+const LISTED = 20;
+/** Made by real calls, with real files: more than a list shows. */
+const REAL_RECORDS = 25;
+const KNOWN_CALL = { prompt: "Number 7 of the newest" };
+const MAX_RATIO = 1.3;
 
-async function timed(run: () => Promise<unknown>): Promise<number> {
-  const beganAtMs = performance.now();
-  await run();
-  return performance.now() - beganAtMs;
+type FilledLedger = Awaited<ReturnType<typeof fillLedger>>;
+
+interface Engine {
+  readonly name: string;
+  /** A new, empty database, and the settings that name it. */
+  open(): Promise<{ readonly env: Readonly<Record<string, string>>; remove(): Promise<void> }>;
 }
 
-/** From the spawn to an answer: of the handshake, or of a first look into the ledger as well. */
-async function fromSpawn({ env }: FilledLedger, until: "initialize" | "list_tasks"): Promise<number> {
-  const client = new RawClient(OURS, env);
-  try {
-    await client.initialize();
-    if (until === "list_tasks") await client.call("list_tasks", { limit: ROWS });
-    return performance.now() - client.startedAt;
-  } finally {
-    await client.stop();
-  }
-}
+const ENGINES: readonly Engine[] = [
+  // The default: a file in the state folder.
+  { name: "SQLite", open: async () => ({ env: {}, remove: async () => undefined }) },
+];
 
-/** A figure of a ledger that answers with less than it was asked for would say nothing. */
-async function assertAnswers(client: RawClient, records: number): Promise<void> {
-  const { result } = await client.call("list_tasks", { limit: ROWS });
-  const shown = JSON.stringify(result).match(/"task_id":/g)?.length ?? 0;
-  const { result: replay } = await client.call("generate_audio", KNOWN_CALL);
-  if (shown < ROWS || !JSON.stringify(replay).includes('"replayed":true')) {
-    throw new Error(`the ledger of ${records} records shows ${shown} rows: ${JSON.stringify(replay)}`);
-  }
-}
-
-async function benchStore(name: StoreName, rounds: number) {
-  const filled: FilledLedger[] = [];
-  const clients: RawClient[] = [];
-  const ledgers: Ledger[] = [];
-  const samples: Sample[] = [];
-  const verdicts: Verdict[] = [];
-  const label = (figure: string, records: number): string =>
-    `${figure}, ${records.toLocaleString("en")} records`;
-  const compare = async (figure: string, times: number, measure: (at: number) => Promise<number>) => {
-    const contenders = filled.map(({ records }, at) => ({
-      name: label(figure, records),
-      measure: () => measure(at),
-    }));
-    const measured = await sideBySide(contenders, "ms", times);
-    samples.push(...measured);
-    const [small, full] = SIZES.map((records) => label(figure, records));
-    const what = `${figure} on ${name} with 1,000,000 records, over 1,000`;
-    verdicts.push(atMost("growth", what, ratio(measured, full ?? "", small ?? ""), MOST_GROWN));
-  };
-  const ofFilled = (at: number): FilledLedger => filled[at] ?? raise();
-  const client = (at: number): RawClient => clients[at] ?? raise();
-  const ledger = (at: number): Ledger => ledgers[at] ?? raise();
-  try {
-    for (const records of SIZES) filled.push(await openFilledLedger(name, records));
-    await compare("start", rounds, (at) => fromSpawn(ofFilled(at), "initialize"));
-    await compare("start and first look", rounds, (at) => fromSpawn(ofFilled(at), "list_tasks"));
-    for (const { env, records } of filled) {
-      const started = new RawClient(OURS, env);
-      clients.push(started);
-      await started.initialize();
-      await assertAnswers(started, records);
+/** A ledger of so many records, and what is measured on it; all times in milliseconds. */
+async function fillLedger(engine: Engine, records: number) {
+  const setup = await openSetup(await startService(20_000));
+  const database = await engine.open();
+  // No request reaches the budget, but every admission has to judge it.
+  const env = { ...setup.env, ...database.env, AUDIO_CREDIT_BUDGET: String(1e12) };
+  await withServer(OURS, env, async (client) => {
+    for (let number = 0; number < REAL_RECORDS; number += 1) {
+      await client.call("generate_audio", { prompt: `Number ${number} of the newest` });
     }
-    await compare("replay", rounds * SHORT, (at) =>
-      timed(() => client(at).call("generate_audio", KNOWN_CALL)),
-    );
-    await compare(`list_tasks of ${ROWS} rows`, rounds * SHORT, (at) =>
-      timed(() => client(at).call("list_tasks", { limit: ROWS })),
-    );
-    for (const each of clients.splice(0)) await each.stop();
-    for (const each of filled) ledgers.push(await each.open());
-    let number = 0;
-    await compare("admission", rounds * SHORT * 4, (at) => {
-      number += 1;
-      return admitAndTakeBack(ledger(at), String(number));
-    });
-  } finally {
-    for (const each of clients) await each.stop();
-    for (const each of ledgers) await each.store.close();
-    for (const each of filled) await each.remove();
+  });
+  // In a process of its own, because the starts are measured from this one, which has to stay small.
+  execFileSync(
+    process.execPath,
+    [join(import.meta.dirname, "filled-ledger.ts"), String(records - REAL_RECORDS)],
+    { env: { ...process.env, ...env } },
+  );
+
+  const client = new RawClient(OURS, env);
+  await client.initialize();
+  const list = () => client.call("list_tasks", { limit: LISTED });
+  const replay = () => client.call("generate_audio", KNOWN_CALL);
+  const shown = JSON.stringify(await list()).match(/"task_id":/g)?.length ?? 0;
+  if (shown < LISTED || !JSON.stringify(await replay()).includes('"replayed":true')) {
+    throw new Error(`the ledger of ${records} records shows ${shown} rows`);
   }
-  printSamples(`Growth on ${name}`, samples);
-  return { samples: samples.map((each) => ({ ...each, name: `${name}: ${each.name}` })), verdicts };
-}
-
-function raise(): never {
-  throw new Error("there are only two ledgers");
-}
-
-/** Everything at a million records over the same at a thousand, in turn: the ratios are the verdicts. */
-export async function benchGrowth(rounds: number): Promise<{ samples: Sample[]; verdicts: Verdict[] }> {
-  const stores: StoreName[] = whyNoRedis() === undefined ? ["SQLite", "Redis"] : ["SQLite"];
-  const results: Array<Awaited<ReturnType<typeof benchStore>>> = [];
-  for (const name of stores) results.push(await benchStore(name, rounds));
+  const admission = await openAdmission(env);
   return {
-    samples: results.flatMap(({ samples }) => samples),
-    verdicts: results.flatMap(({ verdicts }) => verdicts),
+    timeOfStart: (until: "initialize" | "list_tasks") =>
+      withServer(OURS, env, async (started) => {
+        if (until === "list_tasks") await started.call("list_tasks", { limit: LISTED });
+        return performance.now() - started.startedAtMs;
+      }),
+    timeOfReplay: () => timed(replay),
+    timeOfList: () => timed(list),
+    timeOfAdmission: admission.time,
+    remove: async (): Promise<void> => {
+      await client.stop();
+      await admission.close();
+      await database.remove();
+      await setup.remove();
+    },
   };
 }
+
+/** Admits one create again and again in this process, and takes each admission back. */
+async function openAdmission(env: ServerEnv) {
+  const ledger = await openLedger({
+    config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
+    address: { baseUrl: env["AUDIO_BASE_URL"] ?? "", apiKey: env["AUDIO_API_KEY"] ?? "" },
+    holder: createHolderId(),
+    log: createLog("silent", (text) => text),
+    clock: systemClock,
+  });
+  // Nothing is held back, because waiting is no cost of the ledger.
+  const limits = {
+    maxCreates: 1_000_000,
+    windowMs: 60_000,
+    maxInFlight: 1000,
+    lapseMs: 30_000,
+    budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
+  };
+  const input = JSON.stringify({ prompt: "Admitted" });
+  const work = { input, take: 1, fileName: null, shelf: "output" } as const;
+  let sends = 0;
+  return {
+    time: async (): Promise<number> => {
+      const { record } = await ledger.claim(newRecord({ ledger, clock: systemClock }, work));
+      sends += 1;
+      const send = `send ${sends}`;
+      const beganAtMs = performance.now();
+      const admission = await ledger.admit(record, send, limits);
+      const tookMs = performance.now() - beganAtMs;
+      if (admission.kind !== "admitted") throw new Error(`the create was not admitted: ${admission.kind}`);
+      await ledger.takeBack(admission.record, send);
+      return tookMs;
+    },
+    close: () => ledger.store.close(),
+  };
+}
+
+async function benchEngine(engine: Engine): Promise<Row[]> {
+  const small = await fillLedger(engine, SMALL);
+  const large = await fillLedger(engine, LARGE);
+  const rows: Row[] = [];
+  const add = async (figure: string, rounds: number, measure: (ledger: FilledLedger) => Promise<number>) => {
+    const times = await compare(
+      rounds,
+      () => measure(large),
+      () => measure(small),
+    );
+    const name = `${figure}, ${LARGE.toLocaleString("en")} records, ${engine.name}`;
+    const comparedWith = `${SMALL.toLocaleString("en")} records`;
+    rows.push({ name, unit: "ms", comparedWith, ...times, goal: { of: "ratio", atMost: MAX_RATIO } });
+  };
+  try {
+    await add("start", ROUNDS, (ledger) => ledger.timeOfStart("initialize"));
+    await add("start and first look", ROUNDS, (ledger) => ledger.timeOfStart("list_tasks"));
+    await add("replay", SHORT_ROUNDS, (ledger) => ledger.timeOfReplay());
+    await add(`list of ${LISTED}`, SHORT_ROUNDS, (ledger) => ledger.timeOfList());
+    await add("admission", SHORT_ROUNDS, (ledger) => ledger.timeOfAdmission());
+    return rows;
+  } finally {
+    await large.remove();
+    await small.remove();
+  }
+}
+
+const all: Row[] = [];
+for (const engine of ENGINES) all.push(...(await benchEngine(engine)));
+report(all);

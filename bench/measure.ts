@@ -1,94 +1,61 @@
-/** Owns how the bench measures: repeated runs in turn, medians with their spread; knows nothing of what is measured. */
+/** Owns how the bench measures and what a row of its table holds; does not know what is measured. */
+import { z } from "zod";
 
-export interface Sample {
-  readonly name: string;
-  readonly unit: string;
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-  readonly runs: number;
-}
+const goalSchema = z.object({
+  /** What the limit applies to: our figure over the reference, our figure less the reference, or our figure alone. */
+  of: z.enum(["ratio", "difference", "ours"]),
+  atMost: z.number(),
+});
 
-export interface Verdict {
-  readonly section: string;
-  readonly figure: string;
-  readonly value: string;
-  readonly goal: string;
-  readonly met: boolean | null;
-}
+export const rowsSchema = z.array(
+  z.object({
+    name: z.string(),
+    unit: z.enum(["ms", "s", "MiB"]),
+    ours: z.number(),
+    comparedWith: z.string(),
+    reference: z.number(),
+    /** Absent: the row is only watched. */
+    goal: goalSchema.optional(),
+  }),
+);
+export type Row = z.infer<typeof rowsSchema>[number];
 
-export function median(values: readonly number[]): number {
+type Measure = () => number | Promise<number>;
+
+function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
-}
-
-export function sample(name: string, unit: string, values: readonly number[]): Sample {
-  return {
-    name,
-    unit,
-    median: median(values),
-    min: Math.min(...values),
-    max: Math.max(...values),
-    runs: values.length,
-  };
-}
-
-export interface Contender {
-  readonly name: string;
-  measure(): Promise<number>;
+  return sorted[(sorted.length - 1) / 2] ?? Number.NaN;
 }
 
 /**
- * Measures contenders side by side, one run of each in turn, so that a drift of the machine meets all of them;
- * one round before the first is not counted.
+ * Measures two things in alternation, because a machine that slows down must slow both. The first round warms both up
+ * and does not count.
+ *
+ * @param rounds odd, so that the median is a run that took place
  */
-export async function sideBySide(
-  contenders: readonly Contender[],
-  unit: string,
+export async function compare(
   rounds: number,
-): Promise<Sample[]> {
-  const values = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  ours: Measure,
+  reference: Measure,
+): Promise<Pick<Row, "ours" | "reference">> {
+  const values: { ours: number[]; reference: number[] } = { ours: [], reference: [] };
   for (let round = -1; round < rounds; round += 1) {
-    for (const contender of contenders) {
-      const value = await contender.measure();
-      if (round >= 0) values.get(contender.name)?.push(value);
-    }
+    const measured = { ours: await ours(), reference: await reference() };
+    if (round < 0) continue;
+    values.ours.push(measured.ours);
+    values.reference.push(measured.reference);
   }
-  return contenders.map(({ name }) => sample(name, unit, values.get(name) ?? []));
+  return { ours: median(values.ours), reference: median(values.reference) };
 }
 
-export function ratio(samples: readonly Sample[], name: string, reference: string): number {
-  const of = (wanted: string): number =>
-    samples.find((candidate) => candidate.name === wanted)?.median ?? Number.NaN;
-  return of(name) / of(reference);
+/** @returns milliseconds */
+export async function timed(run: () => unknown): Promise<number> {
+  const beganAtMs = performance.now();
+  await run();
+  return performance.now() - beganAtMs;
 }
 
-export function printSamples(title: string, samples: readonly Sample[]): void {
-  console.log(`\n${title}`);
-  for (const { name, unit, median: middle, min, max, runs } of samples) {
-    console.log(
-      `  ${name.padEnd(34)} ${middle.toFixed(2).padStart(10)} ${unit}   (${min.toFixed(2)} to ${max.toFixed(2)}, ${runs} runs)`,
-    );
-  }
-}
-
-function verdict(
-  section: string,
-  figure: string,
-  value: number,
-  goal: { readonly words: string; readonly isMet: boolean },
-  unit: string,
-): Verdict {
-  const told = `${Number.isInteger(value) ? value : value.toFixed(3)}${unit}`;
-  return { section, figure, value: told, goal: goal.words, met: Number.isNaN(value) ? null : goal.isMet };
-}
-
-export function atMost(section: string, figure: string, value: number, goal: number, unit = ""): Verdict {
-  return verdict(section, figure, value, { words: `at most ${goal}${unit}`, isMet: value <= goal }, unit);
-}
-
-export function atLeast(section: string, figure: string, value: number, goal: number, unit = ""): Verdict {
-  return verdict(section, figure, value, { words: `at least ${goal}${unit}`, isMet: value >= goal }, unit);
+/** Hands the rows of a part to `run.ts`, which started it. */
+export function report(rows: readonly Row[]): void {
+  process.stdout.write(JSON.stringify(rows));
 }

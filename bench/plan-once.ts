@@ -1,10 +1,36 @@
-/** Plans a novel of so many characters once, as the first thing of its process, or has the library alone read it; started by path, prints the milliseconds. */
+/** Plans a novel of so many characters, or has the Markdown library read it, as the first work of its process; prints the milliseconds. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Lexer } from "marked";
-import { novel, plan } from "./novel.ts";
+import { planNarration } from "../src/narration/plan/plan-narration.ts";
 
-const [characters = "0", work = "plain"] = process.argv.slice(2);
+const CHAPTER_CHARACTERS = 12_000;
+
+/** Sentences of a real novel in another order, in paragraphs of 1 to 7 and chapters; the same text in every run. */
+function novel(characters: number): string {
+  const chapterOne = join(import.meta.dirname, "..", "assets", "alice-chapter-1.md");
+  const sentences = readFileSync(chapterOne, "utf8")
+    .split(/(?<=[.!?][’”]?)\s+/)
+    .filter((sentence) => /^\p{Lu}/u.test(sentence));
+  let text = "";
+  let chapter = 0;
+  for (let index = 0; text.length < characters; index += 1) {
+    if (text.length >= chapter * CHAPTER_CHARACTERS) {
+      chapter += 1;
+      text += `\n\nChapter ${chapter}\n\n`;
+    }
+    const sentence = sentences[(index * 31 + chapter * 7) % sentences.length] ?? "";
+    text += `${sentence}${(index * index) % 7 < 2 ? "\n\n" : " "}`;
+  }
+  return text.trim();
+}
+
+const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));
 const beganAtMs = performance.now();
 if (work === "library") new Lexer().lex(text);
-else plan(text, work === "markdown" ? "markdown" : "plain");
+else {
+  const format = work === "markdown" ? "markdown" : "plain";
+  planNarration({ text, format, speed: 1, pauseSeconds: 0.6, voices: {} });
+}
 process.stdout.write(String(performance.now() - beganAtMs));

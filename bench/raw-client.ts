@@ -1,62 +1,69 @@
 /** Owns a client that adds as little as possible to what it times: lines out, lines in. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { tmpdir } from "node:os";
-import type { Program } from "./contenders.ts";
-import { residentMiB } from "./resident.ts";
+import type { Program } from "./programs.ts";
+
+type Result = Record<string, unknown>;
 
 interface Answer {
   readonly id?: number;
-  readonly result?: Record<string, unknown>;
+  readonly result?: Result;
 }
 
+/** All that a server gets beside the PATH. */
+export type ServerEnv = Readonly<Record<string, string>> & { readonly HOME: string };
+
+const ANSWER_TIMEOUT_MS = 300_000;
+
 export class RawClient {
-  readonly child: ChildProcess;
-  readonly startedAt: number;
+  readonly startedAtMs = performance.now();
+  readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
-  readonly #waiting = new Map<number, (answer: Answer, bytes: number) => void>();
+  readonly #waiting = new Map<number, (result: Result) => void>();
   #id = 0;
   #pending = "";
 
-  constructor(program: Program, env: Readonly<Record<string, string>> = {}) {
-    this.startedAt = performance.now();
-    this.child = spawn(process.execPath, [...program.args], {
-      stdio: ["pipe", "pipe", "ignore", ...(program.hasChannel === true ? (["ipc"] as const) : [])],
-      // Some peers write logs where they are started.
-      cwd: tmpdir(),
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...program.env, ...env },
+  constructor(program: Program, env: ServerEnv) {
+    this.#child = spawn(process.execPath, [...program.args], {
+      stdio: ["pipe", "pipe", "ignore"],
+      // Some peers write logs into the folder in which they are started.
+      cwd: env.HOME,
+      env: { PATH: process.env["PATH"] ?? "", ...program.env, ...env },
     });
-    this.#exited = new Promise((resolve) => this.child.once("close", resolve));
-    this.child.stdin?.on("error", () => undefined);
-    this.child.stdout?.setEncoding("utf8");
-    this.child.stdout?.on("data", (chunk: string) => this.#read(chunk));
+    this.#exited = new Promise((resolve) => this.#child.once("close", resolve));
+    this.#child.stdin?.on("error", () => undefined);
+    this.#child.stdout?.setEncoding("utf8");
+    this.#child.stdout?.on("data", (chunk: string) => this.#read(chunk));
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
   }
 
   #read(chunk: string): void {
     this.#pending += chunk;
     for (let end = this.#pending.indexOf("\n"); end >= 0; end = this.#pending.indexOf("\n")) {
-      const line = this.#pending.slice(0, end);
+      const answer: Answer = JSON.parse(this.#pending.slice(0, end));
       this.#pending = this.#pending.slice(end + 1);
-      const answer: Answer = JSON.parse(line);
-      if (answer.id !== undefined) this.#waiting.get(answer.id)?.(answer, Buffer.byteLength(line));
+      if (answer.id !== undefined) this.#waiting.get(answer.id)?.(answer.result ?? {});
     }
   }
 
-  /** The result, and how many bytes its line had. */
-  request(
-    method: string,
-    params: Record<string, unknown>,
-  ): Promise<{ result: Record<string, unknown>; bytes: number }> {
+  #send(message: Record<string, unknown>): void {
+    this.#child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  }
+
+  request(method: string, params: Record<string, unknown>): Promise<Result> {
     this.#id += 1;
     const id = this.#id;
-    const answered = new Promise<{ result: Record<string, unknown>; bytes: number }>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${method} was not answered within 60 s`)), 60_000);
-      this.#waiting.set(id, (answer, bytes) => {
+    const answered = new Promise<Result>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`${method} was not answered`)), ANSWER_TIMEOUT_MS);
+      this.#waiting.set(id, (result) => {
         clearTimeout(timer);
         this.#waiting.delete(id);
-        resolve({ result: answer.result ?? {}, bytes });
+        resolve(result);
       });
     });
-    this.child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+    this.#send({ id, method, params });
     return answered;
   }
 
@@ -66,30 +73,32 @@ export class RawClient {
       capabilities: {},
       clientInfo: { name: "bench", version: "1" },
     });
-    this.child.stdin?.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+    this.#send({ method: "notifications/initialized" });
   }
 
-  call(name: string, args: Record<string, unknown>) {
+  call(name: string, args: Record<string, unknown>): Promise<Result> {
     return this.request("tools/call", { name, arguments: args });
   }
 
-  residentMiB(which: "now" | "peak" = "now"): number {
-    return residentMiB(this.child.pid ?? Number.NaN, which);
-  }
-
-  /** Open files and sockets; Linux only. */
-  async openHandles(): Promise<number> {
-    const { readdir } = await import("node:fs/promises");
-    return await readdir(`/proc/${this.child.pid}/fd`).then(
-      (names) => names.length,
-      () => Number.NaN,
-    );
-  }
-
   async stop(): Promise<void> {
-    this.child.stdin?.end();
-    const timer = setTimeout(() => this.child.kill("SIGKILL"), 3000);
+    this.#child.stdin?.end();
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 3000);
     await this.#exited;
     clearTimeout(timer);
+  }
+}
+
+/** Runs a server for as long as `use` takes. */
+export async function withServer<T>(
+  program: Program,
+  env: ServerEnv,
+  use: (client: RawClient) => Promise<T>,
+): Promise<T> {
+  const client = new RawClient(program, env);
+  try {
+    await client.initialize();
+    return await use(client);
+  } finally {
+    await client.stop();
   }
 }

@@ -1,9 +1,7 @@
-/** Owns a service for measuring: one process of its own, large audio, instants of success; started by path, prints its address. */
+/** A service for measuring, in a process of its own; prints its address. */
 import { CountingService } from "../test/support/counting-service.ts";
 
-const [audioBytes = "20000", processingMs = "0"] = process.argv.slice(2);
-const service = await CountingService.start({
-  audioBytes: Number(audioBytes),
-  processingMs: Number(processingMs),
-});
-process.stdout.write(`${JSON.stringify({ base_url: service.baseUrl, api_key: service.apiKey })}\n`);
+const service = await CountingService.start({ audioBytes: Number(process.argv[2]) });
+// The bench ends it by closing its input, and so does the end of a bench that failed.
+process.stdin.resume().once("end", () => process.exit());
+process.stdout.write(`${JSON.stringify({ baseUrl: service.baseUrl, apiKey: service.apiKey })}\n`);

@@ -33,6 +33,8 @@ const TOOLS = {
     spec: "@modelcontextprotocol/conformance@0.2.0-alpha.12",
     file: "@modelcontextprotocol/conformance/dist/index.js",
   },
+  // For the bench: a server that starts fast.
+  replicate: { spec: "replicate-mcp@0.9.0", file: "replicate-mcp/index.js" },
 } as const;
 
 /** The script of a tool, to be run with this Node. */
