@@ -1,7 +1,7 @@
 /** Chooses the command that argv names, and its exit code; each command is loaded only when it is chosen. */
 import { parseArgs } from "node:util";
 import { VERSION } from "../version.ts";
-import { CommandError, HELP, UsageError } from "./usage.ts";
+import { CommandError, UsageError } from "./usage.ts";
 
 type Options = NonNullable<Parameters<typeof parseArgs>[0]>["options"];
 
@@ -52,11 +52,17 @@ function notTogether(command: string): UsageError {
 /** Those that may be asked for help themselves; it is the same help. */
 const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "narrate"];
 
+/** Loaded here, because no start needs it. */
+async function printHelp(): Promise<void> {
+  const { HELP } = await import("./help.ts");
+  process.stdout.write(HELP);
+}
+
 async function dispatch(args: readonly string[]): Promise<void> {
   const [first, ...rest] = args;
   const json = { json: { type: "boolean" } } as const;
   if (COMMANDS.includes(first ?? "") && rest.some((arg) => arg === "--help" || arg === "-h")) {
-    process.stdout.write(HELP);
+    await printHelp();
     return;
   }
   const command = COMMANDS.find((name) => name !== "sandbox" && args.includes(name));
@@ -78,7 +84,9 @@ async function dispatch(args: readonly string[]): Promise<void> {
     case "--version":
     case "-v":
       if (rest.length > 0) throw new UsageError(`${first} takes nothing after it; see --help.`);
-      process.stdout.write(/h(?:elp)?$/.test(first) ? HELP : `${VERSION}\n`);
+      if (/h(?:elp)?$/.test(first)) await printHelp();
+      else process.stdout.write(`${VERSION}
+`);
       return;
     case "sandbox":
       await runSandbox(rest);

@@ -1,32 +1,18 @@
 /** Reads the command line of `narrate` into what the tool of that name takes. */
 import { parseArgs } from "node:util";
+import type { z } from "zod";
+import { narrateInput } from "../tools/narrate-input.ts";
 import type { NarrateCommand } from "./narrate.ts";
 import { UsageError } from "./usage.ts";
 
-const text = { type: "string" } as const;
-const flag = { type: "boolean" } as const;
-const many = { type: "string", multiple: true } as const;
+/** Arguments of the tool that have no option, or one of another name. */
+const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
-const OPTIONS = {
-  "max-credits": text,
-  voice: text,
-  speaker: many,
-  "output-format": text,
-  "sample-rate": text,
-  speed: text,
-  volume: text,
-  pitch: text,
-  multilingual: flag,
-  "pause-seconds": text,
-  files: text,
-  retake: many,
-  "skip-failed": flag,
-  "file-name": text,
-  json: flag,
-} as const;
-
-const NUMBERS = ["max-credits", "sample-rate", "speed", "volume", "pitch", "pause-seconds"] as const;
-const WORDS = ["voice", "output-format", "files", "file-name"] as const;
+export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;
+export const optionOf = (argument: string): string => argument.replaceAll("_", "-");
+const OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = Object.entries(
+  narrateInput.shape,
+).filter(([argument]) => !NO_OPTION.includes(argument));
 
 /** What stands before and behind the first `=`. */
 function pair(option: string, given: string): [string, string] {
@@ -39,8 +25,6 @@ function pair(option: string, given: string): [string, string] {
 const numeric = (given: string): unknown =>
   given.trim() !== "" && Number.isFinite(Number(given)) ? Number(given) : given;
 
-const argumentOf = (option: string): string => option.replaceAll("-", "_");
-
 /** @throws UsageError */
 export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   const { values, positionals } = parse(args);
@@ -49,10 +33,12 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
     throw new UsageError("narrate takes one file, or - for standard input; see --help.");
   }
   const given: Record<string, unknown> = {};
-  for (const name of NUMBERS) if (values[name] !== undefined) given[argumentOf(name)] = numeric(values[name]);
-  for (const name of WORDS) if (values[name] !== undefined) given[argumentOf(name)] = values[name];
-  if (values.multilingual === true) given["multilingual"] = true;
-  if (values["skip-failed"] === true) given["skip_failed"] = true;
+  const byOption: Readonly<Record<string, unknown>> = values;
+  for (const [argument, schema] of OPTIONS) {
+    const value = byOption[optionOf(argument)];
+    if (value !== undefined)
+      given[argument] = schema.safeParse(value).success ? value : numeric(String(value));
+  }
   if (values.speaker !== undefined) {
     given["voices"] = Object.fromEntries(values.speaker.map((speaker) => pair("speaker", speaker)));
   }
@@ -66,8 +52,18 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
 }
 
 function parse(args: readonly string[]) {
+  const many = { type: "string", multiple: true } as const;
+  const plain = OPTIONS.map(
+    ([argument, schema]) => [optionOf(argument), { type: isFlag(schema) ? "boolean" : "string" }] as const,
+  );
+  const options = {
+    ...Object.fromEntries(plain),
+    speaker: many,
+    retake: many,
+    json: { type: "boolean" },
+  } as const;
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
     const reason = error instanceof Error ? (error.message.split(/\.\s|\n/)[0] ?? "") : String(error);
     throw new UsageError(`${reason.replace(/\.$/, "")}; see --help.`);

@@ -1,28 +1,7 @@
-/** The command line's words: help, and how bad usage is said. */
+/** Errors of the command line, each one sentence. */
 
-export const HELP = `audio-generation-mcp: an MCP server that turns text into saved narration.
-
-Usage:
-  audio-generation-mcp                 serve MCP on stdio (settings from the environment)
-  audio-generation-mcp --sandbox       the same against a built-in service: no account, no key, real audio
-  audio-generation-mcp sandbox         serve the sandbox service alone
-      [--port N] [--accounts FILE] [--processing-seconds S] [--time-scale X]
-  audio-generation-mcp doctor [--json] check settings, folders, store, host and key; costs nothing
-  audio-generation-mcp tasks [--json | --html FILE]
-                                       what was asked for, its cost and its file; FILE becomes a page with players
-  audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
-      [--max-credits N] [--voice ID] [--speaker NAME=ID]... [--output-format F] [--sample-rate HZ] [--speed X]
-      [--volume X] [--pitch N] [--multilingual] [--pause-seconds S] [--files one|chapters]
-      [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
-  audio-generation-mcp --help | --version
-
-Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_INPUT_DIR, AUDIO_STATE_DIR,
-  AUDIO_STORE_URL, AUDIO_DEFAULT_VOICE, AUDIO_VOICE_NOTES, AUDIO_WAIT_SECONDS, AUDIO_POLL_INTERVAL_SECONDS,
-  AUDIO_CREDIT_BUDGET, AUDIO_RESOURCE_LINKS, AUDIO_LOG_LEVEL, HTTPS_PROXY, HTTP_PROXY, NO_PROXY
-`;
-
-/** Wrong words on the command line: one sentence, exit 2. */
+/** Wrong words on the command line: exit 2. */
 export class UsageError extends Error {}
 
-/** A command that could not do its work: one sentence, exit 1. */
+/** A command that could not do its work: exit 1. */
 export class CommandError extends Error {}

@@ -7,12 +7,6 @@ export const URL_MAX_CODE_POINTS = 2048;
 export const AUDIO_REFERENCES_MAX = 3;
 /** A voice takes one of the reference slots. */
 export const AUDIO_REFERENCES_MAX_WITH_VOICE = 2;
-export const SPEED_MIN = 0.5;
-export const SPEED_MAX = 2;
-export const VOLUME_MIN = 0.5;
-export const VOLUME_MAX = 2;
-export const PITCH_MIN = -12;
-export const PITCH_MAX = 12;
 export const REQUEST_BODY_MAX_BYTES = 32 * 1024;
 
 /** Per account, shared by all of its keys (docs/contract.md, Limits). */

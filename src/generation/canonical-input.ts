@@ -1,5 +1,5 @@
 /** The one spelling of a request that is hashed and sent. */
-import { type AudioInput, type NormalizedAudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
+import { type AudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
 import { REQUEST_BODY_MAX_BYTES } from "../contract/limits.ts";
 import { AudioError } from "../errors.ts";
 
@@ -10,8 +10,7 @@ import { AudioError } from "../errors.ts";
  * @throws AudioError `request_too_large` when the body would pass 32 KiB: it is not sent
  */
 export function canonicalInput(input: AudioInput): string {
-  const normalized: NormalizedAudioInput = normalizeAudioInput(input);
-  const sorted = Object.entries(normalized).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = Object.entries(normalizeAudioInput(input)).sort(([a], [b]) => (a < b ? -1 : 1));
   const body = JSON.stringify(Object.fromEntries(sorted));
   const sizeBytes = Buffer.byteLength(body);
   if (sizeBytes > REQUEST_BODY_MAX_BYTES) {

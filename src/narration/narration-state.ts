@@ -1,28 +1,19 @@
 /** What is stored of a narration: the plan, frozen when it was made, and the small state that changes. */
 import { z } from "zod";
 import type { OutputFormat } from "../contract/audio-format.ts";
-import { audioInputFields } from "../contract/audio-input.ts";
+import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../contract/request-fields.ts";
 import { AudioError } from "../errors.ts";
 
 /** Grows when an older program would misread what a newer one stored. */
 const STORED_VERSION = 1;
 
 /** What all parts have in common; a part's text and its speaker's voice come on top. */
-const { voice, output_format, sample_rate, speed, volume, pitch, multilingual } = audioInputFields;
-export const narrationSettingsSchema = z.object({
-  voice,
-  output_format,
-  sample_rate,
-  speed,
-  volume,
-  pitch,
-  multilingual,
-});
+export const narrationSettingsSchema = z.object(schemasOf(SETTING_NAMES)).partial();
 export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
 const plannedPartSchema = z.object({
   text: z.string(),
-  voice: voice.nullable(),
+  voice: REQUEST_FIELDS.voice.schema.nullable(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
   estimatedSeconds: z.number().nonnegative(),
@@ -31,7 +22,8 @@ const plannedPartSchema = z.object({
 
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
-  settings: narrationSettingsSchema,
+  /** Strict, because an older version must not pay for parts without a setting that it does not know. */
+  settings: narrationSettingsSchema.strict(),
   files: z.enum(["one", "chapters"]),
   /** What a person would call it: its first heading, or its first words. */
   title: z.string(),
@@ -198,7 +190,8 @@ export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: 
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const version = z.looseObject({ version: z.number() }).safeParse(value).data?.version ?? 0;
-  const isNewer = version > STORED_VERSION;
+  const isNewer =
+    version > STORED_VERSION || parsed.error.issues.some(({ code }) => code === "unrecognized_keys");
   throw new AudioError(
     "store_unavailable",
     `What the ledger holds of ${narrationId} ${isNewer ? "was written by a newer version of this server" : "is damaged"}.`,

@@ -17,7 +17,7 @@ interface Circumstances extends Pick<Config, "faults" | "service" | "outputDir">
 }
 
 const words = (folder: string, head: string): string =>
-  `${head}The same call never pays twice: same text, voice, references, image, format, rate, speed, volume, pitch, multilingual and take are the same task. wait_seconds, file_name and replace may change. After a time-out or a cancelled call, repeat it; if that fails too, list_tasks answers at once. After an error, do what its "What to do" says. A change that the user wants is a new, paid task; another take pays again: only when the user asks.
+  `${head}The same call never pays twice: same text, settings and take are the same task. wait_seconds, file_name and replace may change. After a time-out or a cancelled call, repeat it; if that fails too, list_tasks answers at once. After an error, do what its "What to do" says. A change that the user wants is a new, paid task; another take pays again: only when the user asks.
 
 A call returns the saved file, or a task_id: then call get_task with wait_seconds. The server goes on and saves by itself.
 

@@ -2,6 +2,7 @@
 import type { Tool as PublishedTool } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { TOOLS } from "../tools/catalog.ts";
+import type { Tool } from "../tools/tool.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
@@ -38,7 +39,7 @@ function compact(schema: JsonSchema): void {
 function jsonSchema(
   schema: z.ZodObject,
   io: "input" | "output",
-  unpublished: readonly string[] = [],
+  { unpublished = [], boundsIn }: Pick<Tool, "unpublished" | "boundsIn"> = {},
 ): Record<string, unknown> {
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",
@@ -46,6 +47,13 @@ function jsonSchema(
     override: ({ jsonSchema: part }) => compact(part),
   });
   for (const name of unpublished) delete json.properties?.[name];
+  for (const [index, name] of (boundsIn?.names ?? []).entries()) {
+    const { type } = z.object({ type: z.string() }).parse(json.properties?.[name]);
+    const description = `This to ${boundsIn?.names.at(-1)}: as in ${boundsIn?.tool}`;
+    // `number` is shorter than `integer`, and the parse refuses fractions all the same.
+    const shown = { type: type.replace("integer", "number"), ...(index === 0 && { description }) };
+    Object.assign(json.properties ?? {}, { [name]: shown });
+  }
   return json;
 }
 
@@ -53,14 +61,14 @@ let published: PublishedTool[] | undefined;
 
 /** The tools as clients see them; computed on the first `tools/list`, not at start. */
 export function toolList(): PublishedTool[] {
-  published ??= TOOLS.map(({ name, title, description, annotations, input, output, unpublished, meta }) => ({
-    name,
-    title,
-    description,
-    inputSchema: { type: "object", ...jsonSchema(input, "input", unpublished) },
-    outputSchema: { type: "object", ...jsonSchema(output, "output") },
-    annotations: { ...annotations },
-    ...(meta === undefined ? {} : { _meta: { ...meta } }),
+  published ??= TOOLS.map((tool) => ({
+    name: tool.name,
+    title: tool.title,
+    description: tool.description,
+    inputSchema: { type: "object", ...jsonSchema(tool.input, "input", tool) },
+    outputSchema: { type: "object", ...jsonSchema(tool.output, "output") },
+    annotations: { ...tool.annotations },
+    ...(tool.meta === undefined ? {} : { _meta: { ...tool.meta } }),
   }));
   return published;
 }

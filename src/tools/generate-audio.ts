@@ -1,20 +1,16 @@
 /** The tool `generate_audio`: its schema, its words and its handler. */
 import { z } from "zod";
-import { audioInputFields, crossFieldFaults } from "../contract/audio-input.ts";
+import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
+import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
 import { PLAYER_META } from "./player-uri.ts";
-import { fileName, waitSeconds } from "./shared-fields.ts";
+import { checkCharacters, fileName, take, waitSeconds } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
-const takeRule = "must be a whole number from 1 to 999";
-
 const input = z.strictObject({
   ...audioInputFields,
-  take: z
-    .int(takeRule)
-    .min(1, takeRule)
-    .max(999, takeRule)
+  take: take
     .meta({
       description:
         "1 to 999, default 1. Another is another rendition and pays again: only when the user asks",
@@ -32,34 +28,13 @@ const input = z.strictObject({
     .optional(),
 });
 
-/** What stands where bytes of a text could not be read: somebody on the way here lost the real character. */
-const LOST_CHARACTER = "\ufffd";
-
-/** Arguments that become part of the paid request; a lost character in them would be spoken, or fetched, and paid. */
-function lostCharacters(args: z.output<typeof input>): PropertyKey[][] {
-  const texts: Array<[path: PropertyKey[], text: string | undefined]> = [
-    [["prompt"], args.prompt],
-    [["image_url"], args.image_url],
-    ...(args.audio_references ?? []).map((url, index): [PropertyKey[], string] => [
-      ["audio_references", index],
-      url,
-    ]),
-  ];
-  return texts.filter(([, text]) => text?.includes(LOST_CHARACTER) === true).map(([path]) => path);
-}
-
 const rules = input.superRefine((args, context) => {
-  for (const path of lostCharacters(args)) {
-    const message = `holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
-    context.addIssue({ code: "custom", path, message, input: args });
-  }
+  checkCharacters(FIELD_NAMES, args, context);
   if (args.replace === true && args.file_name === undefined) {
     const message = "needs the file_name of the file that is to be replaced";
     context.addIssue({ code: "custom", path: ["replace"], message, input: args });
   }
-  for (const { field, message } of crossFieldFaults(args)) {
-    context.addIssue({ code: "custom", path: [field], message, input: args });
-  }
+  checkFieldRules(args, context);
 });
 
 function requestOf(
@@ -90,7 +65,7 @@ export const generateAudio = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,
-  unpublished: ["model"],
+  unpublished: FIELD_NAMES.filter((name) => requestField(name).tools?.length === 0),
   meta: {
     "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud",
     ...PLAYER_META,

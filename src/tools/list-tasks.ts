@@ -1,5 +1,6 @@
 /** The tool `list_tasks`: its schema, its words and its handler. */
 import { z } from "zod";
+import { wholeNumberFrom } from "../contract/bounded-number.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/list-tasks.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { NarrationRow } from "../narration/list-row.ts";
@@ -8,7 +9,6 @@ import { narrationLine, narrationRow } from "./narration-row.ts";
 import { without } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
-const limitRule = "must be a whole number from 1 to 100";
 const DEFAULT_LIMIT = 20;
 
 const row = z.strictObject({
@@ -178,12 +178,7 @@ export const listTasks = defineTool({
       .max(200, "must be at most 200 characters")
       .meta({ description: "Words in text or file name" })
       .optional(),
-    limit: z
-      .int(limitRule)
-      .min(1, limitRule)
-      .max(100, limitRule)
-      .meta({ description: "1 to 100, default 20" })
-      .optional(),
+    limit: wholeNumberFrom(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
   }),
   output,
   async handle({ status, query, limit }, deps) {

@@ -1,12 +1,13 @@
 /** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
 import { z } from "zod";
-import { audioInputFields } from "../contract/audio-input.ts";
+import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
+import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
-import { fileName, waitSeconds } from "./shared-fields.ts";
+import { checkCharacters, fileName, take, waitSeconds } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
 const TEXT_MAX_CODE_POINTS = 100_000;
@@ -15,10 +16,6 @@ const PAUSE_SECONDS_MAX = 10;
 export const MOST_CREDITS = 10_000_000;
 const MOST_RETAKES = 100;
 const MOST_SHOWN_CODE_POINTS = 80;
-
-const creditsRule = `must be a whole number from 0 to ${MOST_CREDITS}`;
-const pauseRule = `must be a number from 0 to ${PAUSE_SECONDS_MAX}`;
-const takeRule = "must be a whole number from 1 to 999";
 
 /**
  * Speakers as lines also where an assistant writes `{ NAME: voice }`. Lines are published, because Gemini refuses every
@@ -50,33 +47,17 @@ export const narrateInput = z.strictObject({
     .string("must be a string")
     .meta({ description: "Instead of both: its status, or to go on" })
     .optional(),
-  max_credits: z
-    .int(creditsRule)
-    .min(0, creditsRule)
-    .max(MOST_CREDITS, creditsRule)
+  max_credits: wholeNumberFrom(0, MOST_CREDITS)
     .meta({
       description: `The most it may cost in all, as the user agreed; 0 to ${MOST_CREDITS}, 0 stops it`,
     })
     .optional(),
-  // Held to the schemas of generate_audio below; their lists and bounds are published once.
-  voice: z
-    .string("must be a string")
-    .meta({ description: "This to multilingual: as in generate_audio" })
-    .optional(),
-  output_format: z.string("must be a string").optional(),
-  sample_rate: z.number("must be a number").optional(),
-  speed: z.number("must be a number").optional(),
-  volume: z.number("must be a number").optional(),
-  pitch: z.number("must be a number").optional(),
-  multilingual: z.boolean("must be true or false").optional(),
+  ...narrationSettingsSchema.shape,
   voices: z
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
     .meta({ description: "NAME: voice id, for lines that begin with NAME:" })
     .optional(),
-  pause_seconds: z
-    .number(pauseRule)
-    .min(0, pauseRule)
-    .max(PAUSE_SECONDS_MAX, pauseRule)
+  pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
     .meta({ description: `Between paragraphs, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}` })
     .optional(),
   files: z
@@ -87,7 +68,7 @@ export const narrateInput = z.strictObject({
     .array(
       z.strictObject({
         quote: z.string("must be a string"),
-        take: z.int(takeRule).min(1, takeRule).max(999, takeRule).meta({ description: "1 to 999" }),
+        take: take.meta({ description: "1 to 999" }),
       }),
       "must be a list of { quote, take }",
     )
@@ -102,18 +83,7 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-/** What every part is asked for; the rest of the plan stands beside it. */
-const SETTINGS = [
-  "voice",
-  "output_format",
-  "sample_rate",
-  "speed",
-  "volume",
-  "pitch",
-  "multilingual",
-] as const satisfies ReadonlyArray<keyof NarrateArgs>;
-
-const OF_THE_PLAN = [...SETTINGS, "voices", "pause_seconds", "files"] as const;
+const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pause_seconds", "files"] as const;
 
 type Complain = (path: PropertyKey[], message: string) => void;
 
@@ -133,18 +103,14 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
   }
 }
 
-function checkSettings(args: NarrateArgs, complain: Complain): void {
-  for (const name of SETTINGS) {
-    const parsed = audioInputFields[name].safeParse(args[name]);
-    for (const { message } of parsed.error?.issues ?? []) complain([name], message);
-  }
+function checkSpeakers(args: NarrateArgs, complain: Complain): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
   for (const [index, { name, voice }] of speakers.entries()) {
     // A line may be anybody's text: it is quoted, and never stands as words of ours.
     const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MOST_SHOWN_CODE_POINTS));
     const complainOf = (fault: string): void => complain(["voices"], `has ${shown}: ${fault}`);
-    const fault = audioInputFields.voice.safeParse(voice).error?.issues[0]?.message;
+    const fault = REQUEST_FIELDS.voice.schema.safeParse(voice).error?.issues[0]?.message;
     if (name === "") complainOf("each is NAME: voice id");
     else if (fault !== undefined) complainOf(fault);
     else if (speakers.findIndex((each) => isSameName(each.name, name)) < index)
@@ -170,11 +136,12 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   const complain: Complain = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, complain);
-  checkSettings(args, complain);
+  checkCharacters(SETTING_NAMES, args, context);
+  checkSpeakers(args, complain);
   checkText(args, complain);
 });
 
-const voicesSchema = z.record(z.string(), audioInputFields.voice.unwrap());
+const voicesSchema = z.record(z.string(), REQUEST_FIELDS.voice.schema);
 
 /** The text of a call with what its plan is made from. */
 export async function planRequestOf(
@@ -183,10 +150,8 @@ export async function planRequestOf(
 ): Promise<{ readonly source: NarrationText; readonly options: PlanSettings }> {
   const source: NarrationText =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
-  const settings = narrationSettingsSchema.parse({
-    ...Object.fromEntries(SETTINGS.map((name) => [name, args[name]])),
-    voice: args.voice ?? deps.defaultVoice ?? undefined,
-  });
+  const voice = args.voice ?? deps.defaultVoice ?? undefined;
+  const settings = narrationSettingsSchema.parse({ ...args, voice });
   const voices = voicesSchema.parse(
     Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, voice }) => [name, voice])),
   );

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
+import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
 import { messageOf, nextStep } from "../narration/narration-words.ts";
@@ -122,6 +123,7 @@ export const narrate = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,
+  boundsIn: { tool: "generate_audio", names: SETTING_NAMES },
   meta: PLAYER_META,
   output,
   async handle(args, deps, call) {

@@ -1,11 +1,12 @@
-/** Schemas of arguments that several tools share. */
+/** Schemas and rules of arguments that several tools share. */
 import { z } from "zod";
+import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
 
 export const WAIT_SECONDS_MAX = 3600;
 
-const waitRule = `must be a number from 0 to ${WAIT_SECONDS_MAX}`;
+export const waitSeconds = numberFrom(0, WAIT_SECONDS_MAX);
 
-export const waitSeconds = z.number(waitRule).min(0, waitRule).max(WAIT_SECONDS_MAX, waitRule);
+export const take = wholeNumberFrom(1, 999);
 
 export const taskId = z
   .string("must be a string")
@@ -16,3 +17,21 @@ export const taskId = z
 export const fileName = z
   .string("must be a string")
   .meta({ description: "Plain name, up to 120 characters, no folder; the extension is added" });
+
+/** Stands where bytes of a text could not be read. */
+const LOST_CHARACTER = "\ufffd";
+
+/** Refuses lost characters in arguments of a paid request, because they would be spoken, or fetched, and paid for. */
+export function checkCharacters<Name extends string>(
+  names: readonly Name[],
+  args: Readonly<Partial<Record<Name, unknown>>>,
+  context: z.RefinementCtx<unknown>,
+): void {
+  const message = `holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
+  const check = (value: unknown, path: PropertyKey[]): void => {
+    if (Array.isArray(value)) for (const [index, each] of value.entries()) check(each, [...path, index]);
+    if (typeof value !== "string" || !value.includes(LOST_CHARACTER)) return;
+    context.addIssue({ code: "custom", path, message, input: args });
+  };
+  for (const name of names) check(args[name], [name]);
+}

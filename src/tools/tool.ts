@@ -87,6 +87,8 @@ export interface Tool {
   readonly input: z.ZodObject;
   /** Arguments that are taken and checked, and not published. */
   readonly unpublished?: readonly string[];
+  /** Neighbouring arguments whose bounds that tool publishes; here their types are enough. */
+  readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
   /** What the published tool carries for clients beside the protocol's own fields. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;

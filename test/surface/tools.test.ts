@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
+import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
 import { instructionsFor } from "../../src/server/instructions.ts";
 import { promptList } from "../../src/server/prompts.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
@@ -101,11 +102,41 @@ describe("the README", () => {
     expect(readme).toMatch(new RegExp(`^\\| \`${name}\` \\| `, "m"));
   });
 
+  it("lists every option of generate_audio", () => {
+    const tool = toolList().find(({ name }) => name === "generate_audio");
+    const [, row = ""] = /^\| `generate_audio` \| (.*)$/m.exec(readme) ?? [];
+    const named = [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const options = Object.keys(tool?.inputSchema.properties ?? {}).filter((name) => name !== "prompt");
+    expect(options.filter((name) => !named.includes(name))).toEqual([]);
+  });
+
   it("names the prompts, and no others", () => {
     const [, list = ""] = /menu of prompts show \w+: ([^.]+)\./.exec(readme) ?? [];
     expect([...list.matchAll(/`(\w+)`/g)].map(([, name]) => name)).toEqual(
       promptList().map(({ name }) => name),
     );
+  });
+});
+
+describe("docs/contract.md", () => {
+  const contract = readFileSync(join(import.meta.dirname, "..", "..", "docs", "contract.md"), "utf8");
+  const [, section = ""] = /^## AudioInput$(.*?)^## /ms.exec(contract) ?? [];
+  const rows = [...section.matchAll(/^\| `(\w+)` \|.* \| (.+) \|$/gm)].map(([, name, absent]) => [
+    name,
+    absent,
+  ]);
+
+  it("has a row for every request field, and no others", () => {
+    expect(rows.map(([name]) => name).sort()).toEqual([...FIELD_NAMES].sort());
+  });
+
+  it("states the defaults that idempotency keys are made with", () => {
+    const stated = new Map(rows.map(([name, absent]) => [name, absent?.replaceAll("`", "")]));
+    for (const name of FIELD_NAMES) {
+      const { keyDefault } = requestField(name);
+      const words = Array.isArray(keyDefault) ? "empty" : String(keyDefault);
+      if (keyDefault !== undefined) expect([name, stated.get(name)]).toEqual([name, words]);
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** What the speech engine is asked for, and what it gives. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
-import { PITCH_MAX, PITCH_MIN, SPEED_MAX, SPEED_MIN, VOLUME_MAX, VOLUME_MIN } from "../../contract/limits.ts";
+import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { VOICE_IDS } from "../../contract/voices.ts";
 
 /** How one reading differs from the engine's plain one: too little to be another voice, enough to be another take. */
@@ -20,11 +20,11 @@ export const speechRequestSchema = z.object({
   /** In Hz. */
   sampleRate: z.literal(SAMPLE_RATES),
   /** 2 is twice as fast. */
-  speed: z.number().min(SPEED_MIN).max(SPEED_MAX),
+  speed: REQUEST_FIELDS.speed.schema,
   /** Gain: 2 is twice the amplitude. */
-  volume: z.number().min(VOLUME_MIN).max(VOLUME_MAX),
+  volume: REQUEST_FIELDS.volume.schema,
   /** In semitones. */
-  pitch: z.number().min(PITCH_MIN).max(PITCH_MAX),
+  pitch: REQUEST_FIELDS.pitch.schema,
   /** Absent: the plain reading. */
   rendition: renditionSchema.optional(),
 });

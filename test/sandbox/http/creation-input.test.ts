@@ -1,28 +1,15 @@
 /** Owns the tests of what a creation accepts where the contract leaves room, and of hostile bodies. */
 import { ReadableStream } from "node:stream/web";
 import { describe, expect, it } from "vitest";
+import { FIELD_NAMES } from "../../../src/contract/request-fields.ts";
 import { renditionOf } from "../../../src/sandbox/tasks/rendition.ts";
 import { expectError, jsonOf, SHORT_INPUT, taskOf } from "../../contract/service-client.ts";
 import { startBox } from "../box.ts";
 
-const FIELDS = [
-  "model",
-  "prompt",
-  "voice",
-  "audio_references",
-  "image_url",
-  "output_format",
-  "sample_rate",
-  "speed",
-  "volume",
-  "pitch",
-  "multilingual",
-];
-
 describe("input of a creation", () => {
   it("refuses an explicit null for every field, and names the field", async () => {
     const { client } = await startBox();
-    for (const field of FIELDS) {
+    for (const field of FIELD_NAMES) {
       const answer = await client.create({ ...SHORT_INPUT, [field]: null });
       expectError(answer, 400, "invalid_request");
       expect(jsonOf(answer)).toMatchObject({ error: { message: expect.stringContaining(field) } });

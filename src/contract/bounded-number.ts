@@ -1,0 +1,12 @@
+/** Numbers between two bounds, refused in words that name both. */
+import { z } from "zod";
+
+export function numberFrom(minimum: number, maximum: number) {
+  const rule = `must be a number from ${minimum} to ${maximum}`;
+  return z.number(rule).min(minimum, rule).max(maximum, rule);
+}
+
+export function wholeNumberFrom(minimum: number, maximum: number) {
+  const rule = `must be a whole number from ${minimum} to ${maximum}`;
+  return z.int(rule).min(minimum, rule).max(maximum, rule);
+}

@@ -1,0 +1,133 @@
+/**
+ * The table of request fields. The tools, the stored settings of narrations, the idempotency key and the command line
+ * are made of it: a new optional field is one entry (docs/contract.md, AudioInput).
+ */
+import { z } from "zod";
+import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
+import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
+import {
+  AUDIO_REFERENCES_MAX,
+  AUDIO_REFERENCES_MAX_WITH_VOICE,
+  MODEL,
+  PROMPT_MAX_CODE_POINTS,
+  URL_MAX_CODE_POINTS,
+} from "./limits.ts";
+import { publicUrlFault } from "./public-url.ts";
+import { withThousands } from "./thousands.ts";
+import { codePointLength } from "./unicode.ts";
+import { VOICE_IDS } from "./voices.ts";
+
+interface RequestField {
+  /** The bounds, and a short description for models. */
+  readonly schema: z.ZodType;
+  /** The tools that publish it. Absent: `narrate` too, which applies it to all parts, and has it as an option. */
+  readonly tools?: readonly "generate_audio"[];
+  /**
+   * Stands in the canonical input where a request leaves the field out. A new field has none, because it would change
+   * every idempotency key, and everything would be paid for again.
+   */
+  readonly keyDefault?: unknown;
+}
+
+const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
+
+function promptFault(prompt: string): string | null {
+  const length = codePointLength(prompt);
+  if (length > PROMPT_MAX_CODE_POINTS) {
+    return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
+  }
+  // All of Unicode's white space; `trim` leaves out U+0085.
+  if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
+  if (!prompt.isWellFormed()) return "must be well-formed Unicode (it holds half of a surrogate pair)";
+  return null;
+}
+
+/** A string checked by `fault`, with the bounds in the JSON Schema where a model can read them. */
+function text(fault: (value: string) => string | null, meta: Record<string, unknown>) {
+  return z
+    .string("must be a string")
+    .superRefine((value, context) => {
+      const message = fault(value);
+      if (message !== null) context.addIssue({ code: "custom", message, input: value });
+    })
+    .meta(meta);
+}
+
+const publicUrl = text(publicUrlFault, { maxLength: URL_MAX_CODE_POINTS, pattern: "^https://" });
+
+/** In the order in which the tools publish them. All but the prompt are optional. */
+export const REQUEST_FIELDS = {
+  prompt: {
+    schema: text(promptFault, {
+      minLength: 1,
+      maxLength: PROMPT_MAX_CODE_POINTS,
+      description: `Text to speak, verbatim, at most ${withThousands(PROMPT_MAX_CODE_POINTS)} characters; line breaks are kept`,
+    }),
+    tools: ["generate_audio"],
+  },
+  voice: {
+    schema: z
+      .enum(VOICE_IDS, oneOf(VOICE_IDS))
+      .describe(
+        "The id ends in its languages; no tone or gender is published. Omitted: the service's default",
+      ),
+  },
+  audio_references: {
+    schema: z
+      .array(publicUrl, "must be a list of URLs")
+      .max(AUDIO_REFERENCES_MAX, `must hold at most ${AUDIO_REFERENCES_MAX} URLs`)
+      .describe(
+        `Public https audio, @Audio1 to @Audio3 in the prompt; at most ${AUDIO_REFERENCES_MAX_WITH_VOICE} with a voice`,
+      ),
+    tools: ["generate_audio"],
+    keyDefault: [],
+  },
+  image_url: {
+    schema: publicUrl.describe("Public https image; excludes voice and audio_references"),
+    tools: ["generate_audio"],
+  },
+  output_format: {
+    schema: z.enum(OUTPUT_FORMATS, oneOf(OUTPUT_FORMATS)).describe("Default mp3"),
+    keyDefault: "mp3",
+  },
+  sample_rate: {
+    schema: z
+      .literal(SAMPLE_RATES, oneOf(SAMPLE_RATES))
+      .describe(`Hz: ${SAMPLE_RATES.join(", ")}; default 24000`),
+    keyDefault: 24000,
+  },
+  speed: { schema: numberFrom(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
+  volume: { schema: numberFrom(0.5, 2).describe("Factor, 0.5 to 2, default 1"), keyDefault: 1 },
+  pitch: {
+    schema: wholeNumberFrom(-12, 12).describe("Semitones, -12 to 12, default 0"),
+    keyDefault: 0,
+  },
+  multilingual: {
+    schema: z.boolean("must be true or false").describe("For texts that mix languages; default false"),
+    keyDefault: false,
+  },
+  model: { schema: z.literal(MODEL, oneOf([MODEL])), tools: [], keyDefault: MODEL },
+} as const satisfies Readonly<Record<string, RequestField>>;
+
+type Fields = typeof REQUEST_FIELDS;
+export type FieldName = keyof Fields;
+/** A field that all parts of a narration share. */
+export type SettingName = {
+  [Name in FieldName]: Fields[Name] extends { tools: unknown } ? never : Name;
+}[FieldName];
+
+/** One entry, whatever it leaves out. */
+export const requestField = (name: FieldName): RequestField => REQUEST_FIELDS[name];
+
+// `Object.keys` forgets the names.
+export const FIELD_NAMES = Object.keys(REQUEST_FIELDS) as FieldName[];
+export const SETTING_NAMES = FIELD_NAMES.filter(
+  (name): name is SettingName => requestField(name).tools === undefined,
+);
+
+/** The schemas of these fields, by name. */
+export function schemasOf<Name extends FieldName>(names: readonly Name[]) {
+  const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);
+  // `Object.fromEntries` forgets which schema has which name.
+  return Object.fromEntries(schemas) as { [Each in Name]: Fields[Each]["schema"] };
+}

@@ -1,0 +1,209 @@
+/** A field that the service gets later is one entry of the table of request fields, and changes no existing key. */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  driveCommand,
+  FAST,
+  taskOf,
+  type Workplace,
+  textOf as wordsOf,
+} from "../support/workplace.ts";
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "..", "..");
+
+/** All that is written for two new fields. */
+const ENTRIES = `
+  style: { schema: z.string("must be a string").max(20, "must be at most 20 characters").describe("The manner") },
+  seed: { schema: wholeNumberFrom(0, 99).describe("0 to 99"), tools: ["generate_audio"] },
+  model: {`;
+
+const GOLDEN = { prompt: "Good morning.\n", voice: "sophie_en_zh", speed: 1.25 };
+const GOLDEN_KEY = "agm1-ed81b77aad92940a5a517846c915fd35a7d1fd160b482bf359fabfee16791e7b";
+/** Each earlier field once. */
+const REQUESTS: ReadonlyArray<Record<string, unknown>> = [
+  GOLDEN,
+  { prompt: "Plain" },
+  { prompt: "References", audio_references: ["https://example.com/a"], model: "audio-1.0" },
+  { prompt: "An image", image_url: "https://example.com/a" },
+  { prompt: "The rest", output_format: "wav", sample_rate: 8000, volume: 2, pitch: -3, multilingual: true },
+];
+const NEW: ReadonlyArray<Record<string, unknown>> = [
+  { style: "calm" },
+  { seed: 7 },
+  { style: "calm", seed: 7 },
+];
+
+let program: string;
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+/** Without the entries, on the same ledger. */
+let older: Driver;
+
+const start = (src: string): Promise<Driver> =>
+  driveCommand({
+    command: process.execPath,
+    args: [join(src, "main.ts")],
+    env: workplace.env(service, FAST),
+  });
+
+beforeAll(async () => {
+  program = await mkdtemp(join(tmpdir(), "added-field-"));
+  await cp(join(ROOT, "src"), join(program, "src"), { recursive: true });
+  for (const name of ["package.json", "tsconfig.json"]) await cp(join(ROOT, name), join(program, name));
+  await symlink(join(ROOT, "node_modules"), join(program, "node_modules"));
+  const table = join(program, "src", "contract", "request-fields.ts");
+  const text = await readFile(table, "utf8");
+  expect(text.split("\n  model: {")).toHaveLength(2);
+  await writeFile(table, text.replace("\n  model: {", ENTRIES));
+  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  workplace = await createWorkplace();
+  driver = await start(join(program, "src"));
+  older = await start(join(ROOT, "src"));
+});
+afterAll(async () => {
+  await Promise.all([driver.close(), older.close()]);
+  await service.stop();
+  await workplace.remove();
+  await rm(program, { recursive: true });
+});
+
+/** The bodies that the service has got while this was done. */
+async function bodiesOf(done: () => Promise<unknown>): Promise<Array<Record<string, unknown>>> {
+  const before = service.tasks.size;
+  await done();
+  return [...service.tasks.values()]
+    .slice(before)
+    .map(({ body }) => z.record(z.string(), z.unknown()).parse(JSON.parse(body)));
+}
+
+/** The keys of first attempts, as the sources in this folder derive them. */
+async function keysOf(src: string, inputs: readonly unknown[]): Promise<string[]> {
+  const moduleOf = (path: string): string => JSON.stringify(pathToFileURL(join(src, path)));
+  const script = `
+    import { canonicalInput } from ${moduleOf("generation/canonical-input.ts")};
+    import { idempotencyKey } from ${moduleOf("ledger/identity.ts")};
+    const keys = ${JSON.stringify(inputs)}.map((input) => idempotencyKey(canonicalInput(input), 1, 1));
+    process.stdout.write(JSON.stringify(keys));`;
+  const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script]);
+  return z.array(z.string()).parse(JSON.parse(stdout));
+}
+
+describe("an entry added to the table of request fields", () => {
+  it("needs no other change of the sources", async () => {
+    await writeFile(
+      join(program, "tsconfig.src.json"),
+      JSON.stringify({ extends: "./tsconfig.json", include: ["src"], exclude: ["src/player"] }),
+    );
+    const tsc = join(ROOT, "node_modules", "typescript", "bin", "tsc");
+    const checked = run(process.execPath, [
+      tsc,
+      "--singleThreaded",
+      "--project",
+      join(program, "tsconfig.src.json"),
+    ]);
+    expect(await checked.catch(({ stdout }) => stdout)).toMatchObject({ stdout: "" });
+  }, 120_000);
+
+  it("changes no key of a request without it, and makes another of one with it", async () => {
+    const keys = await keysOf(join(program, "src"), REQUESTS);
+    expect(keys).toEqual(await keysOf(join(ROOT, "src"), REQUESTS));
+    expect(keys[0]).toBe(GOLDEN_KEY);
+    const more = REQUESTS.flatMap((request) => NEW.map((fields) => ({ ...request, ...fields })));
+    const all = [...keys, ...(await keysOf(join(program, "src"), more))];
+    expect(new Set(all).size).toBe(REQUESTS.length * (1 + NEW.length));
+  });
+
+  it("is an argument of the tools that it names", async () => {
+    const schema = z.object({ inputSchema: z.object({ properties: z.record(z.string(), z.unknown()) }) });
+    const properties = new Map(
+      (await driver.tools()).map((tool) => [tool.name, schema.parse(tool).inputSchema.properties]),
+    );
+    expect(properties.get("generate_audio")).toMatchObject({
+      style: { type: "string", maxLength: 20, description: "The manner" },
+      seed: { type: "integer", description: "0 to 99" },
+    });
+    const { narrate, ...others } = Object.fromEntries(properties);
+    expect(narrate).toMatchObject({
+      voice: { type: "string", description: "This to style: as in generate_audio" },
+      style: { type: "string" },
+    });
+    expect(narrate).not.toHaveProperty("seed");
+    for (const name of ["get_task", "list_tasks", "download_audio"]) {
+      expect(others[name]).not.toHaveProperty("style");
+    }
+  });
+
+  it("is checked before anything is sent", async () => {
+    const calls = [
+      ["generate_audio", { prompt: "x", style: "s".repeat(21) }, /style must be at most 20 characters/],
+      ["generate_audio", { prompt: "x", seed: 100 }, /seed must be a whole number from 0 to 99/],
+      ["generate_audio", { prompt: "x", style: "\uFFFD" }, /style holds U\+FFFD/],
+      ["narrate", { text: "x", style: "s".repeat(21) }, /style must be at most 20 characters/],
+      ["narrate", { text: "x", style: "\uFFFD" }, /style holds U\+FFFD/],
+      ["narrate", { text: "x", seed: 1 }, /unknown argument "seed"/],
+    ] as const;
+    for (const [name, args, words] of calls) expect(wordsOf(await driver.call(name, args))).toMatch(words);
+    expect(service.tasks.size).toBe(0);
+  });
+
+  it("is sent with the task that it is given for, and with no other", async () => {
+    const ask = async (more: object): Promise<unknown> =>
+      taskOf(await driver.call("generate_audio", { ...GOLDEN, ...more }));
+    expect(await bodiesOf(() => ask({ style: "calm", seed: 7 }))).toMatchObject([{ style: "calm", seed: 7 }]);
+    const [plain] = await bodiesOf(() => ask({}));
+    expect(plain).not.toHaveProperty("style");
+    expect(plain).not.toHaveProperty("seed");
+    expect([...service.byKey.keys()]).toContain(GOLDEN_KEY);
+    expect(await bodiesOf(() => ask({ style: "calm", seed: 7 }))).toEqual([]);
+  });
+
+  it("is stored with a narration's plan, and sent with each part", async () => {
+    const text = textOf("One", "Two");
+    const call = { text, output_format: "pcm" };
+    const plain = narrationOf(await older.call("narrate", call));
+    expect(narrationOf(await driver.call("narrate", call)).narration_id).toBe(plain.narration_id);
+    const styled = narrationOf(await driver.call("narrate", { ...call, style: "calm" }));
+    expect(styled.narration_id).not.toBe(plain.narration_id);
+    const go = { narration_id: styled.narration_id, max_credits: 450 };
+    const refused = await bodiesOf(async () => {
+      expect(wordsOf(await older.call("narrate", go))).toContain("written by a newer version of this server");
+    });
+    expect(refused).toEqual([]);
+    await driver.close();
+    driver = await start(join(program, "src"));
+    const parts = await bodiesOf(async () => {
+      expect(narrationOf(await driver.call("narrate", go)).status).toBe("finished");
+    });
+    expect(parts).toHaveLength(2);
+    for (const part of parts) expect(part).toMatchObject({ style: "calm", output_format: "pcm" });
+  });
+
+  it("is an option of the command", async () => {
+    const file = join(workplace.root, "text.txt");
+    await writeFile(file, "Good night.");
+    const command = async (...args: string[]): Promise<string> => {
+      const env = workplace.env(service, FAST);
+      return (await run(process.execPath, [join(program, "src", "main.ts"), ...args], { env })).stdout;
+    };
+    expect(await command("--help")).toMatch(/\[--style STYLE\]/);
+    expect(await command("--help")).not.toContain("--seed");
+    const spoken = ["narrate", file, "--output-format", "pcm", "--max-credits", "300"];
+    // A text that looks like a number stays a text.
+    expect(await bodiesOf(() => command(...spoken, "--style", "7"))).toMatchObject([{ style: "7" }]);
+    await expect(command(...spoken, "--style", "s".repeat(21))).rejects.toMatchObject({
+      stderr: expect.stringContaining("--style must be at most 20 characters"),
+    });
+  });
+});
