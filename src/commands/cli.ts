@@ -85,8 +85,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
     case "-v":
       if (rest.length > 0) throw new UsageError(`${first} takes nothing after it; see --help.`);
       if (/h(?:elp)?$/.test(first)) await printHelp();
-      else process.stdout.write(`${VERSION}
-`);
+      else process.stdout.write(`${VERSION}\n`);
       return;
     case "sandbox":
       await runSandbox(rest);
