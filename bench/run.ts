@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Row, rowsSchema } from "./measure.ts";
 
 const PARTS = ["start", "download", "replay", "growth", "makespan", "joining", "planning", "memory"];
-const WIDTHS = [58, 8, 44, 6, 24];
+const WIDTHS = [60, 8, 44, 6, 24];
 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((part) => !PARTS.includes(part));
