@@ -87,8 +87,8 @@ describe("a create that the service puts off", () => {
       service.refuse(response, 429, "rate_limit");
       return true;
     };
-    // What the first call loads must not use up the short window.
-    await driver.call("list_tasks", {});
+    // What the first request loads must not use up the short window.
+    await driver.call("get_task", { task_id: "task-of-nobody" });
     const outcome = taskOf(await driver.call("generate_audio", { prompt: "Waiting", wait_seconds: 0.3 }));
     expect(outcome).toMatchObject({ status: "waiting", billing: null });
     expect(outcome.message).toMatch(
@@ -122,7 +122,8 @@ describe("a create that the service puts off", () => {
       service.refuse(response, 503, "api_unavailable");
       return true;
     };
-    await driver.call("list_tasks", {});
+    // What the first request loads must not use up the short window.
+    await driver.call("get_task", { task_id: "task-of-nobody" });
     const call = { prompt: "For ever", wait_seconds: 0.5 };
     expect(taskOf(await driver.call("generate_audio", call))).toMatchObject({ status: "waiting" });
     service.intercept = undefined;
