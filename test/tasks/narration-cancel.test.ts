@@ -4,6 +4,7 @@ import { PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
 import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { skipFor } from "../support/skipping.ts";
 import type { TaskClient } from "../support/task-client.ts";
 import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./team.ts";
 
@@ -117,7 +118,7 @@ describe.each(stores)("on %s", (store) => {
   });
 });
 
-describe.skipIf(whyNoRedis() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
+describe("on another machine", skipFor(whyNoRedis() ?? whyNotElsewhere() ?? null), () => {
   it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
     const redis = await RedisServer.start();
     onTestFinished(() => redis.remove());

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import { RedisServer, whyNoRedis } from "../support/redis-server.ts";
+import { skipFor } from "../support/skipping.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
 import { ELSEWHERE, holdCreates, machinesOn, type Store, startClient, whyNotElsewhere } from "./team.ts";
@@ -139,7 +140,7 @@ describe.each(stores)("on %s", (store) => {
   );
 });
 
-describe.skipIf(whyNoRedis() !== undefined || whyNotElsewhere() !== undefined)("on another machine", () => {
+describe("on another machine", skipFor(whyNoRedis() ?? whyNotElsewhere() ?? null), () => {
   it.each([
     ["accepted", "query"],
     ["not sent", null],
