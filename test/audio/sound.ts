@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { test } from "vitest";
+import { missing, skipFor } from "../support/skipping.ts";
 
 const OUTPUT_MAX = 256 * 1024 * 1024;
 
@@ -96,10 +97,7 @@ export function toldBy(program: string, args: readonly string[], audio: Uint8Arr
   });
 }
 
-/** `test` for a program that judges files: skipped, with a word, where it is not installed; a failure under CI. */
+/** `test` for a program that judges files. */
 export function testWith(program: string, name: string, body: () => Promise<void>): void {
-  const isMissing = spawnSync(program, ["--version"]).error !== undefined;
-  if (isMissing && process.env["CI"] !== "true")
-    test.skip(`${name} [skipped: ${program} is not on the PATH]`, body);
-  else test(name, body);
+  test(name, skipFor(missing(program)), body);
 }

@@ -1,5 +1,6 @@
 /** Owns how a rule of the contract becomes a named test, skipped by name where the target cannot show it; knows no rule. */
 import { it, type TestContext } from "vitest";
+import { skipFor } from "../support/skipping.ts";
 
 /** One test as it was registered. */
 export interface RegisteredRule {
@@ -29,13 +30,13 @@ export class RuleBook {
       return;
     }
     this.registered.push({ rule, title });
-    it.skip(`${rule} ${title} (needs ${need})`, () => undefined);
+    it(`${rule} ${title} (needs ${need})`, skipFor(`the target has not got ${need}`), () => undefined);
   }
 
   /** A numbered rule that no request can show, kept in the list so that none is forgotten. */
   unobservable(rule: string, reason: string): void {
     const title = `not observable: ${reason}`;
     this.registered.push({ rule, title });
-    it.skip(`${rule} ${title}`, () => undefined);
+    it(`${rule} ${title}`, skipFor("no request can show it"), () => undefined);
   }
 }

@@ -11,6 +11,7 @@ import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { NOT_LINUX, skipFor } from "../support/skipping.ts";
 import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
 
 const report = z.strictObject({
@@ -309,7 +310,7 @@ describe.concurrent("doctor", () => {
     },
   );
 
-  it.runIf(process.platform === "linux")("store in a home that is a file: says so", async () => {
+  it("store in a home that is a file: says so", skipFor(NOT_LINUX), async () => {
     const place = await workplace();
     const file = join(place.root, "home-file");
     await writeFile(file, "");

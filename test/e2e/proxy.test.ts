@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { API_KEY, CountingService } from "../support/counting-service.ts";
+import { missing } from "../support/skipping.ts";
 import {
   type Authority,
   type CountingProxy,
@@ -31,8 +32,9 @@ afterAll(async () => {
   await service.stop();
   await place.remove();
 });
+const lack = missing("openssl");
 beforeEach((context) => {
-  if (authority === null) context.skip("there is no openssl command to make a certificate with");
+  context.skip(lack !== null, lack ?? "");
   proxy.tunnels.length = 0;
   proxy.plainRequests.length = 0;
 });

@@ -2,14 +2,13 @@
 import { lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { MAY_MOUNT, mountedFolder, removeFolders } from "../files/folders.ts";
+import { mountedFolder, NO_MOUNT, removeFolders } from "../files/folders.ts";
+import { skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeBenchesAfterEach, openBench } from "./bench.ts";
 
 closeBenchesAfterEach();
 afterEach(removeFolders);
-
-if (!MAY_MOUNT) process.stderr.write("no right to mount: the tests of a full disk are skipped\n");
 
 /** Calls back between the end of the task and the first byte of its audio. */
 function beforeDownload(action: () => Promise<void>) {
@@ -20,8 +19,9 @@ function beforeDownload(action: () => Promise<void>) {
 }
 
 describe("a full disk", () => {
-  it.skipIf(!MAY_MOUNT)(
+  it(
     "is told as disk_full, leaves no half file, and costs nothing when there is room again",
+    skipFor(NO_MOUNT),
     async () => {
       const folder = mountedFolder("size=128k");
       const bench = await openBench({ service: { audioBytes: 400_000 }, env: { AUDIO_OUTPUT_DIR: folder } });
@@ -38,7 +38,7 @@ describe("a full disk", () => {
     },
   );
 
-  it.skipIf(!MAY_MOUNT)("from the start means that nothing is sent", async () => {
+  it("from the start means that nothing is sent", skipFor(NO_MOUNT), async () => {
     const folder = mountedFolder("size=64k");
     await writeFile(join(folder, "ballast"), Buffer.alloc(64 * 1024)).catch(() => undefined);
     const bench = await openBench({ env: { AUDIO_OUTPUT_DIR: folder } });

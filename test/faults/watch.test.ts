@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
+import { NOT_LINUX, skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { type Bench, closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
 import { always, answerGzip, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
@@ -56,7 +57,7 @@ describe("watching goes on, and the audio is saved, when an answer to a query", 
   });
 });
 
-describe.skipIf(process.platform !== "linux")("a mebibyte of answer in chunks of one byte", () => {
+describe("a mebibyte of answer in chunks of one byte", skipFor(NOT_LINUX), () => {
   it("takes no more memory than it is worth", async () => {
     // Reading it takes longer than the time that the fastest scale allows.
     const bench = await openBench({ env: { AUDIO_TIME_SCALE: "0.01" } });

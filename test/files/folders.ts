@@ -5,6 +5,7 @@ import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OutputFolder, openOutputFolder } from "../../src/files/output-folder.ts";
+import { NOT_LINUX } from "../support/skipping.ts";
 
 const cleanups: (() => void)[] = [];
 
@@ -44,8 +45,9 @@ function canMount(): boolean {
   return isMounted;
 }
 
-/** Whether this process may mount file systems (root outside of a tight container). */
-export const MAY_MOUNT: boolean = process.platform === "linux" && canMount();
+/** Why this process cannot mount file systems; root outside of a tight container can. */
+export const NO_MOUNT: string | null =
+  NOT_LINUX ?? (canMount() ? null : "this process has no right to mount a disk in memory");
 
 /** A folder on a file system of its own. */
 export function mountedFolder(options: string): string {

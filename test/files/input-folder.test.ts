@@ -17,6 +17,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { AudioError } from "../../src/errors.ts";
 import { readInputFile } from "../../src/files/input-folder.ts";
+import { skipFor } from "../support/skipping.ts";
 import { asOrdinaryUser, newFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -182,11 +183,15 @@ describe("the fence", () => {
     server.close();
   });
 
-  it.runIf(process.geteuid?.() === 0)("refuses a device", async () => {
-    const { inside } = scene();
-    execFileSync("mknod", [join(inside, "zero.txt"), "c", "1", "5"]);
-    expect((await refusal(inside, "zero.txt")).message).toMatch(/is no regular file/);
-  });
+  it(
+    "refuses a device",
+    skipFor(process.geteuid?.() === 0 ? null : "only root makes device files"),
+    async () => {
+      const { inside } = scene();
+      execFileSync("mknod", [join(inside, "zero.txt"), "c", "1", "5"]);
+      expect((await refusal(inside, "zero.txt")).message).toMatch(/is no regular file/);
+    },
+  );
 
   it("refuses other kinds of files by their names, also behind a link", async () => {
     const { inside } = scene();
@@ -217,8 +222,10 @@ describe("the fence", () => {
   });
 
   // Where the system does not tell what was opened, a swap that hits every look is not seen.
-  const tellsPaths = existsSync("/proc/self/fd");
-  it.runIf(tellsPaths)("reads no file outside, however folders are swapped for links meanwhile", async () => {
+  const noPaths = existsSync("/proc/self/fd")
+    ? null
+    : "the system does not tell what was opened (/proc/self/fd)";
+  it("reads no file outside, however folders are swapped for links meanwhile", skipFor(noPaths), async () => {
     const { inside, outside } = scene();
     linkSync(join(outside, "secret.txt"), join(outside, "page.txt"));
     mkdirSync(join(inside, "swap"));

@@ -4,11 +4,12 @@ import { dirname, join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { failureOf } from "../api/failure.ts";
+import { NOT_LINUX, skipFor } from "../support/skipping.ts";
 import {
   asOrdinaryUser,
   listing,
-  MAY_MOUNT,
   mountedFolder,
+  NO_MOUNT,
   newFolder,
   readOnlyFolder,
   removeFolders,
@@ -99,16 +100,16 @@ describe("a folder that cannot be used is output_not_writable, with the reason",
     await reasonOf(join(base, "loop"));
   });
 
-  it.skipIf(process.platform !== "linux")("when it is in /proc, without hanging", async () => {
+  it("when it is in /proc, without hanging", skipFor(NOT_LINUX), async () => {
     await reasonOf("/proc/no/such/folder");
   });
 
-  it.skipIf(!MAY_MOUNT)("when its file system is read-only", async () => {
+  it("when its file system is read-only", skipFor(NO_MOUNT), async () => {
     expect(await reasonOf(mountedFolder("ro,size=64k"))).toContain("read-only");
   });
 });
 
-it.skipIf(!MAY_MOUNT)("is disk_full when nothing more fits, and leaves nothing behind", async () => {
+it("is disk_full when nothing more fits, and leaves nothing behind", skipFor(NO_MOUNT), async () => {
   const path = mountedFolder("size=64k");
   writeFileSync(join(path, "filler"), Buffer.alloc(64 * 1024));
   const failure = await failureOf((await openOutputFolder(path)).ensureWritable());

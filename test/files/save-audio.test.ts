@@ -21,11 +21,12 @@ import type { OutputFolder } from "../../src/files/output-folder.ts";
 import { openOutputFolder } from "../../src/files/output-folder.ts";
 import { type SaveRequest, saveAudio } from "../../src/files/save-audio.ts";
 import { failureOf } from "../api/failure.ts";
+import { ON_WINDOWS, skipFor } from "../support/skipping.ts";
 import {
   asOrdinaryUser,
   listing,
-  MAY_MOUNT,
   mountedFolder,
+  NO_MOUNT,
   newFolder,
   newOutputFolder,
   readOnlyFolder,
@@ -375,7 +376,7 @@ describe("a failure", () => {
     expect(readFileSync(outside, "utf8")).toBe("ID3 secret");
   });
 
-  it.skipIf(!MAY_MOUNT)("of a full disk is disk_full, and nothing is left", async () => {
+  it("of a full disk is disk_full, and nothing is left", skipFor(NO_MOUNT), async () => {
     const folder = await openOutputFolder(mountedFolder("size=64k"));
     const failure = await failureOf(saveAudio(request(folder)));
     expect(failure).toMatchObject({ code: "disk_full", retryable: false });
@@ -415,16 +416,13 @@ const childArguments = (folder: string, mode: string): string[] => [
   mode,
 ];
 
-it.skipIf(process.platform === "win32")(
-  "is disk_full at a limit on file sizes, and nothing is left",
-  async () => {
-    const folder = newFolder();
-    const command = ['ulimit -f 32; exec "$0" "$@"', process.execPath, ...childArguments(folder, "write")];
-    const { stdout } = await promisify(execFile)("/bin/bash", ["-c", ...command]);
-    expect(stdout.trim()).toBe("disk_full");
-    expect(await listing(folder)).toEqual([]);
-  },
-);
+it("is disk_full at a limit on file sizes, and nothing is left", skipFor(ON_WINDOWS), async () => {
+  const folder = newFolder();
+  const command = ['ulimit -f 32; exec "$0" "$@"', process.execPath, ...childArguments(folder, "write")];
+  const { stdout } = await promisify(execFile)("/bin/bash", ["-c", ...command]);
+  expect(stdout.trim()).toBe("disk_full");
+  expect(await listing(folder)).toEqual([]);
+});
 
 it("leaves no file under the name when the process is killed, and the rest is swept", async () => {
   const path = newFolder();

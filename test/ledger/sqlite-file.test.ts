@@ -19,11 +19,12 @@ import { pathName, taskName, workName } from "../../src/ledger/identity.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { rowOf, type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
 import { failureOf } from "../api/failure.ts";
+import { asOrdinaryUser } from "../files/folders.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { NOT_LINUX, ON_WINDOWS, skipFor } from "../support/skipping.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 import { aRecord } from "./a-record.ts";
 
-const onPosix = process.platform !== "win32";
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 const identity = { origin: aRecord().origin, accountId: aRecord().accountId, holder: "holder" };
@@ -86,7 +87,7 @@ describe("the ledger's place", () => {
     expect(statSync(stateDir, { throwIfNoEntry: false })).toBeUndefined();
   });
 
-  it.runIf(onPosix)("is open to its owner alone, whatever the umask", async () => {
+  it("is open to its owner alone, whatever the umask", skipFor(ON_WINDOWS), async () => {
     const stateDir = join(scratchFolder(), "deep", "state");
     const before = process.umask(0o000);
     onTestFinished(() => void process.umask(before));
@@ -98,7 +99,7 @@ describe("the ledger's place", () => {
     for (const name of names) expect([name, modeOf(join(stateDir, name))]).toEqual([name, 0o600]);
   });
 
-  it.runIf(onPosix)("is closed to others where it was left open", async () => {
+  it("is closed to others where it was left open", skipFor(ON_WINDOWS), async () => {
     const { stateDir, file } = await written();
     chmodSync(stateDir, 0o755);
     chmodSync(file, 0o644);
@@ -107,7 +108,7 @@ describe("the ledger's place", () => {
     expect(modeOf(file)).toBe(0o600);
   });
 
-  it.runIf(onPosix)("leaves the mode of a folder that holds other things", async () => {
+  it("leaves the mode of a folder that holds other things", skipFor(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
     writeFileSync(join(stateDir, "something"), "");
     chmodSync(stateDir, 0o755);
@@ -126,15 +127,16 @@ describe("the ledger's place", () => {
     expect(failure.remedy).toContain("AUDIO_STATE_DIR");
   });
 
-  it.runIf(process.platform === "linux")("on a file system without folders fails at once", async () => {
+  it("on a file system without folders fails at once", skipFor(NOT_LINUX), async () => {
     const failure = await failureOf(open("/proc/audio-generation/state").check());
     expect(failure.code).toBe("store_unavailable");
   });
 
-  it.runIf(onPosix && process.getuid?.() !== 0)("that is read-only is said", async () => {
+  it("that is read-only is said", skipFor(ON_WINDOWS), async () => {
     const stateDir = scratchFolder();
-    chmodSync(stateDir, 0o500);
-    expect((await failureOf(open(stateDir).check())).code).toBe("store_unavailable");
+    chmodSync(stateDir, 0o555);
+    const failure = await asOrdinaryUser(() => failureOf(open(stateDir).check()));
+    expect(failure.code).toBe("store_unavailable");
   });
 
   it("that something synchronises is warned of, and works", async () => {

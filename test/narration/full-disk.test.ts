@@ -4,14 +4,12 @@ import { readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, it } from "vitest";
+import { NO_MOUNT } from "../files/folders.ts";
 import { mountSmallDisk, type SmallDisk } from "../platforms/mounts.ts";
-import { skipUnless } from "../platforms/scene.ts";
+import { skipFor } from "../support/skipping.ts";
 import { Narrator, PART_BYTES, textOf } from "./narrator.ts";
 
 const root = mkdtempSync(join(tmpdir(), "agm-mount-"));
-const tried = process.platform === "linux" ? mountSmallDisk(join(root, "tried"), 64) : null;
-tried?.unmount();
-const isSkipped = skipUnless(tried !== null, "no disk in memory can be mounted here");
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 let narrator: Narrator | undefined;
@@ -24,10 +22,10 @@ afterEach(async () => {
 
 const PART_KIB = PART_BYTES / 1024;
 
-it.skipIf(isSkipped).each([
+it.each([
   ["while a part is saved", 2.5 * PART_KIB, 2],
   ["while the parts are joined", 5 * PART_KIB, 4],
-])("a disk that is full %s", async (_, sizeKiB, savedParts) => {
+])("a disk that is full %s", skipFor(NO_MOUNT), async (_, sizeKiB, savedParts) => {
   mounted = mountSmallDisk(join(root, `disk-${savedParts}`), Math.ceil(sizeKiB));
   const folder = mounted?.folder ?? "";
   narrator = await Narrator.start({ AUDIO_OUTPUT_DIR: folder });

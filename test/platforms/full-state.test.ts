@@ -4,19 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { NO_MOUNT } from "../files/folders.ts";
+import { skipFor } from "../support/skipping.ts";
 import { taskOf } from "../support/workplace.ts";
 import { mountSmallDisk } from "./mounts.ts";
-import { skipUnless } from "./scene.ts";
 
 closeBenchesAfterEach();
 
-const root = mkdtempSync(join(tmpdir(), "agm-mount-"));
-const tried = process.platform === "linux" ? mountSmallDisk(join(root, "tried"), 64) : null;
-tried?.unmount();
-rmSync(root, { recursive: true, force: true });
-const isSkipped = skipUnless(tried !== null, "no disk in memory can be mounted here");
-
-it.skipIf(isSkipped).each([120, 180, 220])("%d KiB", async (sizeKiB) => {
+it.each([120, 180, 220])("%d KiB", skipFor(NO_MOUNT), async (sizeKiB) => {
   const folder = mkdtempSync(join(tmpdir(), "agm-mount-"));
   const disk = mountSmallDisk(join(folder, "state"), sizeKiB);
   onTestFinished(() => {

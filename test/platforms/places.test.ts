@@ -6,8 +6,9 @@ import { describe, expect, it } from "vitest";
 import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
 import type { RawServer, StartOptions } from "../faults/raw-server.ts";
 import { killHard } from "../support/processes.ts";
+import { skipFor } from "../support/skipping.ts";
 import { BIN, driveCommand, NODE, taskOf } from "../support/workplace.ts";
-import { preload, skipUnless, works } from "./scene.ts";
+import { preload, works } from "./scene.ts";
 
 closeBenchesAfterEach();
 
@@ -73,9 +74,9 @@ describe("on a system whose only marks change with the network", () => {
 
 describe("on Linux under another host name", () => {
   const canUnshare = process.platform === "linux" && works("unshare", "-u", "hostname", "agm-other-name");
-  const isSkipped = skipUnless(canUnshare, "no name of the host can be changed here (unshare -u)");
+  const lack = canUnshare ? null : "no name of the host can be changed here (unshare -u)";
 
-  it.skipIf(isSkipped)("saved audio is found", async () => {
+  it("saved audio is found", skipFor(lack), async () => {
     const bench = await openBench();
     const saved = { prompt: "Saved before", file_name: "before" };
     expect(taskOf(await bench.server.call("generate_audio", saved)).replayed).toBe(false);
@@ -90,7 +91,7 @@ describe("on Linux under another host name", () => {
     expect(bench.service.count("content")).toBe(1);
   });
 
-  it.skipIf(isSkipped)("what a dead process of the old name left is gone at the next start", async () => {
+  it("what a dead process of the old name left is gone at the next start", skipFor(lack), async () => {
     const bench = await openBench();
     await killInDownload(bench, bench.server);
     const driver = await driveCommand({

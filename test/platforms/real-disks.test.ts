@@ -5,9 +5,10 @@ import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { type Bench, closeBenchesAfterEach, openBench } from "../faults/bench.ts";
+import { missing, NOT_LINUX, skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
 import { type Mount, mountExfat, mountRclone } from "./mounts.ts";
-import { doctor, skipUnless } from "./scene.ts";
+import { doctor } from "./scene.ts";
 
 closeBenchesAfterEach();
 
@@ -25,29 +26,30 @@ function newRoot(): string {
   return root;
 }
 
-const isLinux = process.platform === "linux";
-const exfat = isLinux ? mountExfat(newRoot()) : null;
-const rclone = isLinux ? await mountRclone(newRoot()) : null;
+const noExfat = NOT_LINUX ?? missing("mkfs.exfat", "mount.exfat-fuse");
+const noRclone = NOT_LINUX ?? missing("rclone", "fusermount3");
+const exfat = noExfat === null ? mountExfat(newRoot()) : null;
+const rclone = noRclone === null ? await mountRclone(newRoot()) : null;
 for (const mount of [exfat, rclone]) if (mount !== null) mounts.push(mount);
 
 const DISKS = [
-  ["exFAT", exfat, "exFAT cannot be mounted here (exfat-fuse, exfatprogs, a loop device)"],
-  ["rclone", rclone, "rclone cannot be mounted here (rclone, fuse3, /dev/fuse)"],
+  ["exFAT", exfat, noExfat ?? "exFAT cannot be mounted here (a loop device, /dev/fuse)"],
+  ["rclone", rclone, noRclone ?? "rclone cannot be mounted here (/dev/fuse)"],
 ] as const;
 
 const onDisk = (folder: string): Promise<Bench> =>
   openBench({ env: { AUDIO_OUTPUT_DIR: join(folder, "audio"), AUDIO_STATE_DIR: join(folder, "state") } });
 
 describe.each(DISKS)("%s", (name, mount, lack) => {
-  const isSkipped = skipUnless(mount !== null, lack);
+  const skipped = skipFor(mount === null ? lack : null);
   const folder = mount?.folder ?? "";
 
-  it.skipIf(isSkipped)("knows no hard links, or the following would show nothing", () => {
+  it("knows no hard links, or the following would show nothing", skipped, () => {
     writeFileSync(join(folder, "one"), "");
     expect(() => linkSync(join(folder, "one"), join(folder, "two"))).toThrow(/EPERM|EIO/);
   });
 
-  it.skipIf(isSkipped)("takes audio, ledger, a repeat, a second take and a read", async () => {
+  it("takes audio, ledger, a repeat, a second take and a read", skipped, async () => {
     const bench = await onDisk(folder);
     const call = { prompt: `On ${name}`, file_name: "Story" };
     const { audio } = taskOf(await bench.server.call("generate_audio", call));
@@ -65,7 +67,7 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
     expect(readdirSync(join(folder, "audio"))).toEqual(["Story.mp3"]);
   });
 
-  it.skipIf(isSkipped)("passes doctor, which leaves nothing behind", async () => {
+  it("passes doctor, which leaves nothing behind", skipped, async () => {
     const bench = await openBench();
     const outputDir = join(folder, "checked");
     const checks = await doctor(bench.workplace.env(bench.service, { AUDIO_OUTPUT_DIR: outputDir }));
@@ -73,21 +75,19 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
     expect(readdirSync(outputDir)).toEqual([]);
   });
 
-  it.skipIf(isSkipped)(
-    "is told from a local disk where it is a share: a ledger on it earns a warning",
-    async () => {
-      const bench = await openBench();
-      const env = bench.workplace.env(bench.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
-      const { store } = await doctor(env);
-      expect(store).toMatchObject({ ok: true });
-      expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");
-    },
-  );
+  it("is told from a local disk where it is a share: a ledger on it earns a warning", skipped, async () => {
+    const bench = await openBench();
+    const env = bench.workplace.env(bench.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
+    const { store } = await doctor(env);
+    expect(store).toMatchObject({ ok: true });
+    expect(store?.detail.includes("network share (rclone)")).toBe(name === "rclone");
+  });
 });
 
 describe("exFAT, which takes upper and lower case for one name", () => {
-  it.skipIf(exfat === null)(
+  it(
     "a resource is found under another spelling, and another case is the same name",
+    skipFor(exfat === null ? DISKS[0][2] : null),
     async () => {
       const outputDir = join(exfat?.folder ?? "", "cases");
       const bench = await openBench({ env: { AUDIO_OUTPUT_DIR: outputDir } });

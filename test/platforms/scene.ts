@@ -1,4 +1,4 @@
-/** Owns what the tests of platforms share: preloads, single runs of the bin, and saying aloud what is skipped. */
+/** Owns what the tests of platforms share: preloads, and single runs of the bin. */
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
@@ -57,10 +57,4 @@ export async function doctor(env: Record<string, string>, options: RunOptions = 
 /** Whether a command ends well; a missing program does not. */
 export function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
-}
-
-/** Whether to skip, which is said on stderr: what was not shown must not look as if it was. */
-export function skipUnless(isPossible: boolean, what: string): boolean {
-  if (!isPossible) process.stderr.write(`skipped, because ${what}\n`);
-  return !isPossible;
 }

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { closeBenchesAfterEach, openBench } from "../faults/bench.ts";
 import { scratchFolder } from "../support/scratch.ts";
+import { ON_WINDOWS, skipFor } from "../support/skipping.ts";
 import { errorOf, taskOf } from "../support/workplace.ts";
-import { preload, skipUnless } from "./scene.ts";
+import { preload } from "./scene.ts";
 
 closeBenchesAfterEach();
 
@@ -21,25 +22,22 @@ function silentDisk(): { env: Record<string, string>; start: { nodeArgs: string[
   };
 }
 
-const isSkipped = skipUnless(process.platform !== "win32", "Windows has no named pipes among files");
+it("a call whose disk is silent is answered, and on a disk that answers it pays nothing twice", {
+  ...skipFor(ON_WINDOWS),
+  timeout: 60_000,
+}, async () => {
+  const bench = await openBench(silentDisk());
+  const silent = { prompt: "Into the void", wait_seconds: 0 };
+  const outcome = await bench.server.call("generate_audio", silent);
+  expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true });
+  expect(outcome.content[0]?.text).toContain("disk");
+  await bench.server.end();
+  const next = await bench.another({ TEST_FS_FAULTS: "[]" });
+  expect(taskOf(await next.call("generate_audio", { prompt: "Into the void" })).status).toBe("succeeded");
+  expect(bench.service.tasks.size).toBe(1);
+});
 
-it.skipIf(isSkipped)(
-  "a call whose disk is silent is answered, and on a disk that answers it pays nothing twice",
-  async () => {
-    const bench = await openBench(silentDisk());
-    const silent = { prompt: "Into the void", wait_seconds: 0 };
-    const outcome = await bench.server.call("generate_audio", silent);
-    expect(errorOf(outcome)).toMatchObject({ code: "timeout", retryable: true });
-    expect(outcome.content[0]?.text).toContain("disk");
-    await bench.server.end();
-    const next = await bench.another({ TEST_FS_FAULTS: "[]" });
-    expect(taskOf(await next.call("generate_audio", { prompt: "Into the void" })).status).toBe("succeeded");
-    expect(bench.service.tasks.size).toBe(1);
-  },
-  60_000,
-);
-
-it.skipIf(isSkipped)("the server ends within 2 s though its disk never answers", async () => {
+it("the server ends within 2 s though its disk never answers", skipFor(ON_WINDOWS), async () => {
   const bench = await openBench(silentDisk());
   const id = bench.server.begin("generate_audio", { prompt: "Frozen" });
   bench.server.answerTo(id).catch(() => undefined);

@@ -1,28 +1,18 @@
 /** Owns a browser with chats in it: Debian's chromium, the player's page under a content policy, and the official bridge. */
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { type Browser, chromium, type Frame, type Page } from "playwright-core";
 import { build } from "rolldown";
-import { describe, test } from "vitest";
+import { describe } from "vitest";
+import { missing, skipFor } from "../support/skipping.ts";
 import type { ChatOptions, ChatWindow, HostAnswer } from "./chat/chat-window.ts";
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
-const MISSING = `${CHROMIUM} is not there (Debian: apt-get install chromium)`;
-
-/** `describe` for tests in a browser: skipped without one, but failing in continuous integration. */
+/** `describe` for tests in a browser. */
 export function describeWithBrowser(name: string, tests: () => void): void {
-  if (existsSync(CHROMIUM)) {
-    // Browsers on a machine that is busy with other tests take their time.
-    describe(name, { timeout: 90_000 }, tests);
-  } else if (process.env["CI"] === "true") {
-    test(name, () => {
-      throw new Error(MISSING);
-    });
-  } else {
-    describe.skip(`${name} [skipped: ${MISSING}]`, tests);
-  }
+  // Browsers on a machine that is busy with other tests take their time.
+  describe(name, { timeout: 90_000, ...skipFor(missing(CHROMIUM)) }, tests);
 }
 
 /**

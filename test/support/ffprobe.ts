@@ -1,12 +1,13 @@
 /** Owns asking ffprobe what an audio file really is, and what happens to tests where it is missing; judges nothing. */
-import { execFile, spawnSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, test } from "vitest";
+import { describe } from "vitest";
 import { z } from "zod";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
+import { missing, skipFor } from "./skipping.ts";
 
 /** What a file holds, as measured. */
 export interface ProbedAudio {
@@ -102,18 +103,7 @@ export async function decodeAudio(
   }
 }
 
-const hasFfprobe = ["ffprobe", "ffmpeg"].every((tool) => spawnSync(tool, ["-version"]).error === undefined);
-const MISSING = "ffprobe and ffmpeg are not on the PATH (Debian: apt-get install ffmpeg)";
-
-/** `describe` for tests that need ffprobe: skipped without it, but failing in continuous integration. */
+/** `describe` for tests that need ffprobe. */
 export function describeWithFfprobe(name: string, tests: () => void): void {
-  if (hasFfprobe) {
-    describe(name, tests);
-  } else if (process.env["CI"] === "true") {
-    test(name, () => {
-      throw new Error(MISSING);
-    });
-  } else {
-    describe.skip(`${name} [skipped: ${MISSING}]`, tests);
-  }
+  describe(name, skipFor(missing("ffprobe", "ffmpeg")), tests);
 }

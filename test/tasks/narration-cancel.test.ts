@@ -4,6 +4,7 @@ import { PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipFor } from "../support/skipping.ts";
 import type { TaskClient } from "../support/task-client.ts";
 import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./team.ts";
 
@@ -117,25 +118,22 @@ describe.each(stores)("on %s", (store) => {
   });
 });
 
-describe.skipIf(whyNoPostgres() !== undefined || whyNotElsewhere() !== undefined)(
-  "on another machine",
-  () => {
-    it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
-      const postgres = await PostgresServer.start();
-      onTestFinished(() => postgres.remove());
-      const settings = { AUDIO_STORE_URL: postgres.url };
-      const service = await startService({ ...SPOKEN, processingMs: 300 });
-      const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
-      void doomed.call("narrate", CALL, {});
-      await until(() => service.tasks.size > 0);
-      await doomed.kill();
-      // What it had sent is in; whatever comes now is another's.
-      await pause(500);
-      const heir = startClient(await makeWorkplace(), service, settings);
-      await begunAndTakenBack(heir, service);
-      const told = service.tasks.size;
-      await pause(LOOKS_MS);
-      expect(service.tasks.size).toBeLessThanOrEqual(told + 1);
-    });
-  },
-);
+describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
+  it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
+    const postgres = await PostgresServer.start();
+    onTestFinished(() => postgres.remove());
+    const settings = { AUDIO_STORE_URL: postgres.url };
+    const service = await startService({ ...SPOKEN, processingMs: 300 });
+    const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
+    void doomed.call("narrate", CALL, {});
+    await until(() => service.tasks.size > 0);
+    await doomed.kill();
+    // What it had sent is in; whatever comes now is another's.
+    await pause(500);
+    const heir = startClient(await makeWorkplace(), service, settings);
+    await begunAndTakenBack(heir, service);
+    const told = service.tasks.size;
+    await pause(LOOKS_MS);
+    expect(service.tasks.size).toBeLessThanOrEqual(told + 1);
+  });
+});

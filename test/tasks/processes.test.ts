@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { skipFor } from "../support/skipping.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
 import { ELSEWHERE, holdCreates, machinesOn, type Store, startClient, whyNotElsewhere } from "./team.ts";
@@ -139,40 +140,37 @@ describe.each(stores)("on %s", (store) => {
   );
 });
 
-describe.skipIf(whyNoPostgres() !== undefined || whyNotElsewhere() !== undefined)(
-  "on another machine",
-  () => {
-    it.each([
-      ["accepted", "query"],
-      ["not sent", null],
-    ] as const)(
-      "a task of a process that was killed goes on once its lease has lapsed: %s",
-      async (_what, kind) => {
-        const postgres = await PostgresServer.start();
-        onTestFinished(() => postgres.remove());
-        const settings = { AUDIO_STORE_URL: postgres.url };
-        const service = await startService({ processingMs: 300 });
-        const release = kind === null ? holdCreates(service) : () => undefined;
-        const doomed = startClient(await makeWorkplace(), service, settings);
-        const handle = await doomed.begin(CALL);
-        while (kind !== null && service.count(kind) === 0) await doomed.look(handle);
-        await doomed.kill();
-        release();
-        const place = await makeWorkplace();
-        const heir = startClient(place, service, settings, ELSEWHERE);
-        expect(await heir.look(handle)).toMatchObject({
-          status: "working",
-          statusMessage: expect.stringMatching(/^Another window is already working/),
-        });
-        const audio = audioOf((await heir.result(handle)).structuredContent);
-        expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
-        expect(existsSync(audio?.path ?? "")).toBe(true);
-        expect(service.tasks.size).toBe(1);
-        expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
-      },
-    );
-  },
-);
+describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
+  it.each([
+    ["accepted", "query"],
+    ["not sent", null],
+  ] as const)(
+    "a task of a process that was killed goes on once its lease has lapsed: %s",
+    async (_what, kind) => {
+      const postgres = await PostgresServer.start();
+      onTestFinished(() => postgres.remove());
+      const settings = { AUDIO_STORE_URL: postgres.url };
+      const service = await startService({ processingMs: 300 });
+      const release = kind === null ? holdCreates(service) : () => undefined;
+      const doomed = startClient(await makeWorkplace(), service, settings);
+      const handle = await doomed.begin(CALL);
+      while (kind !== null && service.count(kind) === 0) await doomed.look(handle);
+      await doomed.kill();
+      release();
+      const place = await makeWorkplace();
+      const heir = startClient(place, service, settings, ELSEWHERE);
+      expect(await heir.look(handle)).toMatchObject({
+        status: "working",
+        statusMessage: expect.stringMatching(/^Another window is already working/),
+      });
+      const audio = audioOf((await heir.result(handle)).structuredContent);
+      expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
+      expect(existsSync(audio?.path ?? "")).toBe(true);
+      expect(service.tasks.size).toBe(1);
+      expect(new Set(service.exchanges.flatMap(({ key }) => key ?? [])).size).toBe(1);
+    },
+  );
+});
 
 describe("a handle of somebody else", () => {
   it("is unknown under another key and at another origin", async () => {

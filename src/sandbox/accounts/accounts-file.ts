@@ -7,17 +7,6 @@ import { SandboxUsageError } from "../usage-error.ts";
 /** Credits enough for six thousand tasks: the account of a sandbox that was given none never runs dry by itself. */
 const DEFAULT_CREDITS = 1_000_000;
 
-const QUOTED_MAX_CHARACTERS = 80;
-
-/** Text of the file as a message may show it: cut, and without what a terminal would obey. */
-function quoted(text: string): string {
-  const shown = text.length > QUOTED_MAX_CHARACTERS ? `${text.slice(0, QUOTED_MAX_CHARACTERS)}…` : text;
-  return JSON.stringify(shown).replace(
-    /[\p{C}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
-}
-
 const keySchema = z.strictObject({
   /** What a bearer header can carry: visible ASCII, no white space. */
   key: z.string().regex(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 visible ASCII characters without spaces"),
@@ -49,7 +38,7 @@ export const accountsFileSchema = z
     const ids = file.accounts.map((account) => account.id);
     const keys = file.accounts.flatMap((account) => account.keys);
     const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-    if (twice !== undefined) refuse(`the account id ${quoted(twice)} occurs twice`);
+    if (twice !== undefined) refuse(`the account id ${JSON.stringify(twice)} occurs twice`);
     const distinct = new Set(keys.map((entry) => entry.key));
     // A key is a secret even here: the message says that one is repeated, not which.
     if (distinct.size !== keys.length) refuse("the same key occurs twice");
@@ -72,7 +61,7 @@ export function parseAccounts(value: unknown, source: string): ParsedAccounts {
   const what =
     unknown === undefined
       ? (issue?.message ?? "it has the wrong shape").replaceAll(/\s+/g, " ")
-      : `the key ${quoted(unknown)} is not known`;
+      : `the key ${JSON.stringify(unknown)} is not known`;
   throw new SandboxUsageError(`The ${source} is not valid${where}: ${what}.`);
 }
 

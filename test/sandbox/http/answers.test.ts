@@ -1,4 +1,4 @@
-/** Owns the tests of answers to what is no request of the contract: unknown paths and methods, broken URLs, broken HTTP. */
+/** Owns the tests of answers to what is no request of the contract: unknown paths and methods, odd ids and keys, fault controls. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -30,12 +30,8 @@ describe("answers", () => {
     ["POST", `${GENERATIONS_PATH}/aud_1/content`],
     ["OPTIONS", GENERATIONS_PATH],
     ["PROPFIND", GENERATIONS_PATH],
-    ["QUERY", GENERATIONS_PATH],
-    ["QUERY", `${GENERATIONS_PATH}/aud_1`],
     ["GET", "/sandbox/faults"],
     ["GET", `${GENERATIONS_PATH}/aud_1/content/x`],
-    ["GET", `${GENERATIONS_PATH}/%zz`],
-    ["GET", `${GENERATIONS_PATH}/%C3/content`],
     ["GET", `${GENERATIONS_PATH}/${"x".repeat(3000)}`],
     ["GET", `${GENERATIONS_PATH}/..%2f..%2fetc`],
     ["GET", `${GENERATIONS_PATH}/aud_1%00`],
@@ -45,47 +41,8 @@ describe("answers", () => {
     expectError(await client.send(method, path, { apiKey: null }), 401, "invalid_api_key");
   });
 
-  it("has the contract's shape for bytes that are no HTTP", async () => {
-    const { sandbox } = await startBox();
-    const answer = await rawExchange(sandbox.baseUrl, "NONSENSE\r\n\r\n");
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")))).toEqual({
-      error: { code: "invalid_request", message: expect.any(String) },
-    });
-  });
-
-  it("has the contract's shape for headers without end", async () => {
-    const { sandbox } = await startBox();
-    const request = `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
-    expect(await rawExchange(sandbox.baseUrl, request)).toMatch(/^HTTP\/1\.1 400 .*invalid_request/s);
-  });
-
-  it.each([
-    ["no Host", `GET ${GENERATIONS_PATH}/aud_1 HTTP/1.1\r\nKEY`, 400, "invalid_request"],
-    ["no Host in HTTP/1.0", `GET ${GENERATIONS_PATH}/aud_1 HTTP/1.0\r\nKEY`, 404, "not_found"],
-    [
-      "an expectation",
-      `GET ${GENERATIONS_PATH}/aud_1 HTTP/1.1\r\nHost: x\r\nExpect: banana\r\nKEY`,
-      404,
-      "not_found",
-    ],
-    ["a tunnel", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\nKEY", 404, "not_found"],
-    ["a tunnel without a key", "CONNECT x:1 HTTP/1.1\r\nHost: x\r\n", 401, "invalid_api_key"],
-    ["a target that is no path", "OPTIONS * HTTP/1.1\r\nHost: x\r\nKEY", 404, "not_found"],
-  ])("has the contract's shape for %s", async (_, head, status, code) => {
-    const { sandbox } = await startBox();
-    const request = head.replace("KEY", `Authorization: Bearer ${sandbox.apiKey}\r\n`);
-    const answer = await rawExchange(sandbox.baseUrl, `${request}Connection: close\r\n\r\n`);
-    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*cache-control: no-store`, "is"));
-    expect(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")))).toEqual({
-      error: { code, message: expect.any(String) },
-    });
-  });
-
-  it.each([
-    ["cannot be decoded", "%zz"],
-    ["is longer than any", "x".repeat(3000)],
-  ])("treats an id that %s as any other: unavailable, counted, not found", async (_, id) => {
+  it("treats an id that is longer than any as any other: unavailable, counted, not found", async () => {
+    const id = "x".repeat(3000);
     const { client, setFaults } = await startBox({ timeScale: 1 });
     const read = (path = "") => client.send("GET", `${GENERATIONS_PATH}/${id}${path}`, { patient: false });
     await setFaults({ unavailable: "temporarily_unavailable" });
