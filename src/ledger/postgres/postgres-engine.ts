@@ -6,13 +6,16 @@ import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
-import { isReadOnly, LostConnection, mayPass, NoAnswer, storeFault } from "./postgres-faults.ts";
+import { isReadOnly, mayPass, storeFault } from "./postgres-faults.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a server may be away before its absence is reported. */
 const PATIENCE_MS = 5_000;
 /** With less time left another try could only end as "no answer", which would hide the reason. */
 const LEAST_TRY_MS = 250;
+/** For so long after a report there is one short try a call, because a tool call asks the ledger several times. */
+const KNOWN_AWAY_MS = 10_000;
+const ONE_TRY_MS = 2_000;
 
 const SETTINGS = sql(
   `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
@@ -51,7 +54,9 @@ export class PostgresEngine implements SqlEngine {
   #connection: PostgresConnection | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #answeredAtMs = Number.NEGATIVE_INFINITY;
-  #lastError: unknown = new LostConnection(new NoAnswer());
+  /** When an absence was last reported, and why. */
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
+  #lastError: unknown;
   #isClosed = false;
 
   /** @throws AudioError `configuration_error` for an address that is none */
@@ -128,17 +133,23 @@ export class PostgresEngine implements SqlEngine {
   }
 
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
-    // Waiting for this process's own other work counts only while the server is away, so that all work of an absence
-    // fails together.
-    const untilMs = Math.max(askedAtMs, this.#answeredAtMs) + PATIENCE_MS;
+    const isKnownAway =
+      this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
+    // All that waited through an absence fails together.
+    if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
+    // Waiting for this process's own other work is no absence.
+    const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
+    const untilMs = startedAtMs + (isKnownAway ? ONE_TRY_MS : PATIENCE_MS);
     for (;;) {
       try {
-        if (performance.now() >= untilMs) throw this.#lastError;
         return await this.#attempt(work, untilMs);
       } catch (error) {
         this.#lastError = error;
-        const isOver = performance.now() >= untilMs - LEAST_TRY_MS;
-        if (!mayPass(error) || isOver) throw storeFault(this.description, error);
+        const isOver = isKnownAway || performance.now() >= untilMs - LEAST_TRY_MS;
+        if (!mayPass(error) || isOver) {
+          if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
+          throw storeFault(this.description, error);
+        }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
         // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
         await pause(20 + Math.random() * 80);

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { TABLE_NAMES } from "../../../src/ledger/postgres/postgres-tables.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
 import { accepted, next } from "../wire.ts";
@@ -153,7 +154,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
   it("with everything lost while the task runs still brings the audio and its row", async () => {
     const { bench, postgres } = await onPostgres(1000);
     taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
-    await postgres.command("FLUSHALL");
+    await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);
     await expectSaved(bench);
   });
 });
