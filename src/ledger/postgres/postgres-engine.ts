@@ -6,7 +6,7 @@ import { AudioError } from "../../errors.ts";
 import { describeCause, type Log } from "../../log.ts";
 import { type Rows, type SqlEngine, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
-import { isReadOnly, mayPass, storeFault } from "./postgres-faults.ts";
+import { isReadOnly, LostConnection, mayPass, NoAnswer, storeFault } from "./postgres-faults.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a server may be away before its absence is reported. */
@@ -16,6 +16,11 @@ const LEAST_TRY_MS = 250;
 /** For so long after a report there is one short try a call, because a tool call asks the ledger several times. */
 const KNOWN_AWAY_MS = 10_000;
 const ONE_TRY_MS = 2_000;
+
+/** A wait that is worth a word. */
+const UNUSUAL_MS = 500;
+
+const NOT_ANSWERED = new LostConnection(new NoAnswer());
 
 const SETTINGS = sql(
   `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
@@ -56,7 +61,9 @@ export class PostgresEngine implements SqlEngine {
   #answeredAtMs = Number.NEGATIVE_INFINITY;
   /** When an absence was last reported, and why. */
   #reportedAtMs = Number.NEGATIVE_INFINITY;
-  #lastError: unknown;
+  #lastError: unknown = NOT_ANSWERED;
+  #waiting = 0;
+  #waitingSinceMs = 0;
   #isClosed = false;
 
   /** @throws AudioError `configuration_error` for an address that is none */
@@ -72,6 +79,11 @@ export class PostgresEngine implements SqlEngine {
     this.#log = log;
     this.#clockSql = clockSql ?? (() => "extract(epoch from clock_timestamp()) * 1000");
     this.description = `PostgreSQL database ${database} on ${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+
+  get trouble(): AudioError | null {
+    const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
+    return this.#waiting > 0 && silentMs > UNUSUAL_MS ? storeFault(this.description, this.#lastError) : null;
   }
 
   transact<T>(transaction: Transaction<T>): Promise<T> {
@@ -127,7 +139,13 @@ export class PostgresEngine implements SqlEngine {
 
   #inTurn<T>(work: Work<T>): Promise<T> {
     const askedAtMs = performance.now();
-    const turn = this.#lastTurn.then(() => this.#repeating(work, askedAtMs));
+    if (this.#waiting === 0) this.#waitingSinceMs = askedAtMs;
+    this.#waiting += 1;
+    const turn = this.#lastTurn
+      .then(() => this.#repeating(work, askedAtMs))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
@@ -166,7 +184,10 @@ export class PostgresEngine implements SqlEngine {
       await connection.rollBack(untilMs);
       throw error;
     } finally {
-      if (!connection.isLost) this.#answeredAtMs = performance.now();
+      if (!connection.isLost) {
+        this.#answeredAtMs = performance.now();
+        this.#lastError = NOT_ANSWERED;
+      }
     }
   }
 

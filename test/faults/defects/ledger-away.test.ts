@@ -16,6 +16,7 @@ import {
   pause,
   savedByItself,
   taskOf,
+  textOf,
   valueTable,
 } from "./outside.ts";
 
@@ -117,6 +118,22 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
     await bench.server.call("list_tasks", {});
     return { bench, postgres };
   }
+
+  it("and stands still is named to a call that cannot wait, and not the service", async () => {
+    const { bench, postgres } = await onPostgres(0);
+    await bench.server.call("list_tasks", {});
+    postgres.freeze();
+    for (const [tool, args] of [
+      ["generate_audio", { prompt: "PostgreSQL is silent", wait_seconds: 1 }],
+      ["get_task", { task_id: "unheard-of", wait_seconds: 1 }],
+    ] as const) {
+      const outcome = await bench.server.call(tool, args);
+      expect(codeOf(outcome)).toBe("store_unavailable");
+      expect(textOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
+    }
+    postgres.thaw();
+    expect(bench.service.count("create")).toBe(0);
+  });
 
   it.each(["killed", "frozen"])("(%s) during the watch does not end the saving", async (how) => {
     const { bench, postgres } = await onPostgres(500);
