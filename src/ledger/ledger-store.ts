@@ -169,6 +169,11 @@ export class LedgerStore {
     return this.#options.engine.description;
   }
 
+  /** Why the ledger keeps somebody waiting now. */
+  get trouble(): AudioError | null {
+    return this.#options.engine.trouble;
+  }
+
   /** The stored value of this key's record; `undefined`: no such record. */
   async get(recordId: string): Promise<string | undefined> {
     const { accountId } = this.#options.identity;

@@ -111,6 +111,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
       expectAway(claim(store), /nothing listens there/),
       expectAway(store.named("x"), /nothing listens there/),
     ]);
+    // The next steps of the same tool call.
+    await expectAway(store.get("record-1"), /nothing listens there/);
+    await expectAway(claim(store), /nothing listens there/);
     await server.start();
     expect(await store.get("record-1")).toBe(rowOf(aRecord()).value);
     expect(await store.heartbeat(["record-1"])).toEqual([]);

@@ -9,27 +9,30 @@ import { type StoreBench, storeSuite } from "./store-suite.ts";
 
 const log = createLog("silent", (text) => text);
 
+/** The suite opens hundreds of stores, and a server has room for a hundred. */
+const CONNECTIONS = 8;
+
 async function openBench(): Promise<StoreBench> {
   const server = await PostgresServer.start();
   const clock = new HandClock();
   const wallMs = (): number => clock.wallMs();
-  const stores: LedgerStore[] = [];
+  const engines = Array.from(
+    { length: CONNECTIONS },
+    () => new PostgresEngine({ storeUrl: server.url, log, clockSql: () => String(clock.steadyMs()) }),
+  );
+  let opened = 0;
   return {
     open: (identity) => {
-      const engine = new PostgresEngine({
-        storeUrl: server.url,
-        log,
-        clockSql: () => String(clock.steadyMs()),
-      });
-      const store = new LedgerStore({ engine, identity, machineId: "machine", wallMs });
-      stores.push(store);
-      return store;
+      const engine = engines[opened % CONNECTIONS];
+      opened += 1;
+      if (engine === undefined) throw new Error("there is no connection");
+      return new LedgerStore({ engine, identity, machineId: "machine", wallMs });
     },
     advance: (ms) => clock.skip(ms),
     putBack: () => clock.reboot(),
     wallMs,
     close: async () => {
-      await Promise.all(stores.map((store) => store.close()));
+      await Promise.all(engines.map((engine) => engine.close()));
       await server.remove();
     },
   };

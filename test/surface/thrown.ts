@@ -86,7 +86,7 @@ export const thrownErrors = (): AudioError[] => [
   taskFailed(aRecord({ taskId: TASK_ID, taskError })),
   goneError(record),
   unsoundError(record, file),
-  unansweredInTime({ taskId: TASK_ID }),
+  unansweredInTime(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),
   ...IN_THE_WAY.map((facts) => inTheWay(record, { name: "bridge.mp3", ...facts })),

@@ -42,7 +42,7 @@ export async function download(
   if (fileName !== null) checkFileName(fileName);
   // The whole of it shares one window, which is there even where the caller's is 0.
   const call = openCall({ ...givenCall, windowMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
-  const late = (): AudioError => unansweredInTime({ taskId });
+  const late = (): AudioError => unansweredInTime(deps.ledger.store.trouble, { taskId });
   const known = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
     async (signal) =>

@@ -81,24 +81,33 @@ export async function generateWork(
 }
 
 async function search(
-  { clock, ...deps }: GenerationDeps,
+  deps: GenerationDeps,
   work: Work,
   call: OpenCall,
   idempotencyKey: string | null,
 ): Promise<FoundRecord> {
   return await withDeadline(
     {
-      clock,
+      clock: deps.clock,
       ms: call.deadline.leftMs,
       signal: call.signal,
-      late: () => unansweredInTime({ idempotencyKey: idempotencyKey ?? undefined }),
+      late: () =>
+        unansweredInTime(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
     },
-    (signal) => findOrDraft({ clock, ...deps }, work, signal, call.deadline),
+    (signal) => findOrDraft(deps, work, signal, call.deadline),
   );
 }
 
-/** The service could not be asked in the time that the call has. */
-export function unansweredInTime(ids: { taskId?: string; idempotencyKey?: string | undefined }): AudioError {
+/**
+ * The service could not be asked in the time that the call has.
+ *
+ * @param trouble the ledger's: where there is one, the ledger is what was waited for
+ */
+export function unansweredInTime(
+  trouble: AudioError | null,
+  ids: { taskId?: string; idempotencyKey?: string | undefined },
+): AudioError {
+  if (trouble !== null) return trouble.withIds(ids);
   return new AudioError("timeout", "The service could not be asked within the time of this call.", {
     retryable: true,
     ...ids,

@@ -128,12 +128,13 @@ function throwIfSilent({ phase, record }: Job): void {
 }
 
 async function inTime<T>(
-  { clock }: GenerationDeps,
+  deps: GenerationDeps,
   call: OpenCall,
   taskId: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = (): AudioError => unansweredInTime({ taskId });
+  const late = (): AudioError => unansweredInTime(deps.ledger.store.trouble, { taskId });
+  const { clock } = deps;
   return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, late }, work);
 }
 

@@ -13,6 +13,14 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 const PATIENCE_MS = 5_000;
 /** With less time left another try could only end as "no answer", which would hide the reason. */
 const LEAST_TRY_MS = 250;
+/** For so long after a report there is one short try a call, because a tool call asks the ledger several times. */
+const KNOWN_AWAY_MS = 10_000;
+const ONE_TRY_MS = 2_000;
+
+/** A wait that is worth a word. */
+const UNUSUAL_MS = 500;
+
+const NOT_ANSWERED = new LostConnection(new NoAnswer());
 
 const SETTINGS = sql(
   `SELECT current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
@@ -51,7 +59,11 @@ export class PostgresEngine implements SqlEngine {
   #connection: PostgresConnection | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #answeredAtMs = Number.NEGATIVE_INFINITY;
-  #lastError: unknown = new LostConnection(new NoAnswer());
+  /** When an absence was last reported, and why. */
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
+  #lastError: unknown = NOT_ANSWERED;
+  #waiting = 0;
+  #waitingSinceMs = 0;
   #isClosed = false;
 
   /** @throws AudioError `configuration_error` for an address that is none */
@@ -67,6 +79,11 @@ export class PostgresEngine implements SqlEngine {
     this.#log = log;
     this.#clockSql = clockSql ?? (() => "extract(epoch from clock_timestamp()) * 1000");
     this.description = `PostgreSQL database ${database} on ${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+
+  get trouble(): AudioError | null {
+    const silentMs = performance.now() - Math.max(this.#waitingSinceMs, this.#answeredAtMs);
+    return this.#waiting > 0 && silentMs > UNUSUAL_MS ? storeFault(this.description, this.#lastError) : null;
   }
 
   transact<T>(transaction: Transaction<T>): Promise<T> {
@@ -122,23 +139,35 @@ export class PostgresEngine implements SqlEngine {
 
   #inTurn<T>(work: Work<T>): Promise<T> {
     const askedAtMs = performance.now();
-    const turn = this.#lastTurn.then(() => this.#repeating(work, askedAtMs));
+    if (this.#waiting === 0) this.#waitingSinceMs = askedAtMs;
+    this.#waiting += 1;
+    const turn = this.#lastTurn
+      .then(() => this.#repeating(work, askedAtMs))
+      .finally(() => {
+        this.#waiting -= 1;
+      });
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
-    // Waiting for this process's own other work counts only while the server is away, so that all work of an absence
-    // fails together.
-    const untilMs = Math.max(askedAtMs, this.#answeredAtMs) + PATIENCE_MS;
+    const isKnownAway =
+      this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
+    // All that waited through an absence fails together.
+    if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
+    // Waiting for this process's own other work is no absence.
+    const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
+    const untilMs = startedAtMs + (isKnownAway ? ONE_TRY_MS : PATIENCE_MS);
     for (;;) {
       try {
-        if (performance.now() >= untilMs) throw this.#lastError;
         return await this.#attempt(work, untilMs);
       } catch (error) {
         this.#lastError = error;
-        const isOver = performance.now() >= untilMs - LEAST_TRY_MS;
-        if (!mayPass(error) || isOver) throw storeFault(this.description, error);
+        const isOver = isKnownAway || performance.now() >= untilMs - LEAST_TRY_MS;
+        if (!mayPass(error) || isOver) {
+          if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
+          throw storeFault(this.description, error);
+        }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
         // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
         await pause(20 + Math.random() * 80);
@@ -155,7 +184,10 @@ export class PostgresEngine implements SqlEngine {
       await connection.rollBack(untilMs);
       throw error;
     } finally {
-      if (!connection.isLost) this.#answeredAtMs = performance.now();
+      if (!connection.isLost) {
+        this.#answeredAtMs = performance.now();
+        this.#lastError = NOT_ANSWERED;
+      }
     }
   }
 

@@ -112,6 +112,8 @@ class Connection {
 
 export class SqliteEngine implements SqlEngine {
   readonly forUpdate = "";
+  /** It answers or fails in the turn in which it is asked. */
+  readonly trouble = null;
   readonly description: string;
   readonly #file: string;
   readonly #options: SqliteEngineOptions;

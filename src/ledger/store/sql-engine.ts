@@ -1,4 +1,5 @@
 /** What the ledger asks of a SQL database: reads, and transactions of one load, one pure decision and one save. */
+import type { AudioError } from "../../errors.ts";
 import type { Durability } from "../rules/durability.ts";
 
 export type SqlValue = string | number | null;
@@ -38,6 +39,8 @@ export interface SqlEngine {
   readonly forUpdate: "" | " FOR UPDATE";
   /** Where the database is, for a person; never with credentials. */
   readonly description: string;
+  /** Why the database keeps somebody waiting now; `null` where nobody waits, or for no unusual time. */
+  readonly trouble: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */
   read(statements: readonly Statement[]): Promise<Rows[]>;

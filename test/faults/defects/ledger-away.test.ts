@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { TABLE_NAMES } from "../../../src/ledger/postgres/postgres-tables.ts";
 import { PostgresServer, whyNoPostgres } from "../../support/postgres-server.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
 import { accepted, next } from "../wire.ts";
@@ -15,6 +16,7 @@ import {
   pause,
   savedByItself,
   taskOf,
+  textOf,
   valueTable,
 } from "./outside.ts";
 
@@ -117,6 +119,22 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
     return { bench, postgres };
   }
 
+  it("and stands still is named to a call that cannot wait, and not the service", async () => {
+    const { bench, postgres } = await onPostgres(0);
+    await bench.server.call("list_tasks", {});
+    postgres.freeze();
+    for (const [tool, args] of [
+      ["generate_audio", { prompt: "PostgreSQL is silent", wait_seconds: 1 }],
+      ["get_task", { task_id: "unheard-of", wait_seconds: 1 }],
+    ] as const) {
+      const outcome = await bench.server.call(tool, args);
+      expect(codeOf(outcome)).toBe("store_unavailable");
+      expect(textOf(outcome)).toContain("PostgreSQL database postgres on 127.0.0.1");
+    }
+    postgres.thaw();
+    expect(bench.service.count("create")).toBe(0);
+  });
+
   it.each(["killed", "frozen"])("(%s) during the watch does not end the saving", async (how) => {
     const { bench, postgres } = await onPostgres(500);
     taskOf(
@@ -153,7 +171,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a PostgreSQL that is down for a 
   it("with everything lost while the task runs still brings the audio and its row", async () => {
     const { bench, postgres } = await onPostgres(1000);
     taskOf(await bench.server.call("generate_audio", { prompt: "PostgreSQL lost all", wait_seconds: 0 }));
-    await postgres.command("FLUSHALL");
+    await postgres.command(`TRUNCATE ${TABLE_NAMES.join(", ")}`);
     await expectSaved(bench);
   });
 });
