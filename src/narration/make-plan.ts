@@ -1,9 +1,10 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
-import { firstCodePoints, UNSEEN } from "../contract/unicode.ts";
+import { UNSEEN } from "../contract/unicode.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
+import { titleOf } from "./plan/narration-title.ts";
 import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
 
@@ -18,8 +19,6 @@ export interface PlanSettings {
   readonly pauseSeconds: number;
   readonly files: "one" | "chapters";
 }
-
-const TITLE_CODE_POINTS = 80;
 
 /** Three books of 8 MiB each: whoever has more parts has headings for text. */
 const MOST_PARTS = 20_000;
@@ -65,14 +64,6 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-function titleOf({ sections, parts }: NarrationPlan): string {
-  const heading = sections.find(({ title }) => title !== null)?.title;
-  return firstCodePoints(
-    (heading ?? parts[0]?.text ?? "").replaceAll(UNSEEN, " ").replaceAll(/\s+/g, " ").trim(),
-    TITLE_CODE_POINTS,
-  );
-}
-
 /** @throws AudioError `invalid_request` where there is nothing to speak */
 export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
@@ -85,7 +76,7 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     version: 1,
     settings,
     files,
-    title: titleOf(plan),
+    title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts: plan.parts.map((part) => ({
       text: part.text,
