@@ -109,13 +109,14 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
 
   for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
     const runs = runsOf(all);
+    const lastRuns = new Map(runs.map((run, number) => [run[0]?.value ?? 0, number]));
     const accepted: Member[][] = [];
     let unlisted = 0;
     for (const [number, run] of runs.entries()) {
       const end = runs[number + 1]?.[0]?.at ?? blocks.length;
       const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
       const inner = run.length > 1 ? gaps.slice(0, -1) : gaps;
-      const isTwice = runs.slice(number + 1).some((other) => other[0]?.value === run[0]?.value);
+      const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
       const isKnown = run[0]?.kind === "known" && !isTwice;
       const least = isKnown ? 1 : LISTED_UNITS;
       if (run.length > 1 && median(inner) < least) {

@@ -65,6 +65,8 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const capitals = share(further, CAPITAL);
   if (isIndented && capitals === 1) return lines.every(({ length }) => length < NARROW_UNITS);
   if (lines.length < VERSE_LINES_MIN) return false;
+  const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
+  if (isNarrow && capitals === 1 && lines.length > VERSE_LINES_MIN) return true;
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
   return isFree && (capitals >= CAPITALS_SHARE || (isIndented && share(lines, /.{60}/) === 0));
 }
@@ -81,9 +83,36 @@ const INDENTED_UNITS = 2;
 /** Nobody writes a verse or a list of more. */
 const LONGEST_UNITS = 100_000;
 
-/** The paragraphs of a text: what stands between blank lines. */
+/** Begins a paragraph, or somebody’s speech, in Chinese and Japanese. */
+const INDENTED_LINE = /^\u3000/;
+const SPEECH_LINE = /^[「『（―—]/;
+const LINES_SHARE = 0.5;
+const ENDING_SHARE = 0.6;
+const LINES_MIN = 3;
+const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
+
+/** Whether the lines of a text are its paragraphs, and where else one begins. Evidence: share. */
+function lineParagraphs(text: string): string {
+  const lines = text.split("\n");
+  const filled = lines.filter((line) => /\S/.test(line));
+  const ending = filled.filter((line) => ENDS_SENTENCE.test(line)).length;
+  const indented = filled.filter((line) => INDENTED_LINE.test(line)).length;
+  const speeches = filled.filter((line) => SPEECH_LINE.test(line)).length;
+  if (indented > 1 && indented + speeches >= LINES_SHARE * ending) {
+    return lines
+      .map((line) => (INDENTED_LINE.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line))
+      .join("\n");
+  }
+  const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
+  if (hasBlank || filled.length < LINES_MIN) return text;
+  return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
+}
+
+/** The paragraphs of a text: what stands between blank lines, or its lines. */
 export const paragraphsOf = (text: string): string[] =>
-  text.split(/\n\s*\n/).filter((paragraph) => /\S/.test(paragraph));
+  lineParagraphs(text)
+    .split(/\n\s*\n/)
+    .filter((paragraph) => /\S/.test(paragraph));
 
 /** Makes line ends that are there on purpose hard ones. */
 export function keepLines(paragraphs: readonly string[]): string[] {

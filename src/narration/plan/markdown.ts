@@ -1,8 +1,10 @@
 /** Reads Markdown: what a listener should hear of it, and what is left out (docs/design.md, Plan of a narration). */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
+import { withoutMarks } from "./bracket-marks.ts";
 import { markChapters } from "./chapter-words.ts";
 import { hasWords } from "./characters.ts";
+import { withoutEbookFrame } from "./ebook-frame.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isText } from "./indented-text.ts";
 import { isFilled } from "./kept-lines.ts";
@@ -152,8 +154,9 @@ function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
 
 /** Reads Markdown into blocks; what is not to be heard goes to `skipped`. */
 export function readMarkdown(text: string, skipped: SkippedList): ReadText {
-  let source = normaliseLines(text);
-  let fields: Pick<ReadText, "title" | "author"> = { title: null, author: null };
+  const { text: book, ...header } = withoutEbookFrame(normaliseLines(text), skipped);
+  let source = book;
+  let fields: Pick<ReadText, "title" | "author"> = header;
   for (const pattern of FRONT_MATTER) {
     const [matter] = pattern.exec(source) ?? [];
     if (matter === undefined) continue;
@@ -164,6 +167,15 @@ export function readMarkdown(text: string, skipped: SkippedList): ReadText {
   }
   const reader = new Reader(skipped);
   reader.read(lexMarkdown(dropUnspokenMarkup(source, skipped)));
-  const hasHeadings = reader.blocks.some(({ kind }) => kind === "heading");
-  return { ...fields, blocks: hasHeadings ? reader.blocks : markChapters(reader.blocks) };
+  const texts = withoutMarks(
+    reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
+    skipped,
+  );
+  const blocks = reader.blocks.flatMap((block, index): SourceBlock[] => {
+    if (block.kind !== "paragraph") return [block];
+    const words = texts[index] ?? "";
+    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
+  });
+  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks) };
 }

@@ -77,7 +77,7 @@ function checkText(text: string): void {
 function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText {
   return format === "markdown" && hasMarkdown(normaliseLines(text))
     ? readMarkdown(text, skipped)
-    : readPlainText(text);
+    : readPlainText(text, skipped);
 }
 
 function planParts(

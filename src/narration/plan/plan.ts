@@ -53,6 +53,18 @@ export type SkippedKind =
   | "emoji"
   | "badge"
   | "footnote"
+  | "ebook_frame"
+  | "time_code"
+  | "ruby"
+  | "note"
+  | "table_frame"
+  | "leader"
+  | "page_mark"
+  | "illustration"
+  | "reference"
+  | "sound"
+  | "script_mark"
+  | "direction"
   | "image"
   | "no_words";
 
