@@ -114,8 +114,9 @@ function bindingsOf({ narrationId, plan, state, parts }: JoinOrder): Binding[] {
     state.fileName === null
       ? automaticName(format, plan.title, narrationId)
       : givenName(state.fileName, format);
-  if (plan.files === "one") return [{ name, chapter: null, parts }];
   const numbers = [...new Set(parts.map(({ index }) => plan.parts[index]?.section ?? 0))];
+  // A single section would give its title twice, once as the narration's.
+  if (plan.files === "one" || plan.sections.length === 1) return [{ name, chapter: null, parts }];
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const stem = firstCodePoints(name.replace(/\.[^.]*$/, ""), STEM_CODE_POINTS);
   return numbers.map((section) => {
@@ -172,9 +173,12 @@ function chapterMarks(
   plan: StoredPlan,
   parts: readonly PartFile[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {
-  if (plan.sections.every(({ title }) => title === null)) return [];
+  const heading = plan.sections.find(({ title }) => title !== null)?.title;
+  if (heading === undefined) return [];
   return plan.sections.flatMap(({ title }, section) => {
     const firstPart = parts.findIndex(({ index }) => plan.parts[index]?.section === section);
-    return firstPart === -1 ? [] : [{ title: title ?? plan.title, firstPart }];
+    // What stands before the first heading is no chapter of that name.
+    if (firstPart === -1 || (title === null && plan.title === heading)) return [];
+    return [{ title: title ?? plan.title, firstPart }];
   });
 }

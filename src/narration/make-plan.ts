@@ -1,9 +1,10 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
-import { firstCodePoints, UNSEEN } from "../contract/unicode.ts";
+import { UNSEEN } from "../contract/unicode.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
+import { titleOf } from "./plan/narration-title.ts";
 import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
 
@@ -18,8 +19,6 @@ export interface PlanSettings {
   readonly pauseSeconds: number;
   readonly files: "one" | "chapters";
 }
-
-const TITLE_CODE_POINTS = 80;
 
 /** Three books of 8 MiB each: whoever has more parts has headings for text. */
 const MOST_PARTS = 20_000;
@@ -42,7 +41,27 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   front_matter: ["the front matter", "blocks of front matter"],
   html: ["a piece of HTML", "pieces of HTML"],
   code: ["a block of code", "blocks of code"],
+  math: ["a formula", "formulas"],
+  latex: ["a command of LaTeX", "commands of LaTeX"],
+  template: ["a template tag", "template tags"],
+  emoji: ["a code of an emoji", "codes of emoji"],
+  badge: ["a badge", "badges"],
   footnote: ["a footnote", "footnotes"],
+  ebook_frame: [
+    "what the publisher puts around the book",
+    "pieces of what the publisher puts around the book",
+  ],
+  time_code: ["a time code", "time codes"],
+  ruby: ["a reading in 《》", "readings in 《》"],
+  note: ["a note of the transcriber", "notes of the transcriber"],
+  table_frame: ["the frame of a table", "lines of tables’ frames"],
+  leader: ["a dot leader", "dot leaders"],
+  page_mark: ["a page number or running head", "page numbers and running heads"],
+  illustration: ["the mark of an illustration", "marks of illustrations"],
+  reference: ["the mark of a note", "marks of notes"],
+  sound: ["a sound in brackets", "sounds in brackets"],
+  script_mark: ["a transition of a script", "transitions of a script"],
+  direction: ["a stage direction", "stage directions"],
   image: ["an image without words", "images without words"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
@@ -60,14 +79,6 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-function titleOf({ sections, parts }: NarrationPlan): string {
-  const heading = sections.find(({ title }) => title !== null)?.title;
-  return firstCodePoints(
-    (heading ?? parts[0]?.text ?? "").replaceAll(UNSEEN, " ").replaceAll(/\s+/g, " ").trim(),
-    TITLE_CODE_POINTS,
-  );
-}
-
 /** @throws AudioError `invalid_request` where there is nothing to speak */
 export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
@@ -80,7 +91,7 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     version: 1,
     settings,
     files,
-    title: titleOf(plan),
+    title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts: plan.parts.map((part) => ({
       text: part.text,

@@ -13,6 +13,9 @@ const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々
 /** Nor does it end with these. */
 const NEVER_LAST = /[“‘「『（【《〈]$/u;
 
+/** Nor is a title parted from its name. */
+const BEFORE_NAME = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Srta|Dra|Mme|Mlle|Bpk|Ibu)\.\s$/u;
+
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 const widthOfOne = (grapheme: string): number => (WIDE.test(grapheme) ? 2 : 1);
@@ -30,7 +33,11 @@ function atomsOf(text: string): string[] {
   for (const { segment } of graphemes.segment(text)) {
     const isFull = widthOf(open) + widthOfOne(segment) > LINE_COLUMNS && /\S/u.test(segment);
     const isBetween = /\s$/u.test(open) || WIDE.test(segment) || WIDE.test(open.at(-1) ?? "");
-    const mayPart = !/^\s/u.test(segment) && !NEVER_FIRST.test(segment) && !NEVER_LAST.test(open);
+    const mayPart =
+      !/^\s/u.test(segment) &&
+      !NEVER_FIRST.test(segment) &&
+      !NEVER_LAST.test(open) &&
+      !BEFORE_NAME.test(open);
     const isBreak = open !== "" && (isFull || (isBetween && mayPart));
     if (isBreak) {
       atoms.push(open);

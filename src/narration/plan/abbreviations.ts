@@ -4,7 +4,7 @@ const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
 /** Before a name or another word; written like this, or in capitals throughout. */
 const TITLES = set(
-  "Mr Mrs Ms Messrs Mx Dr Drs Prof Profa St Sta Sto Sr Sra Srta Sres Dra Dña Ud Uds Vd Vds Fr Rev Hon Gen Col Capt Lt Sgt Cpl Gov Sen Rep Pres Mt Ft Mme Mlle Exmo Exma Ilmo Ilma Bpk Sdr Sdri Ir Yth Jl Jln Tn Ny Av Avda Apdo EE",
+  "Mr Mrs Ms Messrs Mx Dr Drs Prof Profa St Sta Sto Sr Sra Srta Sres Dra Dña Ud Uds Vd Vds Fr Rev Hon Gen Col Capt Lt Sgt Cpl Gov Sen Rep Pres Mt Ft Mme Mlle Exmo Exma Ilmo Ilma Bpk Sdr Sdri Ir Yth Jl Jln Tn Ny Av Avda Apdo EE Pub Va Mont Stat Supp Cir Univ Dept",
 );
 
 /** In the midst of a sentence, whatever follows. */
@@ -54,6 +54,9 @@ export function isAbbreviation(text: string, stop: number, next: string): boolea
   const last = word.slice(word.lastIndexOf(".") + 1);
   if (/^[\p{Lu}\p{Ll}]\p{M}*$/u.test(last)) return !isPronoun(text, stop, word);
   if (isTitle(last) || INSIDE.has(last)) return true;
+  // `164 Mont. 30`, `Cal. § 12`: what is cited, not a sentence that begins with a figure.
+  if (/^\p{Lu}\p{L}{0,3}$/u.test(last) && /[\p{Nd}§]/u.test(next)) return true;
+  if (next === "§" && /^\p{Lu}/u.test(last)) return true;
   return BEFORE_NUMBER.has(last.toLowerCase()) && /\p{Nd}/u.test(next);
 }
 

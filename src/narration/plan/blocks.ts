@@ -8,6 +8,13 @@ export type SourceBlock =
   /** A thematic break. */
   | { readonly kind: "rule" };
 
+/** A text as it is read, and what it says about itself. */
+export interface ReadText {
+  readonly blocks: readonly SourceBlock[];
+  readonly title: string | null;
+  readonly author: string | null;
+}
+
 const EXCERPT_UNITS = 60;
 
 /** Counts what is not spoken, one row a kind, in the order of their first ones. */

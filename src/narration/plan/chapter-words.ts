@@ -1,6 +1,8 @@
 /** Finds the headings of chapters where no markup says which they are: only what cannot be mistaken for a sentence. */
 import type { SourceBlock } from "./blocks.ts";
-import { HARD_BREAK } from "./normalise.ts";
+import { formOf } from "./chapter-forms.ts";
+import { findSequences } from "./chapter-sequences.ts";
+import { collapseSpaces, HARD_BREAK } from "./normalise.ts";
 
 interface ChapterHeading {
   /** 1: a part or a book, 2: a chapter. */
@@ -54,7 +56,7 @@ const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${HEADING_MAX_UNITS}}\\S`);
 /** A heading of one line, or of two where the title stands below the number; `null` for anything else. */
 function chapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
-  const lines = text.split(/[\n\u2028]+/).map((line) => line.trim());
+  const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
   const [first = "", second, third] = lines.filter((line) => line !== "");
   const heading = levelOf(first);
   if (heading === null || third !== undefined) return null;
@@ -63,13 +65,26 @@ function chapterHeading(text: string): ChapterHeading | null {
   return isTitle ? { level: heading.level } : null;
 }
 
+/** The number of a heading stands on its first line, and its title, however long, on another. */
+function headingText(text: string): string {
+  const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
+  if (more.length === 0) return first;
+  const isNumberAlone =
+    levelOf(collapseSpaces(first))?.title === "" || formOf(collapseSpaces(first))?.hasTitle === false;
+  return isNumberAlone ? `${first}${HARD_BREAK}${more.join("\n")}` : [first, ...more].join("\n");
+}
+
 /**
  * Makes headings of the paragraphs that are such. One that another of its rank follows at once stands in a table of
  * contents, and stays a paragraph, as does one with nothing behind it.
  */
 export function markChapters(blocks: readonly SourceBlock[]): SourceBlock[] {
-  const headings = blocks.map((block) => {
-    if (block.kind !== "paragraph") return null;
+  const { headings: sequence, listed } = findSequences(blocks);
+  const hasWord = [...sequence.values()].some(({ kind }) => kind !== "bare");
+  const headings = blocks.map((block, index) => {
+    if (block.kind !== "paragraph" || listed.has(index)) return null;
+    const form = sequence.get(index);
+    if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? 2 : form.level };
     return chapterHeading(block.text);
   });
   return blocks.map((block, index) => {
@@ -78,10 +93,6 @@ export function markChapters(blocks: readonly SourceBlock[]): SourceBlock[] {
     const isListed = heading !== null && next !== null && next.level <= heading.level;
     if (block.kind !== "paragraph" || heading === null || isListed || index === blocks.length - 1)
       return block;
-    return {
-      kind: "heading",
-      level: heading.level,
-      text: block.text.trim().replace(/\s*\n\s*/g, HARD_BREAK),
-    };
+    return { kind: "heading", level: heading.level, text: headingText(block.text) };
   });
 }

@@ -1,8 +1,9 @@
 /** What of Markdown's inline tokens is heard: words, without marks, marks' addresses and tags. */
-import type { MarkedToken, Token } from "marked";
+import type { MarkedToken, Token, Tokens } from "marked";
 import type { SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { decodeEntities } from "./entities.ts";
+import { isWordsInBrackets } from "./html-elements.ts";
 import { isOfLibrary } from "./markdown-lexer.ts";
 import { dropUnspoken, HARD_BREAK } from "./normalise.ts";
 import { hostOf, speakAddresses } from "./web-addresses.ts";
@@ -12,6 +13,19 @@ const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
 
 /** Emphasis that CommonMark does not take for such beside Chinese or Japanese punctuation; `2**3` is none. */
 const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
+
+/** Pictures with a few words on them, which a project shows of its state. Evidence: form of the address. */
+const BADGE = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
+
+/** A picture of such an address, or a drawing alone inside of a link. */
+function isBadge({ tokens }: Tokens.Link): boolean {
+  const [image, ...more] = tokens;
+  return (
+    more.length === 0 &&
+    image?.type === "image" &&
+    (BADGE.test(`${image["href"]}`) || /\.svg(?:\?|$)/i.test(`${image["href"]}`))
+  );
+}
 
 function spoken(text: string): string {
   const words = dropUnspoken(decodeEntities(text)).replace(FOOTNOTE_MARK, "").replace(STRAY_EMPHASIS, "");
@@ -29,10 +43,19 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
     case "br":
       return HARD_BREAK;
     case "html":
-      return /^<br\b/i.test(token.text) ? HARD_BREAK : "";
+      if (/^<br\b/i.test(token.text)) return HARD_BREAK;
+      return isWordsInBrackets(token.text) ? token.text : "";
     case "link":
+      if (isBadge(token)) {
+        skipped.add("badge", token.text);
+        return "";
+      }
       return token.autolink === true ? addressOf(token.href, token.text) : inlineText(token.tokens, skipped);
     case "image": {
+      if (BADGE.test(token.href)) {
+        skipped.add("badge", token.text || token.href);
+        return "";
+      }
       const alternative = inlineText(token.tokens, skipped) || spoken(token.text);
       if (!hasWords(alternative)) skipped.add("image", token.href);
       return alternative;

@@ -1,21 +1,23 @@
 /** Reads Markdown: what a listener should hear of it, and what is left out (docs/design.md, Plan of a narration). */
 import type { MarkedToken, Token, Tokens } from "marked";
-import type { SkippedList, SourceBlock } from "./blocks.ts";
+import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
+import { withoutMarks } from "./bracket-marks.ts";
 import { markChapters } from "./chapter-words.ts";
-import { hasWords, OPENERS } from "./characters.ts";
+import { hasWords } from "./characters.ts";
+import { withoutEbookFrame } from "./ebook-frame.ts";
+import { isWordsInBrackets } from "./html-elements.ts";
+import { isText } from "./indented-text.ts";
+import { isFilled } from "./kept-lines.ts";
 import { inlineText } from "./markdown-inline.ts";
 import { isOfLibrary, lexMarkdown } from "./markdown-lexer.ts";
 import { HARD_BREAK, normaliseLines } from "./normalise.ts";
+import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
 /** YAML or TOML at the very beginning; two rules around ordinary text are none. */
 const FRONT_MATTER = [
   /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
   /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
 ];
-
-/** Begins like a sentence, in any script. */
-const VERSE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
-const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
 
 const ALERT = /^\[!(\w+)\]\s*/;
 /** Of Pandoc and kramdown. */
@@ -115,15 +117,19 @@ class Reader {
     }
   }
 
-  /** What is indented without a fence may be a poem. */
+  /** What is indented without a fence may be a poem, or a clause. */
   #code({ codeBlockStyle, text }: Tokens.Code): void {
-    if (codeBlockStyle === "indented" && VERSE.test(text) && !LIKE_CODE.test(text)) {
-      this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
-    } else this.#skipped.add("code", text);
+    if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
+    else if (isFilled(text)) for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
+    else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
   }
 
   /** Tags and comments alone take nothing from the listener. */
   #html(html: string): void {
+    if (isWordsInBrackets(html.trim())) {
+      this.#paragraph(html.trim());
+      return;
+    }
     const words = withoutComments(html).replace(/<[^<>]*>/g, " ");
     if (hasWords(words)) this.#skipped.add("html", words);
     else if (/<hr\b/i.test(html)) this.blocks.push({ kind: "rule" });
@@ -134,21 +140,42 @@ class Reader {
   }
 }
 
-/** Front matter taken off. */
-function withoutFrontMatter(source: string, skipped: SkippedList): string {
+const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
+
+/** What the front matter says of title and author, on one line each. */
+function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
+  const fields = new Map<string, string>();
+  for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {
+    const words = value.trim().replace(/^(["'])(.*)\1$/, "$2");
+    if (hasWords(words) && !/^[[{|>&*]/.test(words)) fields.set(name.toLowerCase(), words);
+  }
+  return { title: fields.get("title") ?? null, author: fields.get("author") ?? null };
+}
+
+/** Reads Markdown into blocks; what is not to be heard goes to `skipped`. */
+export function readMarkdown(text: string, skipped: SkippedList): ReadText {
+  const { text: book, ...header } = withoutEbookFrame(normaliseLines(text), skipped);
+  let source = book;
+  let fields: Pick<ReadText, "title" | "author"> = header;
   for (const pattern of FRONT_MATTER) {
     const [matter] = pattern.exec(source) ?? [];
     if (matter === undefined) continue;
     skipped.add("front_matter", matter.replace(/^\S+|\S+\s*$/g, ""));
-    return source.slice(matter.length);
+    fields = fieldsOf(matter);
+    source = source.slice(matter.length);
+    break;
   }
-  return source;
-}
-
-/** Reads Markdown into blocks; what is not to be heard goes to `skipped`. */
-export function readMarkdown(text: string, skipped: SkippedList): SourceBlock[] {
   const reader = new Reader(skipped);
-  reader.read(lexMarkdown(withoutFrontMatter(normaliseLines(text), skipped)));
-  const hasHeadings = reader.blocks.some(({ kind }) => kind === "heading");
-  return hasHeadings ? reader.blocks : markChapters(reader.blocks);
+  reader.read(lexMarkdown(dropUnspokenMarkup(source, skipped)));
+  const texts = withoutMarks(
+    reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
+    skipped,
+  );
+  const blocks = reader.blocks.flatMap((block, index): SourceBlock[] => {
+    if (block.kind !== "paragraph") return [block];
+    const words = texts[index] ?? "";
+    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
+  });
+  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  return { ...fields, blocks: hasHeadings ? blocks : markChapters(blocks) };
 }

@@ -1,20 +1,32 @@
 /** Reads plain text: paragraphs between blank lines; line breaks inside them are there for the page's width. */
-import type { SourceBlock } from "./blocks.ts";
+import { withoutAozora } from "./aozora.ts";
+import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
+import { withoutMarks } from "./bracket-marks.ts";
 import { markChapters } from "./chapter-words.ts";
+import { withoutEbookFrame } from "./ebook-frame.ts";
+import { keepLines, paragraphsOf } from "./kept-lines.ts";
 import { normaliseLines } from "./normalise.ts";
+import { withoutPageFurniture } from "./page-furniture.ts";
+import { headingOf, markUnderlined } from "./source-headings.ts";
+import { withoutCues } from "./subtitles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
 /** Emphasis as Project Gutenberg writes it; `snake_case` and `__init__` are none. */
-const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]{1,400}?)(?<=\S)_(?![\p{L}\p{N}_])/gu;
+const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
-/** Reads plain text into blocks. */
-export function readPlainText(text: string): SourceBlock[] {
-  const paragraphs = normaliseLines(text)
-    .split(/\n\s*\n/)
-    .filter((paragraph) => /\S/.test(paragraph))
-    .map((paragraph): SourceBlock => {
-      const words = paragraph.includes("_") ? paragraph.replace(UNDERSCORES, "$1") : paragraph;
-      return { kind: "paragraph", text: speakAddresses(words) };
-    });
-  return markChapters(paragraphs);
+function blockOf(paragraph: string): SourceBlock {
+  const heading = headingOf(paragraph);
+  if (heading !== null) return { kind: "heading", ...heading };
+  const words = paragraph.includes("_") ? paragraph.replace(UNDERSCORES, "$1") : paragraph;
+  return { kind: "paragraph", text: speakAddresses(words) };
+}
+
+/** Reads plain text into blocks; what is not to be heard goes to `skipped`. */
+export function readPlainText(text: string, skipped: SkippedList): ReadText {
+  const { text: book, title, author } = withoutEbookFrame(normaliseLines(text), skipped);
+  const lines = withoutPageFurniture(withoutAozora(withoutCues(book, skipped), skipped), skipped);
+  const paragraphs = withoutMarks(keepLines(paragraphsOf(markUnderlined(lines))), skipped);
+  const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
+  const hasHeadings = blocks.some(({ kind }) => kind === "heading");
+  return { blocks: hasHeadings ? blocks : markChapters(blocks), title, author };
 }

@@ -1,10 +1,12 @@
 /** Turns a text into the plan of its narration: what each task will speak, in which voice, with which pauses (docs/design.md, Plan of a narration). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
-import { SkippedList, type SourceBlock } from "./blocks.ts";
+import { type ReadText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { buildDocument, type Edge, type NarrationDocument } from "./document.ts";
 import { readMarkdown } from "./markdown.ts";
+import { hasMarkdown } from "./markdown-signs.ts";
+import { normaliseLines } from "./normalise.ts";
 import { readPlainText } from "./plain-text.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
 import { Speakers } from "./speakers.ts";
@@ -32,7 +34,8 @@ export function planNarration(request: PlanRequest): NarrationPlan {
   checkText(request.text);
   const skipped = new SkippedList();
   const speakers = new Speakers(request.voices ?? {});
-  const document = buildDocument(readText(request, skipped), speakers, skipped);
+  const { blocks, title, author } = readText(request, skipped);
+  const document = buildDocument(blocks, speakers, skipped);
   const parts = planParts(document, request, skipped);
   if (parts.length === 0) {
     const what = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
@@ -43,6 +46,8 @@ export function planNarration(request: PlanRequest): NarrationPlan {
   }
   return {
     version: PLAN_VERSION,
+    ...(title === null ? {} : { title }),
+    ...(author === null ? {} : { author }),
     sections: document.sections,
     parts,
     skipped: skipped.rows(),
@@ -68,8 +73,11 @@ function checkText(text: string): void {
   );
 }
 
-function readText({ text, format }: PlanRequest, skipped: SkippedList): SourceBlock[] {
-  return format === "markdown" ? readMarkdown(text, skipped) : readPlainText(text);
+/** What is given in a chat is called Markdown whatever it is; a licence or a poem in it is plain text. */
+function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText {
+  return format === "markdown" && hasMarkdown(normaliseLines(text))
+    ? readMarkdown(text, skipped)
+    : readPlainText(text, skipped);
 }
 
 function planParts(

@@ -2,7 +2,7 @@
 import type { VoiceId } from "../../contract/voices.ts";
 
 /** Changes whenever a text could come to other parts: what is half done goes on with the plan that it began with. */
-export const PLAN_VERSION = 1;
+export const PLAN_VERSION = 2;
 
 /** How a text is marked up. */
 export type TextFormat = "plain" | "markdown";
@@ -43,7 +43,30 @@ export interface PlannedPart {
 }
 
 /** Why something is not spoken: what it is, or `no_words` for units without any letter or digit. */
-export type SkippedKind = "front_matter" | "html" | "code" | "footnote" | "image" | "no_words";
+export type SkippedKind =
+  | "front_matter"
+  | "html"
+  | "code"
+  | "math"
+  | "latex"
+  | "template"
+  | "emoji"
+  | "badge"
+  | "footnote"
+  | "ebook_frame"
+  | "time_code"
+  | "ruby"
+  | "note"
+  | "table_frame"
+  | "leader"
+  | "page_mark"
+  | "illustration"
+  | "reference"
+  | "sound"
+  | "script_mark"
+  | "direction"
+  | "image"
+  | "no_words";
 
 /** What will not be spoken, one row a kind. */
 export interface Skipped {
@@ -55,6 +78,9 @@ export interface Skipped {
 
 export interface NarrationPlan {
   readonly version: typeof PLAN_VERSION;
+  /** As the text itself names them, in its front matter or header. */
+  readonly title?: string;
+  readonly author?: string;
   readonly sections: readonly PlannedSection[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];

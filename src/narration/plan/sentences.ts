@@ -1,8 +1,9 @@
 /** Finds where sentences end, by own rules: those that come with Node change with its build, and a boundary must not. */
 import { isAbbreviation } from "./abbreviations.ts";
-import { CLOSERS, characterAt, characterBefore, isCjk, OPENERS } from "./characters.ts";
+import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "./characters.ts";
 
-const END = new RegExp(`([.!?…。！？．｡]+)([${CLOSERS}]*)`, "g");
+/** `. . .` is one mark, with or without others before it. */
+const END = new RegExp(`([.!?…。！？．｡]+(?:[ \\u00a0]\\.+(?![\\p{L}\\p{N}]))*)([${CLOSERS}]*)`, "gu");
 const SPACE_AND_OPENERS = new RegExp(`[\\s${OPENERS}]*`, "y");
 const CJK_TERMINATOR = /[。！？．｡]/;
 const CJK_OPENER = /[“‘「『（【《〈]/;
@@ -50,13 +51,16 @@ export function sentenceStarts(text: string): number[] {
   let offset = 0;
   for (const line of lines) {
     if (offset > 0 && line !== "") starts.push(offset);
+    const first = starts.length;
     for (const match of line.matchAll(END)) {
       const [all, run = "", closers = ""] = match;
       const after = match.index + all.length;
       if (after >= line.trimEnd().length) break;
       if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
       const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
-      starts.push(offset + start);
+      const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
+      // What holds no word is no sentence: it stays with what follows.
+      if (hasWords(line.slice(begun, start))) starts.push(offset + start);
     }
     offset += line.length + 1;
   }

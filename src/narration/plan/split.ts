@@ -81,8 +81,8 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
 function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: number): number | null {
   const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= leastMs);
   const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < leastMs);
-  let gap = 6;
-  for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.units[cut]?.gapBefore ?? 6);
+  let gap = 8;
+  for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.units[cut]?.gapBefore ?? 8);
   const lean = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
@@ -140,7 +140,7 @@ export function split(paragraphs: readonly string[], speed: number): Stretch[] {
     return {
       text: textOfRange(paragraphs, units.slice(from, to)),
       speechMs: row.speechMs(from, to),
-      endsParagraph: (units[to]?.gapBefore ?? 1) === 1,
+      endsParagraph: units[to]?.paragraph !== units[to - 1]?.paragraph,
     };
   });
 }

@@ -4,8 +4,11 @@ import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
-/** How deep a cut before a unit goes: 1 between paragraphs, 2 sentences, 3 clauses, 4 words, 5 graphemes. */
-export type GapClass = 1 | 2 | 3 | 4 | 5;
+/**
+ * How deep a cut before a unit goes: 1 between paragraphs, 2 sentences, 3 sentences inside a quotation, 4 clauses,
+ * 5 words, 6 graphemes; 7 behind a paragraph that announces the next.
+ */
+export type GapClass = 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
 /** A stretch of a paragraph, without the white space at its end. */
 export interface Unit extends SpokenSize {
@@ -25,11 +28,11 @@ export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =
 /** How a piece that does not fit is broken, from each class to the next. */
 const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) => number[]]> = [
   [2, sentenceStarts],
-  [3, clauseStarts],
-  [4, wordStarts],
-  [5, graphemeStarts],
+  [4, clauseStarts],
+  [5, wordStarts],
+  [6, graphemeStarts],
   // Only what not even a task can hold is broken inside a grapheme.
-  [5, (grapheme) => codePointStarts(grapheme, PROMPT_MAX_CODE_POINTS)],
+  [6, (grapheme) => codePointStarts(grapheme, PROMPT_MAX_CODE_POINTS)],
 ];
 
 /** Index behind the last character of a range that is no white space. */
@@ -72,12 +75,40 @@ class Breaker {
   }
 }
 
+/** A title is no longer, and a sentence seldom as short. */
+const ANNOUNCING_MAX_UNITS = 80;
+/** More of them in a row are a list, whose last one alone may announce what follows. */
+const ANNOUNCING_MAX_ROW = 3;
+
+/** A numeral, a line in capitals, or a short paragraph without a final mark: it belongs to what follows. Evidence: form. */
+const announces = (text: string): boolean =>
+  text.length <= ANNOUNCING_MAX_UNITS &&
+  !text.includes("\n") &&
+  (/[\p{L}\p{N}]$/u.test(text) ||
+    /^[IVXLC\d]{1,7}[.)]?$/.test(text) ||
+    (!/\p{Ll}|\p{Lo}/u.test(text) && /\p{Lu}{2}/u.test(text)));
+
+/** For each paragraph whether it announces the next. */
+function announcing(paragraphs: readonly string[]): boolean[] {
+  const flags = paragraphs.map(announces);
+  let from = 0;
+  for (let index = 0; index <= flags.length; index += 1) {
+    if (flags[index] === true) continue;
+    if (index - from > ANNOUNCING_MAX_ROW) flags.fill(false, from, index - 1);
+    from = index + 1;
+  }
+  return flags;
+}
+
 /**
  * @param paragraphs texts of what may share parts, in their order
  * @param most what a unit may take, at the speed of 1
  */
 export function unitsOf(paragraphs: readonly string[], most: SpokenSize): Unit[] {
   const breaker = new Breaker(paragraphs, most);
-  for (const [index, text] of paragraphs.entries()) breaker.break(index, 0, text.length, 1, 0);
+  const flags = announcing(paragraphs);
+  for (const [index, text] of paragraphs.entries()) {
+    breaker.break(index, 0, text.length, flags[index - 1] === true ? 7 : 1, 0);
+  }
   return breaker.units;
 }

@@ -1,0 +1,84 @@
+/**
+ * Takes off marks in brackets that no listener wants: notes' numbers, pages, time codes, illustrations, sounds, and the
+ * transitions of a film script. Evidence: form; for notes' marks that they stand behind a word and their numbers rise.
+ */
+import type { SkippedList } from "./blocks.ts";
+
+const FORMED = new RegExp(
+  [
+    "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
+    "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
+    "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?\\])",
+    "(?<sound>[[(【［](?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|applause|laughter|laughs|cheering|inaudible|crosstalk|silence|background noise|música|aplausos|risas|risos|inaudible|musik|tepuk tangan|tawa|音乐|掌声|笑声|音楽|拍手|笑い|笑)[\\])】］])",
+  ].join("|"),
+  "giu",
+);
+const KINDS = ["illustration", "page_mark", "time_code", "sound"] as const;
+
+const REFERENCE = /(?<=[\p{L}\p{P}])(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?![\w([=.])/gu;
+const REFERENCE_SHARE = 0.7;
+
+const TRANSITION =
+  /^(?:> *)?(?:FADE (?:IN|OUT|TO BLACK)|(?:SMASH |MATCH |JUMP )?CUT TO(?: BLACK)?|DISSOLVE TO|WIPE TO)[:.]?(?: *<)?$/;
+const CENTRED = /^> *[^<>\n]{1,60} *<$/;
+
+function withoutForms(text: string, skipped: SkippedList): string {
+  if (!/[[{(【［]/.test(text)) return text;
+  return text.replace(FORMED, (...match) => {
+    const all = `${match[0]}`;
+    const groups: unknown = match.at(-1);
+    const kind = KINDS.find(
+      (name) => groups !== null && typeof groups === "object" && Reflect.get(groups, name) !== undefined,
+    );
+    if (kind !== undefined) skipped.add(kind, all);
+    return "";
+  });
+}
+
+const numberOf = (match: RegExpMatchArray): number =>
+  Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
+
+/** Whether the marks of one form count something: they begin at the beginning and most of them rise. */
+function isCounting(values: readonly number[]): boolean {
+  if ((values[0] ?? 0) > 3) return false;
+  const rises = values
+    .slice(1)
+    .filter((value, index) => value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3);
+  return rises.length >= REFERENCE_SHARE * (values.length - 1);
+}
+
+function withoutReferences(paragraphs: readonly string[], skipped: SkippedList): string[] {
+  const forms = new Map<string, number[]>();
+  const formOf = (mark: string): string =>
+    mark.replace(/\d+/, "1").replace(/[A-Z]/, "A").replace(/[a-z]/, "a");
+  for (const text of paragraphs) {
+    if (!/[\]}]/.test(text)) continue;
+    for (const match of text.matchAll(REFERENCE)) {
+      const form = formOf(match[0]);
+      const values = forms.get(form);
+      if (values === undefined) forms.set(form, [numberOf(match)]);
+      else values.push(numberOf(match));
+    }
+  }
+  const counting = new Set([...forms].flatMap(([form, values]) => (isCounting(values) ? [form] : [])));
+  if (counting.size === 0) return [...paragraphs];
+  return paragraphs.map((text) =>
+    text.replace(REFERENCE, (mark) => {
+      if (!counting.has(formOf(mark))) return mark;
+      skipped.add("reference", mark);
+      return "";
+    }),
+  );
+}
+
+/** @returns as many paragraphs, some of them empty */
+export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
+  const formed = paragraphs.map((text) => {
+    const line = text.trim();
+    if (line.length > 80 || !(TRANSITION.test(line) || CENTRED.test(line)))
+      return withoutForms(text, skipped);
+    skipped.add("script_mark", line);
+    return "";
+  });
+  return withoutReferences(formed, skipped);
+}

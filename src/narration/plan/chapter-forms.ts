@@ -1,0 +1,120 @@
+/** Reads the form of a heading: which kind of number it has, beside which word, and whether a title follows. */
+import { type NumeralStyle, numeralOf } from "./numerals.ts";
+
+export interface ChapterForm {
+  /** What all headings of one sequence have in common. */
+  readonly key: string;
+  readonly value: number;
+  /** 1: a part or a book, 2: a chapter, 3: a number without a word. */
+  readonly level: number;
+  /** `known`: beside a word for chapters; `other`: beside any word; `bare`: alone, or before a title. */
+  readonly kind: "known" | "other" | "bare";
+  readonly style: NumeralStyle;
+  readonly hasTitle: boolean;
+}
+
+/** Titles of old books are sentences. */
+const FORM_MAX_UNITS = 400;
+const BARE_MAX_UNITS = 100;
+const BARE_TITLE_UNITS = 80;
+
+const LEVELS: ReadonlyMap<string, number> = new Map([
+  ..."part book volume act article parte libro livro tomo volumen acto ato artículo artigo bagian buku jilid pasal"
+    .split(" ")
+    .map((word) => [word, 1] as const),
+  ..."chapter chap letter stave canto scene section adventure fable lecture sermon essay capítulo capitulo cap carta escena cena aventura sección seção bab surat adegan babak"
+    .split(" ")
+    .map((word) => [word, 2] as const),
+]);
+
+/** What is numbered in a text and is no heading of it. */
+const NO_HEADING =
+  /^(?:fig|figs|figure|figura|figures|table|tables|tabla|tabela|tabel|gambar|plate|illustration|exhibit|note|notes|nota|page|pages|pág|hal|line|verse|item|question|answer|speaker|image|photo|example|ejemplo|exemplo|contoh|january|february|march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|mayo|junio|julio|agosto|octubre|the|and|but|act's|mr|dr|no)$/;
+
+const numberOf = (furtherWords: number): string =>
+  `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
+const REST =
+  "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
+/** The longest number first: `Dua Puluh Satu` is no chapter two. */
+const WORD_FIRST = [2, 1, 0].map(
+  (furtherWords) =>
+    new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberOf(furtherWords)})${REST}`, "u"),
+);
+const WORD_LAST = new RegExp(
+  `^(?<number>(?:the )?\\p{L}{3,14}(?:-\\p{L}{3,10})?|\\d{1,3}(?:st|nd|rd|th|[ºª°])) (?<word>\\p{L}{3,15})${REST}`,
+  "iu",
+);
+const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
+const CJK = new RegExp(
+  `^(?:第(?<number>${CJK_NUMBER})(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
+);
+const BARE = new RegExp(
+  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
+  "u",
+);
+const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
+
+function worded(groups: Readonly<Record<string, string | undefined>>, position: string): ChapterForm | null {
+  const word = (groups["word"] ?? "").toLowerCase();
+  const number = numeralOf(groups["number"] ?? "");
+  if (number === null || NO_HEADING.test(word)) return null;
+  const name = word === "chap" ? "chapter" : word;
+  const level = LEVELS.get(name);
+  return {
+    key: `${position} ${name}`,
+    value: number.value,
+    level: level ?? 2,
+    kind: level === undefined ? "other" : "known",
+    style: number.style,
+    hasTitle: (groups["title"] ?? groups["bareTitle"]) !== undefined,
+  };
+}
+
+function cjk(line: string): ChapterForm | null {
+  const { groups } = CJK.exec(line) ?? {};
+  if (groups === undefined) return null;
+  const number = numeralOf(groups["number"] ?? groups["scrollNumber"] ?? "");
+  const word = groups["word"] ?? groups["scroll"] ?? "";
+  if (number === null) return null;
+  const level = /[部卷巻篇編幕]/.test(word) ? 1 : 2;
+  return {
+    key: `第${word}`,
+    value: number.value,
+    level,
+    kind: "known",
+    style: number.style,
+    hasTitle: groups["title"] !== "",
+  };
+}
+
+function bare(line: string): ChapterForm | null {
+  if (line.length > BARE_MAX_UNITS) return null;
+  const { groups } = BARE.exec(line) ?? {};
+  const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
+  if (number === null || (groups === undefined && number.style !== "words")) return null;
+  const title = groups?.["title"];
+  if ((title?.length ?? 0) > BARE_TITLE_UNITS) return null;
+  const key = `${number.style} ${groups?.["mark"] ?? ""} ${title === undefined ? "alone" : "title"}`;
+  return {
+    key,
+    value: number.value,
+    level: 3,
+    kind: "bare",
+    style: number.style,
+    hasTitle: title !== undefined,
+  };
+}
+
+/** @param line with single spaces */
+export function formOf(line: string): ChapterForm | null {
+  if (line.length > FORM_MAX_UNITS || line === "") return null;
+  for (const pattern of WORD_FIRST) {
+    const { groups } = pattern.exec(line) ?? {};
+    const form = groups === undefined ? null : worded(groups, "before");
+    if (form !== null) return form;
+  }
+  const last = WORD_LAST.exec(line)?.groups;
+  const ordinal = last === undefined ? null : worded(last, "behind");
+  if (ordinal !== null && ordinal.kind === "known" && !/^\p{Ll}/u.test(line)) return ordinal;
+  return cjk(line) ?? bare(line);
+}

@@ -1,0 +1,155 @@
+/**
+ * Finds the headings of a text that has no markup by their sequence. Evidence: sequence. Short paragraphs of one form
+ * whose numbers rise, with prose between them, are headings, whatever their last mark. The same numbers without prose
+ * between them are a table of contents or a list. A single one proves nothing.
+ */
+import type { SourceBlock } from "./blocks.ts";
+import { type ChapterForm, formOf } from "./chapter-forms.ts";
+import { isCjk } from "./characters.ts";
+import { collapseSpaces } from "./normalise.ts";
+
+interface Member extends ChapterForm {
+  /** Index of its block. */
+  readonly at: number;
+}
+
+export interface Sequences {
+  /** Headings by the index of their block. */
+  readonly headings: ReadonlyMap<number, ChapterForm>;
+  /** What stands in a table of contents or a list, and is no heading however it looks. */
+  readonly listed: ReadonlySet<number>;
+}
+
+const MEMBER_MAX_UNITS = 400;
+/** Less text than this between two numbers: they are listed. */
+const LISTED_UNITS = 120;
+/** Headings without a word for chapters need this much below them, or verses and steps would be such. */
+const BARE_UNITS = 400;
+const OTHER_UNITS = 200;
+/** A character of Chinese says as much as three letters. */
+const CJK_WEIGHT = 3;
+
+const LEAST_OTHER = 3;
+const LEAST_BARE = 2;
+const LEAST_FIGURES = 3;
+const LEAST_UNFINISHED = 4;
+/** Of all paragraphs that have the form: where most are no part of a sequence, none is a heading. */
+const MEMBERS_SHARE = 0.6;
+/** Of numbered paragraphs with text behind the number, so many may be too long for a heading. */
+const LONG_SHARE = 0.2;
+
+const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
+
+function membersOf(blocks: readonly SourceBlock[]): { members: Member[]; long: ReadonlyMap<string, number> } {
+  const members: Member[] = [];
+  const long = new Map<string, number>();
+  for (const [at, block] of blocks.entries()) {
+    if (block.kind !== "paragraph") continue;
+    const form =
+      block.text.length > MEMBER_MAX_UNITS + 100
+        ? null
+        : formOf(collapseSpaces(block.text.replace(/[\s\u2028]+/g, " ")));
+    if (form !== null) members.push({ ...form, at });
+    else {
+      const [, number = "", mark = ""] = LONG_NUMBERED.exec(block.text.slice(0, 20)) ?? [];
+      if (number === "") continue;
+      const key = `${/\d/.test(number) ? "figures" : "roman"} ${mark} title`;
+      long.set(key, (long.get(key) ?? 0) + 1);
+    }
+  }
+  return { members, long };
+}
+
+/**
+ * Stretches of rising numbers; of numbers without a word each must be the next. One that is out of order while the
+ * stretch goes on behind it is a sentence that speaks of a chapter.
+ */
+function runsOf(members: readonly Member[]): Member[][] {
+  const runs: Member[][] = [];
+  for (const [index, member] of members.entries()) {
+    const run = runs.at(-1);
+    const last = run?.at(-1)?.value ?? 0;
+    const isBare = member.kind === "bare";
+    if (run !== undefined && (isBare ? member.value === last + 1 : member.value > last)) run.push(member);
+    else if (run === undefined || run.length === 1 || member.value === 1) runs.push([member]);
+    else if (!isBare && members[index + 1]?.value !== last + 1) runs.push([member]);
+  }
+  return runs;
+}
+
+/** What a title in a table of contents does not end with. */
+const ENDS_SENTENCE = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
+
+/** Characters of prose before each block, so that a stretch of them costs nothing. */
+function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
+  const before = new Float64Array(blocks.length + 1);
+  for (const [at, block] of blocks.entries()) {
+    const isProse =
+      block.kind === "paragraph" &&
+      !members.has(at) &&
+      (block.text.length > LISTED_UNITS || ENDS_SENTENCE.test(block.text.slice(-20)));
+    const text = isProse ? block.text : "";
+    const weight = text !== "" && isCjk(text.trim().charAt(0)) ? CJK_WEIGHT : 1;
+    before[at + 1] = (before[at] ?? 0) + weight * text.length;
+  }
+  return before;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+}
+
+export function findSequences(blocks: readonly SourceBlock[]): Sequences {
+  const { members, long } = membersOf(blocks);
+  const prose = proseBefore(blocks, new Set(members.map(({ at }) => at)));
+  const headings = new Map<number, ChapterForm>();
+  const listed = new Set<number>();
+  const between = (from: number, to: number): number => (prose[to] ?? 0) - (prose[from] ?? 0);
+
+  for (const [key, all] of Map.groupBy(members, (member) => member.key)) {
+    const runs = runsOf(all);
+    const lastRuns = new Map(runs.map((run, number) => [run[0]?.value ?? 0, number]));
+    const accepted: Member[][] = [];
+    let unlisted = 0;
+    for (const [number, run] of runs.entries()) {
+      const end = runs[number + 1]?.[0]?.at ?? blocks.length;
+      const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
+      const inner = run.length > 1 ? gaps.slice(0, -1) : gaps;
+      const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
+      const isKnown = run[0]?.kind === "known" && !isTwice;
+      const least = isKnown ? 1 : LISTED_UNITS;
+      if (run.length > 1 && median(inner) < least) {
+        for (const { at } of run) listed.add(at);
+        continue;
+      }
+      unlisted += run.length;
+      if (isSequence(run, gaps)) accepted.push(run);
+    }
+    const count = accepted.reduce((sum, run) => sum + run.length, 0);
+    const [first] = all;
+    if (count === 0 || first === undefined) continue;
+    if (first.kind !== "known" && count < MEMBERS_SHARE * unlisted) continue;
+    const tooLong = long.get(key) ?? 0;
+    if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
+    // A last act of one scene belongs to the sequence of the others.
+    const found = first.kind === "known" ? runs.filter((run) => !listed.has(run[0]?.at ?? -1)) : accepted;
+    for (const member of found.flat()) headings.set(member.at, member);
+  }
+  return { headings, listed };
+}
+
+function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
+  const [first] = run;
+  if (first === undefined) return false;
+  const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  if (first.kind === "known") return run.length > 1;
+  if (first.kind === "other") return run.length >= LEAST_OTHER && mean >= OTHER_UNITS;
+  const least =
+    first.value !== 1
+      ? LEAST_UNFINISHED
+      : first.style === "figures" || first.hasTitle
+        ? LEAST_FIGURES
+        : LEAST_BARE;
+  return run.length >= least && mean >= BARE_UNITS;
+}

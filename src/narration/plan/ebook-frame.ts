@@ -1,0 +1,97 @@
+/**
+ * Takes off what Project Gutenberg puts around a book: its header, its licence, and who produced the file. Evidence:
+ * form, the marker lines, together with the name in what is taken off, and bounds on its length. A text that speaks
+ * of these lines keeps them.
+ */
+import type { SkippedList } from "./blocks.ts";
+
+const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+const NAME = /project gutenberg/i;
+const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
+const PRODUCED =
+  /^(?:Produced by|E-?text prepared by|This e-?book was produced|Transcribed from|Prepared by)\b/i;
+
+const HEADER_MAX_UNITS = 20_000;
+const FRAME_MAX_LINES = 1000;
+const LICENCE_MAX_UNITS = 40_000;
+const PRODUCED_MAX_UNITS = 600;
+/** A title that is too long for one line goes on. */
+const MARKER_MAX_LINES = 4;
+
+export interface Ebook {
+  readonly text: string;
+  readonly title: string | null;
+  readonly author: string | null;
+}
+
+const fieldOf = (header: string, name: string): string | null =>
+  new RegExp(`^${name}:[ \\t]*(\\S.*(?:\\n[ \\t]+\\S.*)?)`, "m")
+    .exec(header)?.[1]
+    ?.replace(/\s+/g, " ")
+    .trim() ?? null;
+
+/** Index behind a marker that begins on a line. */
+function behindMarker(lines: readonly string[], at: number): number {
+  for (let line = at; line < Math.min(lines.length, at + MARKER_MAX_LINES); line += 1) {
+    if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
+      return line + 1;
+  }
+  return at + 1;
+}
+
+/** The book between two markers, without what names its makers. */
+function bookOf(lines: readonly string[], skipped: SkippedList): string {
+  const text = lines
+    .filter((line) => !LAST_LINE.test(line))
+    .join("\n")
+    .replace(/^\s+/, "");
+  const [first = ""] = text.split(/\n\s*\n/, 1);
+  if (!PRODUCED.test(first) || first.length > PRODUCED_MAX_UNITS) return text;
+  skipped.add("ebook_frame", first);
+  return text.slice(first.length);
+}
+
+/** @param text with `\n` for line ends; several books one after the other may stand in it */
+export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
+  const none = { text, title: null, author: null };
+  if (!NAME.test(text)) return none;
+  const lines = text.split("\n");
+  const books: string[] = [];
+  let title: string | null = null;
+  let author: string | null = null;
+  let from = 0;
+  let isBook = true;
+  let hasMarker = false;
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = lines[at] ?? "";
+    const isStart = START.test(line);
+    if (!isStart && !(isBook && END.test(line))) continue;
+    const isShort = at - from <= FRAME_MAX_LINES;
+    const before = isShort || !isStart ? lines.slice(from, at).join("\n") : "";
+    if (isStart) {
+      const isHeader =
+        isShort &&
+        before.length <= (hasMarker ? LICENCE_MAX_UNITS : HEADER_MAX_UNITS) &&
+        (NAME.test(before) || before.trim() === "");
+      if (!isHeader) {
+        isBook = true;
+        continue;
+      }
+      if (before.trim() !== "") skipped.add("ebook_frame", before.trim());
+      title ??= fieldOf(before, "Title");
+      author ??= fieldOf(before, "Author");
+    } else books.push(bookOf(lines.slice(from, at), skipped));
+    hasMarker = true;
+    isBook = isStart;
+    from = behindMarker(lines, at);
+    at = from - 1;
+  }
+  if (!hasMarker) return none;
+  const rest = lines.slice(from).join("\n");
+  if (isBook) books.push(bookOf(lines.slice(from), skipped));
+  else if (rest.length <= LICENCE_MAX_UNITS) {
+    if (rest.trim() !== "") skipped.add("ebook_frame", rest.trim());
+  } else books.push(rest);
+  return { text: books.join("\n\n"), title, author };
+}

@@ -1,0 +1,28 @@
+/** Tells tags of HTML from words in angle brackets, as in `<name of author>` or `Array<string>`. Evidence: form. */
+
+const ELEMENTS: ReadonlySet<string> = new Set(
+  (
+    "a abbr acronym address applet area article aside audio b base bdi bdo big blockquote body br button canvas " +
+    "caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset " +
+    "figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img " +
+    "input ins kbd label legend li link main map mark math menu meta meter nav noframes noscript object ol " +
+    "optgroup option output p param picture pre progress q rb rp rt rtc ruby s samp script search section select " +
+    "slot small source span strike strong style sub summary sup svg table tbody td template textarea tfoot th " +
+    "thead time title tr track tt u ul var video wbr"
+  ).split(" "),
+);
+
+export const isHtmlElement = (name: string): boolean => ELEMENTS.has(name.toLowerCase());
+
+/**
+ * Whether what stands in angle brackets is words. A closing tag, one with attributes, a comment, a custom element
+ * (`my-tag`) and a component (`Tabs`) are markup, known or not.
+ *
+ * @param tag with its brackets
+ */
+export function isWordsInBrackets(tag: string): boolean {
+  const name = /^<(\p{L}[\p{L}\p{N}-]*)(?=[\s>])/u.exec(tag)?.[1] ?? "";
+  if (name === "" || isHtmlElement(name) || name.includes("-")) return false;
+  if (/[="/]/.test(tag)) return false;
+  return /\s/.test(tag.trim()) || name === name.toLowerCase();
+}

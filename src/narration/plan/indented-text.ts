@@ -1,0 +1,33 @@
+/**
+ * Decides whether a block that Markdown takes for code, since it is indented, is text. Evidence: form (it begins like
+ * a sentence or a clause) and share (nearly all of it is words). Without both it stays code, which is left out and reported.
+ */
+import { OPENERS } from "./characters.ts";
+
+/** Begins like a sentence, in any script. */
+const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
+/** `a)`, `(iv)`, `1.`, `•`. */
+const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
+const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
+/** What even a contract does not hold. */
+const CERTAINLY_CODE = /[{}\\`]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
+
+const WORD =
+  /^["'“”‘’«»([¡¿]*(?:\p{L}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}.,:%-]*|[–—&/-]+)["'“”‘’«»)\]]*[.,;:!?…]*["'“”‘’«»)\]]*$/u;
+const WORDS_SHARE = 0.9;
+const LEAST_WORDS = 6;
+const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
+
+/** @param block without its indentation */
+export function isText(block: string): boolean {
+  if (SENTENCE.test(block) && !LIKE_CODE.test(block)) return true;
+  if (CERTAINLY_CODE.test(block)) return false;
+  const isClause = CLAUSE.test(block);
+  if (!isClause && !SENTENCE.test(block) && !PUNCTUATION.test(block)) return false;
+  const tokens = block.split(/\s+/).filter((token) => token !== "");
+  const words = tokens.filter((token) => WORD.test(token)).length;
+  return (
+    words >= (isClause ? LEAST_WORDS / 2 : LEAST_WORDS) &&
+    words >= WORDS_SHARE * (tokens.length - (isClause ? 1 : 0))
+  );
+}

@@ -1,0 +1,129 @@
+/**
+ * Decides which lines of plain text were ended on purpose, as in verse, cast lists and lists, and which by the width of
+ * a page. Evidence: form (marks of lists, indentation) and share. In text that was filled to a width, the first word of a line never
+ * had room on the line before, whatever that width was; in verse and lists it often had. Without evidence, lines are joined.
+ */
+import { OPENERS } from "./characters.ts";
+import { HARD_BREAK } from "./normalise.ts";
+
+const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+
+const firstWordOf = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
+
+/** How many lines end although the next word had room. */
+function freeBreaks(lines: readonly string[]): number {
+  const widest = lines.reduce((most, { length }) => Math.max(most, length), 0);
+  let free = 0;
+  for (let index = 1; index < lines.length; index += 1) {
+    if ((lines[index - 1]?.length ?? 0) + 1 + firstWordOf(lines[index] ?? "") <= widest) free += 1;
+  }
+  return free;
+}
+
+const share = (lines: readonly string[], form: RegExp): number =>
+  lines.length === 0 ? 0 : lines.filter((line) => form.test(line)).length / lines.length;
+
+const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
+const SMALL = /^\p{Ll}/u;
+
+/** Whether the lines of an indented block were filled to a width: it is no poem. */
+export function isFilled(text: string): boolean {
+  const lines = linesOf(text);
+  return (
+    lines.length > 1 && share(lines.slice(1), SMALL) >= 0.5 && freeBreaks(lines) < 0.2 * (lines.length - 1)
+  );
+}
+
+const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
+const LIST_MARKS_MIN = 2;
+const VERSE_LINES_MIN = 3;
+const CAPITALS_SHARE = 0.8;
+const FREE_SHARE = 0.25;
+/** A line of verse is seldom longer, a line of a page seldom shorter. */
+const NARROW_UNITS = 60;
+
+/** A line for each item, its further lines joined to it; `null` where this is no list. */
+function listLines(lines: readonly string[]): string[] | null {
+  if (share(lines, MARK) * lines.length < LIST_MARKS_MIN) return null;
+  const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]/.exec(line)?.[1] ?? []).map(Number);
+  if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) return null;
+  const items: string[] = [];
+  for (const line of lines) {
+    if (items.length === 0 || MARK.test(line)) items.push(line);
+    else items.push(`${items.pop()}\n${line}`);
+  }
+  return items;
+}
+
+/** @param isIndented deeper than the text around it */
+function isVerse(lines: readonly string[], isIndented: boolean): boolean {
+  const further = lines.slice(1);
+  const capitals = share(further, CAPITAL);
+  if (isIndented && capitals === 1) return lines.every(({ length }) => length < NARROW_UNITS);
+  if (lines.length < VERSE_LINES_MIN) return false;
+  const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
+  if (isNarrow && capitals === 1 && lines.length > VERSE_LINES_MIN) return true;
+  const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
+  return isFree && (capitals >= CAPITALS_SHARE || (isIndented && share(lines, /.{60}/) === 0));
+}
+
+const indentationOf = (paragraph: string): number =>
+  paragraph
+    .split("\n")
+    .reduce(
+      (least, line) => (/\S/.test(line) ? Math.min(least, /^ */.exec(line)?.[0].length ?? 0) : least),
+      99,
+    );
+
+const INDENTED_UNITS = 2;
+/** Nobody writes a verse or a list of more. */
+const LONGEST_UNITS = 100_000;
+
+/** Begins a paragraph, or somebody’s speech, in Chinese and Japanese. */
+const INDENTED_LINE = /^\u3000/;
+const SPEECH_LINE = /^[「『（―—]/;
+const LINES_SHARE = 0.5;
+const ENDING_SHARE = 0.6;
+const LINES_MIN = 3;
+const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
+
+/** Whether the lines of a text are its paragraphs, and where else one begins. Evidence: share. */
+function lineParagraphs(text: string): string {
+  const lines = text.split("\n");
+  const filled = lines.filter((line) => /\S/.test(line));
+  const ending = filled.filter((line) => ENDS_SENTENCE.test(line)).length;
+  const indented = filled.filter((line) => INDENTED_LINE.test(line)).length;
+  const speeches = filled.filter((line) => SPEECH_LINE.test(line)).length;
+  if (indented > 1 && indented + speeches >= LINES_SHARE * ending) {
+    return lines
+      .map((line) => (INDENTED_LINE.test(line) || SPEECH_LINE.test(line) ? `\n${line}` : line))
+      .join("\n");
+  }
+  const hasBlank = /\S[^\S\n]*\n[^\S\n]*\n\s*\S/.test(text);
+  if (hasBlank || filled.length < LINES_MIN) return text;
+  return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
+}
+
+/** The paragraphs of a text: what stands between blank lines, or its lines. */
+export const paragraphsOf = (text: string): string[] =>
+  lineParagraphs(text)
+    .split(/\n\s*\n/)
+    .filter((paragraph) => /\S/.test(paragraph));
+
+/** Makes line ends that are there on purpose hard ones. */
+export function keepLines(paragraphs: readonly string[]): string[] {
+  const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
+  return paragraphs.map((paragraph) => {
+    if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return paragraph;
+    const lines = linesOf(paragraph);
+    if (lines.length < 2) return paragraph;
+    const items = listLines(lines);
+    if (items !== null) return items.join(HARD_BREAK);
+    const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_UNITS;
+    return isVerse(lines, isIndented) ? lines.join(HARD_BREAK) : paragraph;
+  });
+}

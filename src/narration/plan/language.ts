@@ -1,0 +1,60 @@
+/**
+ * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; for Latin letters the
+ * commonest words decide, and only where they are many and one language has twice as many of them as any other.
+ */
+
+export type Language = "en" | "es" | "pt" | "id" | "zh" | "ja";
+
+const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+
+/** Words that no other of these languages shares, so that none counts for two. */
+const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
+  en: set("the and of that was with his her this which you from they would there were have what been"),
+  es: set("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
+  pt: set("o os um uma do da dos não com mas ele ela muito mais quando você isso também são em à"),
+  id: set(
+    "yang dan di itu dengan untuk tidak ini dari akan pada ke orang adalah sudah karena bisa saya mereka",
+  ),
+  fr: set("le les des et est une dans que qui pas pour sur il elle avec mais au je vous ce"),
+  de: set("der die und das nicht ist ein eine sich mit den dem von zu auf auch er sie war für"),
+  it: set("il gli di che è un della non per sono con più nel anche ma questo alla come ed lo"),
+  nl: set("het een van niet dat zijn op te voor met maar ook aan hij naar bij werd hebben wordt deze"),
+};
+
+const SERVED: ReadonlySet<string> = new Set(["en", "es", "pt", "id"]);
+
+const SAMPLE_UNITS = 20_000;
+const LEAST_SHARE = 0.08;
+const LEAST_WORDS = 3;
+
+/** The language by its commonest words, as a code of two letters; `null` where they do not decide. */
+export function latinLanguage(text: string): string | null {
+  const words =
+    text
+      .slice(0, SAMPLE_UNITS)
+      .toLowerCase()
+      .match(/\p{L}+/gu) ?? [];
+  const counts = Object.entries(COMMON).map(([code, common]) => ({
+    code,
+    count: words.filter((word) => common.has(word)).length,
+  }));
+  counts.sort((one, other) => other.count - one.count);
+  const [first, second] = counts;
+  if (first === undefined || first.count < LEAST_WORDS || first.count < LEAST_SHARE * words.length)
+    return null;
+  return first.count >= 2 * (second?.count ?? 0) ? first.code : null;
+}
+
+const isServed = (code: string): code is Language => SERVED.has(code);
+
+/** The language of the service that a text is in; `null` where it cannot be said. */
+export function commonLanguage(text: string): Language | null {
+  const sample = text.slice(0, SAMPLE_UNITS);
+  const letters = sample.match(/\p{L}/gu)?.length ?? 0;
+  const kana = sample.match(/[\u3041-\u30ff]/g)?.length ?? 0;
+  const han = sample.match(/\p{Script=Han}/gu)?.length ?? 0;
+  if (letters > 0 && kana > 0.1 * letters) return "ja";
+  if (letters > 0 && han > 0.3 * letters) return "zh";
+  const code = latinLanguage(sample);
+  return code !== null && isServed(code) ? code : null;
+}

@@ -1,0 +1,51 @@
+/**
+ * Decides whether a text that may be Markdown is written in it. Evidence: form. One mark that plain text has no use
+ * for is enough; without any, the text is read as plain, where indentation and line ends mean other things.
+ */
+import { isHtmlElement } from "./html-elements.ts";
+
+/** Each is linear: none can match in two ways, and none goes past its line but where a line break is written out. */
+const SIGNS: readonly RegExp[] = [
+  /^ {0,3}#{1,6} +\S/m,
+  /^ {0,3}(?:`{3}|~{3})/m,
+  /^(?:---|\+\+\+)[ \t]*\n[\w"'.-]+[ \t]*[:=[]/,
+  // Links, images, footnotes, references.
+  /\]\([^)\s]|!\[|\[\^|\[\[|\]\[/,
+  /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S/m,
+  // Emphasis; not `_this_`, which plain text writes as well.
+  /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
+  // Code; not `this', the quotation marks of typewriters.
+  /`[^`'\n]{1,200}`/,
+  // Lists and quotations, but for page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
+  /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,
+  /^ {0,3}\d{1,9}[.)] +\S.*\n {0,3}\d{1,9}[.)] +\S/m,
+  /^ {0,3}>(?!.*<[ \t]*$) ?\S/m,
+  // Headings that are underlined, tables, rules.
+  /(?:^|\n[ \t]*\n)\S[^\n]{0,100}\n {0,3}(?:={3,}|-{3,})[ \t]*(?:\n|$)/,
+  /^ {0,3}\|?[ :]*-[-: ]*\|[-|: ]*$/m,
+  /^ {0,3}(?:-[ \t]*){3,}$/m,
+  // Line breaks that are to stay.
+  /\S(?: {2,}|\\)\n[^\n]/,
+  /\\[*_#`[\]>]|&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,8}\d?);|<https?:/i,
+  // Templates, formulas, containers, commands of LaTeX.
+  /\{\{[<%]|\{%|\$\$|^:::|\\[a-z]{2,20}\*?\{/im,
+];
+
+const FIRST_ITEM = /^ {0,3}1[.)] +\S/m;
+const SECOND_ITEM = /^ {0,3}2[.)] +\S/m;
+const TAG = /<\/?([a-z][a-z0-9-]{0,20})(?:\s[^<>]{0,500})?\/?>|<!--/gi;
+
+function hasTags(text: string): boolean {
+  if (!text.includes("<")) return false;
+  for (const [, name] of text.matchAll(TAG)) if (name === undefined || isHtmlElement(name)) return true;
+  return false;
+}
+
+/** @param text with `\n` for line ends */
+export function hasMarkdown(text: string): boolean {
+  return (
+    SIGNS.some((sign) => sign.test(text)) ||
+    (FIRST_ITEM.test(text) && SECOND_ITEM.test(text)) ||
+    hasTags(text)
+  );
+}

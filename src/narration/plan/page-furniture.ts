@@ -1,0 +1,196 @@
+/**
+ * Takes off what a page has for the eye: its number, running heads, frames of tables, dot leaders. Evidence: form, and
+ * sequence for what has half of it: bare figures are page numbers only where they rise and stand in the midst of sentences.
+ */
+import type { SkippedList } from "./blocks.ts";
+import { HARD_BREAK } from "./normalise.ts";
+
+const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
+const NAMED_PAGE =
+  /^\s*(?:[-–—] ?(\d{1,4}) ?[-–—]|(?:Page|Página|Pág\.|Halaman|Seite) (\d{1,4})(?: (?:of|de|dari|von) \d{1,4})?|第 ?(\d{1,4}) ?[页頁ページ]{1,3}|(\d{1,4}) ?\| ?P ?a ?g ?e)\s*$/i;
+const BARE_PAGE = /^\s*(\d{1,4})\s*$/;
+const NAMED_MIN = 2;
+const BARE_MIN = 3;
+const INTERRUPTED_SHARE = 0.3;
+const HEAD_MIN = 3;
+const HEAD_MAX_UNITS = 80;
+const HEAD_DISTANCE = 4;
+const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
+
+const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
+const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
+const LEADER = /[ \t]*(?:\.{4,}|(?:[ \t]\.){4,}|…{2,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)/u;
+const LEADERS_MIN = 2;
+/** What is longer was broken by no page. */
+const LINE_MAX_UNITS = 400;
+
+const ENDS_SENTENCE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
+
+const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
+
+/** Numbers that rise, most of them by one. */
+function rising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
+  const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
+  return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
+}
+
+function addTo(lists: Map<string, number[]>, key: string, value: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+class Page {
+  readonly #lines: string[];
+  readonly #skipped: SkippedList;
+  readonly #dropped = new Set<number>();
+
+  constructor(text: string, skipped: SkippedList) {
+    this.#lines = text.split("\n");
+    this.#skipped = skipped;
+  }
+
+  #drop(at: number): void {
+    this.#skipped.add("page_mark", (this.#lines[at] ?? "").trim());
+    this.#dropped.add(at);
+  }
+
+  /** The next line with something on it, `HEAD_DISTANCE` away at most. */
+  #neighbour(at: number, step: 1 | -1): number | null {
+    for (let index = at + step; Math.abs(index - at) <= HEAD_DISTANCE; index += step) {
+      if (!isBlank(this.#lines[index])) return index;
+    }
+    return null;
+  }
+
+  #isAlone(at: number): boolean {
+    return [at - 1, at + 1].every((other) => isBlank(this.#lines[other]) || this.#dropped.has(other));
+  }
+
+  #interrupts(at: number): boolean {
+    const above = this.#neighbour(at, -1);
+    const below = this.#neighbour(at, 1);
+    if (above === null || below === null) return false;
+    return !ENDS_SENTENCE.test(this.#lines[above] ?? "") && /^\s*\p{Ll}/u.test(this.#lines[below] ?? "");
+  }
+
+  dropPages(): void {
+    const named: Array<{ at: number; page: number }> = [];
+    const bare: Array<{ at: number; page: number }> = [];
+    const footers: number[] = [];
+    const titled = new Map<string, number[]>();
+    for (const [at, line] of this.#lines.entries()) {
+      if (line.length > HEAD_MAX_UNITS + 20 || !/\d/.test(line)) continue;
+      const page = NAMED_PAGE.exec(line)
+        ?.slice(1)
+        .find((number) => number !== undefined);
+      const number = BARE_PAGE.exec(line)?.[1];
+      if (FOOTER.test(line)) footers.push(at);
+      else if (page !== undefined) named.push({ at, page: Number(page) });
+      else if (number !== undefined && isBlank(this.#lines[at - 1]) && isBlank(this.#lines[at + 1])) {
+        bare.push({ at, page: Number(number) });
+      } else {
+        const [, behind, before] = TITLED_PAGE.exec(line) ?? [];
+        const head = (behind ?? before ?? "").trim();
+        if (/\p{Lu}{2}/u.test(head)) addTo(titled, head, at);
+      }
+    }
+    if (footers.length >= NAMED_MIN) for (const at of footers) this.#drop(at);
+    if (named.length >= NAMED_MIN && rising(named)) for (const { at } of named) this.#drop(at);
+    const interrupting = bare.filter(({ at }) => this.#interrupts(at)).length;
+    if (bare.length >= BARE_MIN && rising(bare) && interrupting >= INTERRUPTED_SHARE * bare.length) {
+      for (const { at } of bare) this.#drop(at);
+    }
+    for (const lines of titled.values()) {
+      const pages = lines.map((at) => ({ at, page: Number(/\d+/.exec(this.#lines[at] ?? "")?.[0]) }));
+      if (lines.length >= HEAD_MIN && rising(pages)) for (const at of lines) this.#drop(at);
+    }
+  }
+
+  /** What recurs beside page numbers. */
+  dropHeads(): void {
+    const heads = new Map<string, number[]>();
+    for (const at of this.#dropped) {
+      for (const step of [1, -1] as const) {
+        const near = this.#neighbour(at, step);
+        const line = near === null ? "" : (this.#lines[near] ?? "").trim();
+        if (near === null || line.length > HEAD_MAX_UNITS || !this.#isAlone(near)) continue;
+        if (ENDS_SENTENCE.test(line) || !/^[\p{Lu}\p{Lo}\p{N}]/u.test(line)) continue;
+        const key = line.replace(/\d+/g, "#").replace(/\s+/g, " ");
+        addTo(heads, key, near);
+      }
+    }
+    for (const lines of heads.values()) if (lines.length >= HEAD_MIN) for (const at of lines) this.#drop(at);
+  }
+
+  /** The text, its paragraphs whole again where a page had ended inside of them. */
+  text(): string {
+    if (this.#dropped.size === 0) return this.#lines.join("\n");
+    const out: string[] = [];
+    let hasGap = false;
+    for (const [at, line] of this.#lines.entries()) {
+      if (this.#dropped.has(at)) {
+        hasGap = true;
+        continue;
+      }
+      if (hasGap && !isBlank(line)) {
+        const isInside = !ENDS_SENTENCE.test(lastOf(out)) && /^\s*\p{Ll}/u.test(line);
+        while (isInside && out.length > 0 && isBlank(out.at(-1))) out.pop();
+        if (!isInside) out.push("");
+        hasGap = false;
+      }
+      out.push(line);
+    }
+    return out.join("\n");
+  }
+}
+
+function lastOf(lines: readonly string[]): string {
+  for (let index = lines.length - 1; index >= 0; index -= 1)
+    if (!isBlank(lines[index])) return lines[index] ?? "";
+  return ".";
+}
+
+function withoutFrames(text: string, skipped: SkippedList): string {
+  if (!/[|+\u2500-\u257f]/.test(text)) return text;
+  const lines = text.split("\n");
+  const matches = (form: RegExp, line: string): boolean => line.length <= LINE_MAX_UNITS && form.test(line);
+  if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
+  return lines
+    .flatMap((line) => {
+      if (matches(FRAME, line)) {
+        skipped.add("table_frame", line.trim());
+        return [];
+      }
+      const row = matches(ROW, line) ? ROW.exec(line)?.[1] : undefined;
+      if (row === undefined) return [line];
+      const cells = row
+        .split(/[|\u2502\u2551]/)
+        .map((cell) => cell.trim())
+        .filter((cell) => cell !== "");
+      return [`${cells.join(", ")}${HARD_BREAK}`];
+    })
+    .join("\n");
+}
+
+function withoutLeaders(text: string, skipped: SkippedList): string {
+  if (!/\.{4}|\. \. \. \.|……|····/.test(text)) return text;
+  const lines = text.split("\n");
+  const isLeader = (line: string): boolean => line.length <= LINE_MAX_UNITS && LEADER.test(line);
+  if (lines.filter(isLeader).length < LEADERS_MIN) return text;
+  return lines
+    .map((line) => {
+      if (!isLeader(line)) return line;
+      skipped.add("leader", line.trim());
+      return `${line.replace(LEADER, ", ")}${HARD_BREAK}`;
+    })
+    .join("\n");
+}
+
+/** @param text with `\n` for line ends */
+export function withoutPageFurniture(text: string, skipped: SkippedList): string {
+  const page = new Page(text, skipped);
+  page.dropPages();
+  page.dropHeads();
+  return withoutLeaders(withoutFrames(page.text(), skipped), skipped);
+}

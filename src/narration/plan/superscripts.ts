@@ -1,0 +1,53 @@
+/**
+ * Speaks `<sup>` and `<sub>`: a power, an ordinal, a unit, a formula, or the mark of a footnote. Evidence: form (what
+ * stands before and inside). What is none of these keeps its words, apart from the word before.
+ */
+import { commonLanguage, type Language } from "./language.ts";
+
+const SCRIPT = /(\p{N}{1,20}|\p{L}{1,40}|[^\p{L}\p{N}\s]|)<(su[pb])>([^<>]{1,200})<\/\2>/giu;
+
+const POWER: Readonly<Record<Language, string>> = {
+  en: " to the power of ",
+  es: " elevado a ",
+  pt: " elevado a ",
+  id: " pangkat ",
+  zh: "的$次方",
+  ja: "の$乗",
+};
+
+const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
+const RAISED: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
+
+function power(base: string, exponent: string, language: Language | null): string {
+  const words = language === null ? "^" : POWER[language];
+  return words.includes("$") ? base + words.replace("$", exponent) : base + words + exponent;
+}
+
+function raised(base: string, inner: string, language: Language | null): string {
+  const isNumber = /^[-−+]?[\p{N}.,]+$/u.test(inner);
+  if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
+  if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
+  const isQuantity = /^(?:\p{N}+|\p{L}|[)\]])$/u.test(base);
+  if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner))) return power(base, inner, language);
+  // `note3`, `end.3`: what a reader looks up below.
+  if (isNumber || /^(?:[*†‡§]|\[.{1,4}\])+$/u.test(inner)) return base;
+  return joined(base, inner);
+}
+
+/** `1st`, `Mme`, `H2O`; other words stand for themselves. */
+function joined(base: string, inner: string): string {
+  const isTight = base === "" || !/\p{L}$/u.test(base) || /^(?:\p{Ll}{1,3}|\p{N}+)$/u.test(inner);
+  return isTight ? base + inner : `${base} ${inner}`;
+}
+
+const lowered = (base: string, inner: string): string =>
+  /\p{N}$/u.test(base) && /^\p{N}/u.test(inner) ? `${base}_${inner}` : joined(base, inner);
+
+export function speakScripts(text: string): string {
+  if (!/<su[pb]>/i.test(text)) return text;
+  const language = commonLanguage(text);
+  return text.replace(SCRIPT, (_, base: string, tag: string, inner: string) => {
+    const words = inner.trim();
+    return tag.toLowerCase() === "sup" ? raised(base, words, language) : lowered(base, words);
+  });
+}

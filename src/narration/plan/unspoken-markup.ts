@@ -1,0 +1,98 @@
+/**
+ * Takes off what other tools than a Markdown reader would replace: formulas, templates, containers, codes of emoji,
+ * commands of LaTeX, double brackets of wikis. Evidence: form, outside of code. What has only half of the form (`$5 and $10`,
+ * `10:30:15`) is text.
+ */
+import type { SkippedList } from "./blocks.ts";
+import type { SkippedKind } from "./plan.ts";
+import { speakScripts } from "./superscripts.ts";
+
+/** No alternative looks further than the next mark that could begin it, so that no text costs more than its length. */
+const MARKUP = new RegExp(
+  [
+    "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
+    "(?<math>\\$\\$[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\d$]))",
+    "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
+    "(?<container>^ {0,3}:::+[ \\t]*(?<name>[\\w-]*)(?:\\{[^{}\\n]{0,200}\\})?(?:[ \\t]+(?<title>[^\\n{]{1,200}))?(?:\\{[^{}\\n]{0,200}\\})?[ \\t]*$)",
+    "(?<emoji>(?<![\\w:/]):(?:[a-z][a-z0-9_+-]{1,40}|[+-]1):(?![\\w:]))",
+    "\\[\\[(?<page>[^\\[\\]|\\n]{1,200})(?:\\|(?<label>[^\\[\\]\\n]{1,200}))?\\]\\](?![(\\[])",
+  ].join("|"),
+  "gm",
+);
+
+const ANY = /[$`]|\{[{%]|:::|:[a-z+-][^\s:]*:|\[\[|\\[a-z]{2}|<su[pb]>/i;
+
+const COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\}/g;
+/** Their braces hold no words for a reader. */
+const WITHOUT_WORDS =
+  /^(?:index|label|[a-z]*cite[a-z]*|[a-z]*ref|includegraphics|[vh]space|bibliography|bibliographystyle|input|include|usepackage|documentclass|begin|end|pagestyle|setlength|gls)$/i;
+/** Commands stand inside each other. */
+const DEPTH_MAX = 6;
+
+const KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
+
+function withoutCommands(text: string, skipped: SkippedList): string {
+  let words = text;
+  for (let depth = 0; depth < DEPTH_MAX && words.includes("\\"); depth += 1) {
+    const before = words;
+    words = words.replace(COMMAND, (all, name: string, inner: string) => {
+      if (!WITHOUT_WORDS.test(name)) return inner;
+      skipped.add("latex", all);
+      return "";
+    });
+    if (words === before) break;
+  }
+  return words;
+}
+
+function speakable(text: string, skipped: SkippedList): string {
+  if (!ANY.test(text)) return text;
+  let spoken = "";
+  let from = 0;
+  const between = (to: number): string => speakScripts(withoutCommands(text.slice(from, to), skipped));
+  for (const match of text.matchAll(MARKUP)) {
+    const { groups = {} } = match;
+    spoken += between(match.index);
+    from = match.index + match[0].length;
+    if (groups["code"] !== undefined) spoken += match[0];
+    else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
+    else if (groups["container"] !== undefined) {
+      if (groups["name"] !== "") skipped.add("template", match[0]);
+      // Between blank lines, for text may stand directly above and below.
+      spoken += `\n${groups["title"] ?? ""}\n`;
+    } else {
+      const kind = KINDS.find((name) => groups[name] !== undefined);
+      if (kind !== undefined) skipped.add(kind, match[0]);
+    }
+  }
+  return spoken + between(text.length);
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+
+/** @param source Markdown with `\n` for line ends, whose fenced code stays as it is */
+export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
+  if (!ANY.test(source)) return source;
+  const pieces: string[] = [];
+  let open: string[] = [];
+  let fence = "";
+  const close = (isText: boolean): void => {
+    const text = open.join("\n");
+    if (open.length > 0) pieces.push(isText ? speakable(text, skipped) : text);
+    open = [];
+  };
+  for (const line of source.split("\n")) {
+    const mark = FENCE.exec(line)?.[1] ?? "";
+    if (fence === "" && mark !== "") {
+      close(true);
+      fence = mark;
+      open.push(line);
+    } else if (fence !== "" && mark.startsWith(fence)) {
+      open.push(line);
+      close(false);
+      fence = "";
+    } else open.push(line);
+  }
+  close(fence === "");
+  return pieces.join("\n");
+}

@@ -1,0 +1,146 @@
+/** Headings that only their sequence shows, and what looks like one and is none. */
+import { describe, expect, it } from "vitest";
+import { titleOf } from "../../../src/narration/plan/narration-title.ts";
+import type { NarrationPlan } from "../../../src/narration/plan/plan.ts";
+import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
+
+const plan = (text: string): NarrationPlan =>
+  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
+const PROSE = "Call me Ishmael, he said, and went on for a long while about the sea. ".repeat(8);
+const 文 = "私はその人を常に先生と呼んでいた。だからここでもただ先生と書くだけで本名は打ち明けない。".repeat(
+  4,
+);
+const book = (headings: readonly string[], prose = PROSE): string =>
+  headings.map((heading) => `${heading}\n\n${prose}\n\n${prose}`).join("\n\n");
+const titles = (text: string): Array<string | null> => plan(text).sections.map(({ title }) => title);
+
+describe("a sequence of headings", () => {
+  it.each([
+    [
+      "titles that end with a full stop",
+      ["CHAPTER 1. Loomings.", "CHAPTER 2. The Carpet-Bag.", "CHAPTER 3. The Spouter-Inn."],
+    ],
+    [
+      "words that are no chapter's",
+      [
+        "ADVENTURE I. A SCANDAL IN BOHEMIA",
+        "ADVENTURE II. THE RED-HEADED LEAGUE",
+        "ADVENTURE III. A CASE OF IDENTITY",
+      ],
+    ],
+    ["ordinals before the word", ["FIRST ACT", "SECOND ACT", "THIRD ACT"]],
+    [
+      "ordinals behind it",
+      ["Capítulo primero. Que trata del hidalgo.", "CAPÍTULO SEGUNDO", "Capítulo III. Donde se cuenta."],
+    ],
+    ["numbers in words above twelve", ["Chapter Thirteen", "Chapter Fourteen", "Chapter Twenty-One"]],
+    ["Portuguese", ["CAPÍTULO VINTE E UM", "CAPÍTULO VINTE E DOIS"]],
+    ["Indonesian", ["Bab Dua Puluh", "Bab Dua Puluh Satu"]],
+    ["Roman numerals alone", ["I.", "II.", "III."]],
+    ["Roman numerals with titles", ["I. The Period.", "II. The Mail.", "III. The Night Shadows."]],
+    ["figures alone", ["1", "2", "3"]],
+    [
+      "two spaces, and those that do not break",
+      ["Chapter  1:  Dawn.", "CHAPTER\u00a02. Noon.", "Chap. 3. Night."],
+    ],
+    [
+      "titles that follow without a mark",
+      ["Chapter 1 PETER BREAKS THROUGH", "Chapter 2 THE SHADOW", 'Chapter 3 "HOOK OR ME"'],
+    ],
+    ["a word of another language", ["Глава 1", "Глава 2", "Глава 3"]],
+  ])("is found: %s", (_, headings) => {
+    const found = titles(book(headings));
+    expect(found).toHaveLength(headings.length);
+    for (const title of found) expect(title).not.toBeNull();
+  });
+
+  it.each([
+    ["第一百十回史太君寿终归地府", "第一百十一回鸳鸯女殉主登太虚", "第一百十二回活冤孽妙尼遭大劫"],
+    ["一", "二", "三"],
+    ["第1章定義と概要", "第2章 取得", "第3章。"],
+  ])("is found in Chinese and Japanese: %s, %s, %s", (...headings) => {
+    expect(titles(book(headings, 文))).toHaveLength(3);
+  });
+
+  it("may have titles of several lines", () => {
+    const text = book([
+      "Capítulo I. Que trata de la condición y ejercicio del famoso\nhidalgo don Quijote de la Mancha",
+      "Capítulo II. Que trata de la primera\nsalida",
+    ]);
+    expect(titles(text)[0]).toBe(
+      "Capítulo I. Que trata de la condición y ejercicio del famoso hidalgo don Quijote de la Mancha",
+    );
+  });
+
+  it("is not its table of contents", () => {
+    const headings = ["CHAPTER I. Jonathan.", "CHAPTER II. Mina.", "CHAPTER III. Lucy."];
+    const { sections, parts } = plan(`DRACULA\n\nCONTENTS\n\n${headings.join("\n\n")}\n\n${book(headings)}`);
+    expect(sections.map(({ title }) => title)).toEqual([null, ...headings]);
+    expect(parts[0]?.text).toContain("CHAPTER III. Lucy.");
+  });
+
+  it("is not broken by a sentence that speaks of a chapter", () => {
+    const text = book(["第一回 甲", "第二回 乙", "第三回 丙", "第四回 丁"], 文).replace(
+      "第四回 丁",
+      "第二回中既已表明，此回暂不能写矣。\n\n第四回 丁",
+    );
+    expect(titles(text)).toHaveLength(4);
+  });
+
+  it.each([
+    ["one number alone", `${PROSE}\n\nIV\n\n${PROSE}`],
+    [
+      "steps of a recipe",
+      "1. Mix the flour.\n\n2. Add the milk.\n\n3. Wait an hour.\n\nEnjoy your meal, all of you.",
+    ],
+    [
+      "numbered paragraphs of a law",
+      `1. Short title.\n\n2. ${PROSE}\n\n3. Meaning of land.\n\n4. ${PROSE}\n\n5. ${PROSE}\n\n6. Repeal.\n\n${PROSE}`,
+    ],
+    ["figures", book(["Figure 1. A whale.", "Figure 2. A ship.", "Figure 3. A sea."])],
+    [
+      "speakers with numbers",
+      book(["Speaker 1: Hello.", "Speaker 2: Hi.", "Speaker 1: Well.", "Speaker 2: Yes.", "Speaker 1: So."]),
+    ],
+    [
+      "verses with numbers",
+      "1\n\nMind precedes all.\n\n2\n\nMind is their chief.\n\n3\n\nHe abused me.\n\n4\n\nHatred ceases.",
+    ],
+  ])("is not seen in %s", (_, text) => {
+    expect(titles(text)).toEqual([null]);
+  });
+});
+
+describe("a paragraph that announces the next", () => {
+  const long = `${PROSE}${PROSE}`;
+
+  it.each(["IV", "THE WHITENESS OF THE WHALE", "In which nothing happens", "THE END OF IT ALL!"])(
+    "is never the last of a part: %s",
+    (line) => {
+      const text = Array.from({ length: 12 }, (_, index) => `${long}\n\n${line}\n\n${index} ${PROSE}`).join(
+        "\n\n",
+      );
+      const { parts } = plan(text);
+      expect(parts.length).toBeGreaterThan(8);
+      for (const part of parts) expect(part.text.endsWith(line)).toBe(false);
+    },
+  );
+
+  it("is not each line of a long list, which is cut between its lines", () => {
+    const { parts } = plan(
+      Array.from({ length: 400 }, (_, index) => `Item number ${index} of a long list of things`).join("\n\n"),
+    );
+    for (const { text } of parts) expect(text).toMatch(/^Item number \d+ of a long list of things\n/);
+  });
+});
+
+describe("the title of a narration", () => {
+  it("is no chapter's heading, where there are several", () => {
+    const chapters = book(["CHAPTER 43. Hark!", "CHAPTER 44. The Chart."]);
+    expect(titleOf(plan(`MOBY-DICK\n\n${chapters}`))).toBe("MOBY-DICK");
+    expect(titleOf(plan(chapters))).toBe(
+      "Call me Ishmael, he said, and went on for a long while about the sea. Call me",
+    );
+    expect(titleOf(plan(`CHAPTER 43. Hark!\n\n${PROSE}`))).toBe("CHAPTER 43. Hark!");
+  });
+});

@@ -1,0 +1,72 @@
+/** Which lines are paragraphs, which are ended on purpose, and which by the width of a page. */
+import { describe, expect, it } from "vitest";
+import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
+
+const heard = (text: string): string[] =>
+  planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }).parts.flatMap((part) =>
+    part.text.split("\n\n"),
+  );
+
+const FILLED =
+  "The road was long and the night was clear, and for a while the only\nsound was that of their steps on the gravel, until someone laughed and\nran away.";
+
+describe("lines that are paragraphs", () => {
+  it.each([
+    [
+      "indented by an ideographic space",
+      "　私は先生と呼んでいた。\n「はい。」\n　それから帰った。",
+      ["私は先生と呼んでいた。", "「はい。」", "それから帰った。"],
+    ],
+    [
+      "sentences without any blank line",
+      "It rained.\nNobody came!\nWe left.\n",
+      ["It rained.", "Nobody came!", "We left."],
+    ],
+  ])("are read as such: %s", (_, text, paragraphs) => {
+    expect(heard(text)).toEqual(paragraphs);
+  });
+
+  it("are not seen in text that was filled to a width", () => {
+    expect(heard(FILLED)).toEqual([FILLED.replaceAll("\n", " ")]);
+    expect(heard("第一行，\n第二行\n第三行。")).toEqual(["第一行，第二行第三行。"]);
+  });
+});
+
+describe("lines that were ended on purpose", () => {
+  it.each([
+    [
+      "verse",
+      "Let me not to the marriage of true minds\nAdmit impediments. Love is not love\nWhich alters when it alteration finds,\nOr bends with the remover to remove:",
+    ],
+    [
+      "a cast",
+      "ESCALUS, Prince of Verona.\nMERCUTIO, kinsman to the Prince, and friend to Romeo.\nPARIS, a young Nobleman.\nPage to Paris.",
+    ],
+    ["a list", "You need:\n- two eggs\n- flour\n- a bowl"],
+    ["a list with numbers", "1. Mix the flour.\n2. Add milk.\n3. Wait."],
+  ])("stay: %s", (_, lines) => {
+    expect(heard(`${FILLED}\n\n${lines}\n\n${FILLED}`)[1]).toBe(lines);
+  });
+
+  it.each([
+    ["prose", FILLED],
+    ["an item of several lines", "- two eggs,\n  well beaten\n- flour"],
+    [
+      "a year that begins a line",
+      "It was in the cold of\n1984. The clocks were striking\nthirteen that day.",
+    ],
+    [
+      "German, which writes nouns large",
+      "Als Gregor Samsa eines Morgens aus unruhigen Träumen erwachte, fand er\nsich in seinem Bett zu einem ungeheueren Ungeziefer verwandelt. Er lag\nauf seinem Rücken.",
+    ],
+  ])("are not seen in %s", (_, text) => {
+    expect(heard(`${text}\n\n${FILLED}`)[0]?.split("\n").length).toBeLessThan(text.split("\n").length);
+  });
+});
+
+describe("emphasis", () => {
+  it("loses its underscores, however long it is", () => {
+    const long = "word ".repeat(200).trim();
+    expect(heard(`It is _${long}_ and snake_case.`)[0]).toBe(`It is ${long} and snake_case.`);
+  });
+});
