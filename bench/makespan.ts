@@ -5,7 +5,7 @@ import {
   IN_FLIGHT_TASKS,
   LIMIT_WINDOW_SECONDS,
   POLL_INTERVAL_SECONDS,
-} from "../src/contract/limits.ts";
+} from "../src/contract/service-limits.ts";
 import { CountingService } from "../test/support/counting-service.ts";
 import { compare, report, timed } from "./measure.ts";
 import { OURS } from "./programs.ts";

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 import { startVitest } from "vitest/node";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../src/contract/billing.ts";
-import { IN_FLIGHT_TASKS } from "../src/contract/limits.ts";
+import { IN_FLIGHT_TASKS } from "../src/contract/service-limits.ts";
 import { SUITE_TASKS_MAX } from "../test/contract/suite-cost.ts";
 
 const USAGE = "Usage: AUDIO_API_KEY=... npm run verify-service -- --base-url URL [--yes]";

@@ -1,5 +1,5 @@
 /** The one error type of this program, and its codes (docs/design.md, Errors). */
-import { isServiceErrorCode, type ServiceErrorCode } from "./contract/errors.ts";
+import { isServiceErrorCode, type ServiceErrorCode } from "./contract/service-errors.ts";
 
 /** Codes of our own, beside the service's (docs/design.md, Errors). */
 const LOCAL_ERROR_CODES = [

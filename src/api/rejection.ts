@@ -4,7 +4,7 @@ import {
   SERVICE_ERROR_STATUS,
   type ServiceErrorCode,
   serviceErrorBody,
-} from "../contract/errors.ts";
+} from "../contract/service-errors.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
 import { parseRetryAfter } from "./retry.ts";
 import { NO_USABLE_REASON, quoteServiceText } from "./service-text.ts";

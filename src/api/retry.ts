@@ -1,5 +1,5 @@
 /** Which failures are repeated, and how long after: pure tables over {@link AudioError}. */
-import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
+import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
 

@@ -1,7 +1,7 @@
 /** The service's operations (docs/contract.md, Endpoints), one request each: nothing is retried, no limit is counted. */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
-import { REQUEST_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { REQUEST_BODY_MAX_BYTES } from "../contract/service-limits.ts";
 import {
   GENERATIONS_PATH,
   IDEMPOTENCY_KEY_HEADER,

@@ -107,7 +107,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
     case "narrate": {
       const { readNarrateCommand } = await import("./narrate-options.ts");
       const command = readNarrateCommand(rest);
-      const { narrate } = await import("./narrate.ts");
+      const { narrate } = await import("./narrate-command.ts");
       process.exitCode = await narrate(command);
       return;
     }

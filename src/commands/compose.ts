@@ -13,8 +13,8 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
-import type { Workflow } from "./lazy-generation.ts";
-import { outputDirOf } from "./settings.ts";
+import { outputDirOf } from "./configuration-error.ts";
+import type { Workflow } from "./workflow.ts";
 
 /**
  * @param deadlines of single requests; only tests have others than those of life

@@ -15,6 +15,7 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
+import { outputDirOf, secretsOf } from "./configuration-error.ts";
 import {
   type Check,
   DEADLINE_MS,
@@ -25,7 +26,6 @@ import {
   warned,
   within,
 } from "./doctor-checks.ts";
-import { outputDirOf, secretsOf } from "./settings.ts";
 
 /** Well formed, and no service will ever have given it out. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";

@@ -1,14 +1,15 @@
 /** Builds the workflow on the first call that needs it, from the environment's settings or a sandbox's. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Config, ServiceAddress } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createRedact, type Redact } from "../redaction.ts";
-import { configurationError } from "./settings.ts";
+import { configurationError } from "./configuration-error.ts";
+import type { Compose, Workflow } from "./workflow.ts";
 
 /**
  * The environment as `--sandbox` sees it: address, key and store are its own. The address is a
@@ -21,17 +22,6 @@ export function sandboxEnvironment(env: Environment): Environment {
     AUDIO_API_KEY: "not-known-yet",
     AUDIO_STORE_URL: undefined,
   };
-}
-
-/** Builds the workflow; loaded late, because a start must not wait for it. */
-export type Compose = (config: Config, service: ServiceAddress, log: Log) => Promise<Workflow>;
-
-/** All that tools work with: single requests, and narrations that are made of them. */
-export interface Workflow {
-  readonly generation: Generation;
-  /** Loaded when the first one is asked for. */
-  narrations(): Promise<Narrations>;
-  close(): Promise<void>;
 }
 
 const composeOnDemand: Compose = async (config, service, log) => {

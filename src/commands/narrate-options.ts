@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import type { z } from "zod";
 import { narrateInput } from "../tools/narrate-input.ts";
-import type { NarrateCommand } from "./narrate.ts";
+import type { NarrateCommand } from "./narrate-command.ts";
 import { UsageError } from "./usage.ts";
 
 /** Arguments of the tool that have no option, or one of another name. */

@@ -8,8 +8,8 @@ import { fileFailure } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { createHolderId, isHolderGone } from "../holder.ts";
 import { settlePlace } from "../ledger/machine-id.ts";
+import { configurationError } from "./configuration-error.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
-import { configurationError } from "./settings.ts";
 import { CommandError } from "./usage.ts";
 
 export interface PrivateSandbox {

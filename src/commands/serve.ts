@@ -7,8 +7,8 @@ import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
 import { StdioWire } from "../server/stdio-wire.ts";
+import { secretsOf, unmistakableSecretsOf } from "./configuration-error.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
-import { secretsOf, unmistakableSecretsOf } from "./settings.ts";
 
 /** A client that is gone must not wait for us, whatever hangs (docs/design.md, Stopping). */
 const STOP_WITHIN_MS = 1500;

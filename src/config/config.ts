@@ -1,9 +1,10 @@
 /** Reads the whole configuration from the environment (docs/design.md, Configuration); faults are collected, never thrown. */
 import { type Environment, homeFolder } from "../environment.ts";
 import { readStoreUrl } from "./connections.ts";
-import { type ConfigFault, Reader } from "./reader.ts";
+import { Reader } from "./reader.ts";
 import { readServiceSettings, type ServiceAddress } from "./service-address.ts";
 import { readSettings, type Settings } from "./settings.ts";
+import type { ConfigFault } from "./surroundings.ts";
 import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export type { ProxySettings } from "./connections.ts";

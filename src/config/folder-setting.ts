@@ -1,6 +1,6 @@
 /** Judges a setting that names a folder: what is wrong with it, in words for a person (docs/design.md, Configuration). */
 import { absoluteFolder, type Environment, isRooted, readValue } from "../environment.ts";
-import type { ConfigFault, Surroundings } from "./reader.ts";
+import type { ConfigFault, Surroundings } from "./surroundings.ts";
 
 export interface FolderReading {
   readonly folder: string | null;

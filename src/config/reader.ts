@@ -1,21 +1,7 @@
 /** Reads single settings of each kind, and collects what is wrong with them (docs/design.md, Configuration). */
-import { type Environment, readValue } from "../environment.ts";
+import { readValue } from "../environment.ts";
 import { readFolder } from "./folder-setting.ts";
-
-/** One thing wrong with the configuration, and what mends it. */
-export interface ConfigFault {
-  readonly variable: string;
-  readonly message: string;
-  readonly fix: string;
-}
-
-/** Where settings are read: the variables, and what defaults and a leading `~` stand on. */
-export interface Surroundings {
-  readonly env: Environment;
-  readonly platform: NodeJS.Platform;
-  /** `null`: this system names none. */
-  readonly home: string | null;
-}
+import type { ConfigFault, Surroundings } from "./surroundings.ts";
 
 /**
  * Collects faults while it reads, so that a person sees all of them at once. Every method answers with a value that

@@ -1,6 +1,6 @@
 /** The table of settings: a line for each that is one value, with its name, its default and its rule (docs/design.md, Configuration). */
 import { join } from "node:path";
-import { POLL_INTERVAL_SECONDS } from "../contract/limits.ts";
+import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
 import { defaultStateFolder } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";

@@ -1,7 +1,7 @@
 /** AudioInput, the body of a create: its fields, and the rules between them (docs/contract.md, AudioInput). */
 import { z } from "zod";
-import { AUDIO_REFERENCES_MAX_WITH_VOICE } from "./limits.ts";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS, requestField, schemasOf } from "./request-fields.ts";
+import { AUDIO_REFERENCES_MAX_WITH_VOICE } from "./service-limits.ts";
 
 const fields = z
   .strictObject(schemasOf(FIELD_NAMES))

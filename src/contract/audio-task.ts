@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
-import { MODEL } from "./limits.ts";
+import { MODEL } from "./service-limits.ts";
 import { TASK_ID_PATTERN } from "./wire.ts";
 
 export const TASK_STATUSES = ["queued", "processing", "succeeded", "failed"] as const;

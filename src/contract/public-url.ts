@@ -1,6 +1,6 @@
 /** Which addresses a reference or image may have: public https, no credentials, nothing internal (docs/contract.md, Addresses). */
 import { BlockList, isIP } from "node:net";
-import { URL_MAX_CODE_POINTS } from "./limits.ts";
+import { URL_MAX_CODE_POINTS } from "./service-limits.ts";
 import { codePointLength } from "./unicode.ts";
 
 /** Address blocks that lead to a local, private or special network, from the registries of RFC 6890. */

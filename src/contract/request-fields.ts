@@ -5,14 +5,14 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
+import { publicUrlFault } from "./public-url.ts";
 import {
   AUDIO_REFERENCES_MAX,
   AUDIO_REFERENCES_MAX_WITH_VOICE,
   MODEL,
   PROMPT_MAX_CODE_POINTS,
   URL_MAX_CODE_POINTS,
-} from "./limits.ts";
-import { publicUrlFault } from "./public-url.ts";
+} from "./service-limits.ts";
 import { withThousands } from "./thousands.ts";
 import { codePointLength } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";

@@ -1,6 +1,6 @@
 /** The one spelling of a request that is hashed and sent. */
 import { type AudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
-import { REQUEST_BODY_MAX_BYTES } from "../contract/limits.ts";
+import { REQUEST_BODY_MAX_BYTES } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 
 /**

@@ -10,15 +10,15 @@ import { paceOfLedger } from "./pace.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import type { Begun, TicketDesk } from "./tickets/standing.ts";
-import type { Tickets } from "./tickets/tickets.ts";
-import { type DownloadRequest, download } from "./use-cases/download.ts";
+import type { Tickets } from "./tickets/task-tickets.ts";
+import { type DownloadRequest, download } from "./use-cases/download-task.ts";
 import { type GenerateRequest, generate, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork } from "./use-cases/generate-part.ts";
-import { getTask } from "./use-cases/get-task.ts";
-import { type ListedTask, type ListRequest, listTasks } from "./use-cases/list-tasks.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
+import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
-import { readPiece } from "./use-cases/read-piece.ts";
+import { readPiece } from "./use-cases/read-task-piece.ts";
+import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
 
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
@@ -61,7 +61,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     tickets: async () => {
       resumer.soon();
-      tickets ??= import("./tickets/tickets.ts").then(({ Tickets }) => new Tickets(deps, jobs));
+      tickets ??= import("./tickets/task-tickets.ts").then(({ Tickets }) => new Tickets(deps, jobs));
       const desk = await tickets;
       return { begin: (request, call) => desk.begin(workOf(request), request, call), desk };
     },

@@ -1,5 +1,5 @@
-/** How long the stores keep what belongs to no limit window: places in flight, slots' leftovers, leases. */
-import { RECOVERY_WINDOW_SECONDS } from "../contract/limits.ts";
+/** Durations of the ledger: places in flight, quarters of the budget, leases. */
+import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
  * A task is waited for no longer than this, and taken to have ended and been charged by then: the service recovers for
@@ -10,9 +10,6 @@ export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /** What a budget counts is summed by quarters of an hour. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
-
-/** Signs of life, and the slots of an account that sends nothing, are forgotten after this. */
-export const SLOT_KEPT_MS = 60 * 60 * 1000;
 
 /** A process that is alive renews its leases three times within this. */
 const LEASE_TTL_MS = 15_000;

@@ -3,7 +3,7 @@ import Keyv from "keyv";
 import { z } from "zod";
 import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
-import type { AccountId } from "./identity.ts";
+import { type AccountId, workName } from "./identity.ts";
 import { isOpenStatus, RECORD_STATUSES, type RecordStatus, type Row } from "./record.ts";
 import { type Admission, type CreateLimits, isRepeatedAdmission, judgeAdmission } from "./rules/admission.ts";
 import {
@@ -293,7 +293,7 @@ export class LedgerStore {
               : {
                   ...narrationLimit(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
-                  billedCredits: billedCredits(billLines(bill), accountId, workId),
+                  billedCredits: billedCredits(billLines(bill), accountId, workName(workId)),
                 },
         };
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
@@ -317,7 +317,7 @@ export class LedgerStore {
             }),
             ...(narrationId === null
               ? []
-              : [addToBill(origin, narrationId, { keyId: accountId, recordId, workId })]),
+              : [addToBill(this.#viewer, narrationId, workName(workId))]),
             ...clamped,
             ...lapsed.map((other) => forgetPlace(accountId, other.recordId)),
             sql(

@@ -8,12 +8,12 @@ import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
 import type { LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
+import { isCancelNews } from "./record-tickets.ts";
 import type { Admission, CreateLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
-import { isCancelNews } from "./tickets.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;

@@ -5,7 +5,13 @@ import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import type { TaskRecord } from "./record.ts";
-import { hasCancelled, settleTickets, stepTicket, type TicketEvent, ticketsOfFailed } from "./tickets.ts";
+import {
+  hasCancelled,
+  settleTickets,
+  stepTicket,
+  type TicketEvent,
+  ticketsOfFailed,
+} from "./record-tickets.ts";
 
 /**
  * What can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,

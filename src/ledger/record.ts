@@ -4,7 +4,7 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
-import { ticketSchema } from "./tickets.ts";
+import { ticketSchema } from "./ticket.ts";
 
 /**
  * `waiting`: claimed, nothing sent. `unresolved`: a create was sent, or is about to be, and its answer not seen.

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import { CREATES_PER_WINDOW, IN_FLIGHT_TASKS } from "../contract/limits.ts";
+import { CREATES_PER_WINDOW, IN_FLIGHT_TASKS } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
@@ -65,7 +65,7 @@ export class Creates {
     });
   }
 
-  /** See {@link import("./limits.ts").Limits.admitCreate}. */
+  /** See `Limits.admitCreate`. */
   async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateGrant> {
     if (this.#line.length > 0) await this.#refuseOverBudget(order);
     return await this.#line.enter(order, signal);

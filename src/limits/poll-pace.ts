@@ -1,5 +1,5 @@
 /** How fast this process may poll as its reads are used up: pure arithmetic. */
-import { READS_PER_WINDOW } from "../contract/limits.ts";
+import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 
 /** Until so many are used nobody is slowed down. */
 const FREE_READS = 30;

@@ -1,6 +1,6 @@
 /** The queues of queries and downloads, and of polls, of this process. */
 import type { Clock } from "../clock.ts";
-import { READS_PER_WINDOW } from "../contract/limits.ts";
+import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
 import { maxPolls, pollGapMs } from "./poll-pace.ts";
 import type { LimitTiming } from "./timing.ts";
@@ -43,7 +43,7 @@ export class Reads {
     this.#pollLine = this.#newLine(() => this.#askToPoll());
   }
 
-  /** See {@link import("./limits.ts").Limits.read}. */
+  /** See `Limits.read`. */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions): Promise<T> {
     const read = await (options.isPoll === true ? this.#pollLine : this.#line).enter(options, signal);
     try {

@@ -1,5 +1,5 @@
 /** Every duration of the limits, scaled for tests. */
-import { LIMIT_WINDOW_SECONDS } from "../contract/limits.ts";
+import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /** All in milliseconds of this process's steady clock. */
 export interface LimitTiming {

@@ -11,7 +11,6 @@ import { nextName } from "../files/next-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { formatOf } from "../generation/saved-files.ts";
-import type { SavedPart } from "../generation/use-cases/generate-part.ts";
 import { doubtsOf } from "./doubts.ts";
 import {
   formatOfPlan,
@@ -20,11 +19,7 @@ import {
   type NarrationState,
   type StoredPlan,
 } from "./narration-state.ts";
-
-export interface PartFile extends SavedPart {
-  /** In the plan. */
-  readonly index: number;
-}
+import type { PartFile } from "./part-files.ts";
 
 export interface JoinOrder {
   readonly narrationId: string;

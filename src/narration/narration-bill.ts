@@ -3,7 +3,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { BillLine } from "../ledger/rules/bill.ts";
 
 export interface NarrationBill {
-  readonly workIds: ReadonlySet<string>;
+  readonly workNames: ReadonlySet<string>;
   readonly chargedCredits: number;
   /** Held for the tasks that run. */
   readonly reservedCredits: number;
@@ -15,7 +15,7 @@ export function narrationBill(lines: readonly BillLine[]): NarrationBill {
   const sum = lines.reduce((credits, line) => credits + line.credits, 0);
   const reservedCredits = running * RESERVED_CREDITS;
   return {
-    workIds: new Set(lines.map(({ workId }) => workId)),
+    workNames: new Set(lines.map(({ workName }) => workName)),
     chargedCredits: Math.max(0, sum - reservedCredits),
     reservedCredits,
   };

@@ -14,7 +14,7 @@ import {
   type StoredPlan,
   storedPlanSchema,
 } from "./narration-state.ts";
-import { isToSettle, settled, unasked } from "./tickets.ts";
+import { isToSettle, settled, unasked } from "./narration-tickets.ts";
 
 /** Plans kept at hand; each may have the length of a book. */
 const MOST_PLANS = 4;

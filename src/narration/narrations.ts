@@ -18,6 +18,7 @@ import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import type { NarrationFile, NarrationState } from "./narration-state.ts";
+import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./narration-tickets.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
@@ -25,7 +26,6 @@ import { Run, type RunDeps } from "./run.ts";
 import { newsOf } from "./run-news.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
 import { NarrationDesk } from "./ticket-desk.ts";
-import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./tickets.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 

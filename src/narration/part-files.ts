@@ -1,9 +1,13 @@
 /** The saved parts of a narration, each verified, before they are joined. */
-import type { PartCall, PartWork } from "../generation/use-cases/generate-part.ts";
-import type { PartFile } from "./joined-files.ts";
+import type { PartCall, PartWork, SavedPart } from "../generation/use-cases/generate-part.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { partRequest } from "./part-request.ts";
 import { standingOf } from "./tally.ts";
+
+export interface PartFile extends SavedPart {
+  /** In the plan. */
+  readonly index: number;
+}
 
 export interface SpokenParts {
   readonly plan: StoredPlan;

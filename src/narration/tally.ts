@@ -1,6 +1,7 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
 import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
+import { workName } from "../ledger/identity.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
 import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
@@ -95,7 +96,7 @@ export async function takeTally(
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
     tally.estimatedSeconds += seconds + part.pauseAfterSeconds;
     if (isSaved) tally.savedSeconds += record?.audioSeconds ?? 0;
-    if (isSaved && record !== null && !bill.workIds.has(record.workId)) tally.alreadyPaid += 1;
+    if (isSaved && record !== null && !bill.workNames.has(workName(record.workId))) tally.alreadyPaid += 1;
     const task = JSON.stringify(partRequest(plan, state, index));
     if (isSaved || tasks.has(task)) return;
     tasks.add(task);

@@ -7,9 +7,9 @@ import { nameOfTicket, spellTicket } from "../generation/tickets/ticket-handle.t
 import type { LedgerIdentity } from "../ledger/ledger-store.ts";
 import type { KnownNarration, NarrationBook, Reckon } from "./narration-book.ts";
 import type { NarrationState, NarrationTicket } from "./narration-state.ts";
+import { leftByOthers, ticketCancelled, ticketOf } from "./narration-tickets.ts";
 import { type NarrationView, viewWith } from "./narration-view.ts";
 import { cancelledWords, progressOf } from "./narration-words.ts";
-import { leftByOthers, ticketCancelled, ticketOf } from "./tickets.ts";
 
 export interface TicketDeskDeps {
   readonly book: NarrationBook;

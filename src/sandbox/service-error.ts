@@ -1,6 +1,6 @@
 /** How the sandbox refuses a request: codes, statuses and sentences (docs/contract.md, Errors). */
-import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/errors.ts";
-import { RETRY_AFTER_SECONDS } from "../contract/limits.ts";
+import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/service-errors.ts";
+import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 
 /** A refusal on its way to the client. The message says nothing that is not about the site and the request. */
 export class ServiceError extends Error {

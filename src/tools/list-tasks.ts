@@ -1,7 +1,7 @@
 /** The tool `list_tasks`: its schema, its words and its handler. */
 import { z } from "zod";
 import { wholeNumberFrom } from "../contract/bounded-number.ts";
-import type { ListedTask, ListRequest } from "../generation/use-cases/list-tasks.ts";
+import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { NarrationRow } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";

@@ -1,6 +1,7 @@
 /** The late start of the workflow, called from many sides at once. */
 import { expect, it } from "vitest";
-import { type Compose, LazyGeneration, type Workflow } from "../../src/commands/lazy-generation.ts";
+import { LazyGeneration } from "../../src/commands/lazy-generation.ts";
+import type { Compose, Workflow } from "../../src/commands/workflow.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import { createLog } from "../../src/log.ts";

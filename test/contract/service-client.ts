@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { type AudioTask, audioTaskSchema } from "../../src/contract/audio-task.ts";
-import { serviceErrorBody } from "../../src/contract/errors.ts";
+import { serviceErrorBody } from "../../src/contract/service-errors.ts";
 import { GENERATIONS_PATH } from "../../src/contract/wire.ts";
 import type { ContractTarget } from "./target.ts";
 

@@ -1,6 +1,6 @@
 /** Owns pointing the contract suite at the service that the environment names; run by scripts/verify-service.ts. */
 import { z } from "zod";
-import { LIMIT_WINDOW_SECONDS, POLL_INTERVAL_SECONDS } from "../../src/contract/limits.ts";
+import { LIMIT_WINDOW_SECONDS, POLL_INTERVAL_SECONDS } from "../../src/contract/service-limits.ts";
 import { contractSuite } from "./suite.ts";
 
 const key = z.string().min(1);

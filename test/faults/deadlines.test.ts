@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Deadlines } from "../../src/api/transport.ts";
 import { composeWorkflow } from "../../src/commands/compose.ts";
-import type { Workflow } from "../../src/commands/lazy-generation.ts";
+import type { Workflow } from "../../src/commands/workflow.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import type { TaskView } from "../../src/generation/task-view.ts";

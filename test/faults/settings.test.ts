@@ -2,7 +2,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configurationError } from "../../src/commands/settings.ts";
+import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeBenchesAfterEach, openBench } from "./bench.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { NO_TASK_YET, step, type TaskEvent } from "../../src/ledger/lifecycle.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
-import { isCancelNews, openTicket, type TicketWish, ticketOf } from "../../src/ledger/tickets.ts";
+import { isCancelNews, openTicket, type TicketWish, ticketOf } from "../../src/ledger/record-tickets.ts";
 import { aRecord } from "./a-record.ts";
 
 const WISH: TicketWish = { fileName: null, replace: false };

@@ -104,9 +104,28 @@ describe("the house", () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
-  it("keeps every room to 250 lines", () => {
-    const large = all.filter(({ text }) => text.split("\n").length > 251);
-    expect(large.map(({ path, text }) => `${path}: ${text.split("\n").length}`)).toEqual([]);
+  it("gives every file a base name of its own, those beside the tower apart", () => {
+    const names = all
+      .filter(({ path }) => !BESIDE.includes(floorOf(path)))
+      .map(({ path }) => path.split("/").at(-1) ?? "");
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  it("has no circle between files", () => {
+    const importsOf = new Map(all.map(({ path, imports }) => [path, imports]));
+    const finished = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string, way: readonly string[]): void => {
+      if (way.includes(path)) {
+        circles.push([...way.slice(way.indexOf(path)), path].join(" -> "));
+        return;
+      }
+      if (finished.has(path)) return;
+      for (const next of importsOf.get(path) ?? []) visit(next, [...way, path]);
+      finished.add(path);
+    };
+    for (const path of importsOf.keys()) visit(path, []);
+    expect(circles).toEqual([]);
   });
 
   it("writes to stdout from commands alone, and never through the console", () => {

@@ -1,11 +1,11 @@
 /** Every text that a model can get, in one file that a person can read: a change of words shows in its diff. */
 import { describe, expect, it } from "vitest";
-import { configurationError } from "../../src/commands/settings.ts";
+import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { AudioError, type ErrorCode } from "../../src/errors.ts";
 import { describe as describePhase, type HoldReason, type Phase } from "../../src/generation/job/phase.ts";
 import { explainCredits } from "../../src/generation/no-credits.ts";
-import type { ListedTask } from "../../src/generation/use-cases/list-tasks.ts";
+import type { ListedTask } from "../../src/generation/use-cases/task-list.ts";
 import { asAudioError, errorResult } from "../../src/server/error-result.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../../src/server/instructions.ts";
 import { getPrompt, promptList } from "../../src/server/prompts.ts";

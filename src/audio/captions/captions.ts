@@ -1,9 +1,9 @@
 /** Makes captions (WebVTT) for a joined file from what its parts say. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { Span } from "../join-request.ts";
-import { mp3Loudness } from "../mp3/loudness.ts";
+import { mp3Loudness } from "../mp3/mp3-loudness.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
-import { pcmLoudness, wavLoudness } from "../raw/loudness.ts";
+import { pcmLoudness, wavLoudness } from "../raw/sample-loudness.ts";
 import { cueTexts, cueWeight } from "./cue-text.ts";
 import type { Listeners } from "./loudness.ts";
 import { sentenceTimes } from "./sentence-times.ts";

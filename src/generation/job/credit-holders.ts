@@ -1,5 +1,5 @@
 /** Whose reservations a 402 may be about: other requests of the account, which give most of them back when they end. */
-import { IN_FLIGHT_TASKS } from "../../contract/limits.ts";
+import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
 import { flightOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import { isTicketWanted } from "../../ledger/tickets.ts";
+import { isTicketWanted } from "../../ledger/record-tickets.ts";
 import { continued, describe, type Phase } from "./phase.ts";
 
 /** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Ticket } from "../../ledger/tickets.ts";
+import type { Ticket } from "../../ledger/ticket.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";

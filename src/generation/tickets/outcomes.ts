@@ -1,6 +1,7 @@
 /** What requests with tickets have come to: written into their record, or remembered where that is gone. */
 import { AudioError, ownMistake } from "../../errors.ts";
-import { type TicketEnd, ticketOf } from "../../ledger/tickets.ts";
+import { ticketOf } from "../../ledger/record-tickets.ts";
+import type { TicketEnd } from "../../ledger/ticket.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { TaskView } from "../task-view.ts";
 import { leadKnown } from "./lead.ts";

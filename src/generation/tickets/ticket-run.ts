@@ -1,6 +1,7 @@
 /** One process's work for a ticket: a call that waits as long as it takes, and whose caller asks by the handle. */
 import type { TaskRecord } from "../../ledger/record.ts";
-import { openTicket, type Ticket, type TicketWish, ticketOf } from "../../ledger/tickets.ts";
+import { openTicket, type TicketWish, ticketOf } from "../../ledger/record-tickets.ts";
+import type { Ticket } from "../../ledger/ticket.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Call, TicketOfCall } from "../job/wait-for-job.ts";
 import { taskFailed } from "../use-cases/generate.ts";

@@ -1,7 +1,7 @@
 /** Errors as tickets keep them: told the same by every process, at any time. */
 import { AudioError, errorCodeOf } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { TicketEnd, ToldError } from "../../ledger/tickets.ts";
+import type { TicketEnd, ToldError } from "../../ledger/ticket.ts";
 import { taskFailed } from "../use-cases/generate.ts";
 
 export function toldError(error: AudioError): ToldError {

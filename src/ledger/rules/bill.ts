@@ -1,8 +1,9 @@
 /** What a narration has reserved or was charged: the sum over the tasks that were sent for it. Pure. */
 
-/** One request that was sent for a narration, under one API key. */
+/** A task that was sent for a narration, as the record of one API key knows it. */
 export interface BillLine {
-  readonly workId: string;
+  /** See `workName` in ledger/identity.ts. */
+  readonly workName: string;
   readonly keyId: string;
   /** The reservation while the task runs, then its charge; 0 once nothing counts. */
   readonly credits: number;
@@ -19,14 +20,14 @@ export function billByWork(lines: readonly BillLine[], keyId: string): BillLine[
   const rank = (line: BillLine): number =>
     line.keyId === keyId && line.credits > 0 ? Infinity : line.credits;
   for (const line of lines) {
-    const known = byWork.get(line.workId);
-    if (known === undefined || rank(line) > rank(known)) byWork.set(line.workId, line);
+    const known = byWork.get(line.workName);
+    if (known === undefined || rank(line) > rank(known)) byWork.set(line.workName, line);
   }
   return [...byWork.values()];
 }
 
-/** @param exceptWorkId of the create that asks: its reservation is added by the question */
-export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWorkId: string): number =>
+/** @param exceptWork of the create that asks: its reservation is added by the question */
+export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
   billByWork(lines, keyId)
-    .filter(({ workId }) => workId !== exceptWorkId)
+    .filter(({ workName }) => workName !== exceptWork)
     .reduce((sum, { credits }) => sum + credits, 0);

@@ -76,27 +76,32 @@ export const newestNarrations = ({ origin, accountId, machineId }: Viewer, limit
     limit,
   );
 
+/** Every visible record of the works on the bill, because a task may be known under a key that did not send it. */
 export const loadBill = ({ origin, accountId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
-    `SELECT t.work_id, t.key_id, r.spend_credits, r.flight
-     FROM agm_narration_tasks t JOIN agm_records r ON r.key_id = t.key_id AND r.record_id = t.record_id
-     WHERE t.narration_id = ? AND t.origin = ? AND ${visible("t")}`,
+    `SELECT t.work_name, r.key_id, r.spend_credits, r.flight
+     FROM agm_narration_tasks t
+     JOIN agm_names n ON n.name = t.work_name
+     JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
+     WHERE t.narration_id = ? AND t.origin = ? AND ${visible("t")} AND ${visible("r")}`,
     narrationId,
     origin,
+    accountId,
+    machineId,
     accountId,
     machineId,
   );
 
 const billRow = z
   .object({
-    work_id: z.string(),
+    work_name: z.string(),
     key_id: z.string(),
     spend_credits: z.number().nullable().catch(null),
     flight: z.string().nullable().catch(null),
   })
   .transform(
     (row): BillLine => ({
-      workId: row.work_id,
+      workName: row.work_name,
       keyId: row.key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.flight !== null,
@@ -105,20 +110,19 @@ const billRow = z
 
 export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows);
 
-/** Puts a request on a narration's bill. */
+/** Puts a work on a narration's bill. */
 export const addToBill = (
-  origin: string,
+  { origin, accountId }: Viewer,
   narrationId: string,
-  { keyId, recordId, workId }: { readonly keyId: string; readonly recordId: string; readonly workId: string },
+  workName: string,
 ): Statement =>
   sql(
-    `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, record_id, work_id)
-     VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_name)
+     VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     origin,
     narrationId,
-    keyId,
-    recordId,
-    workId,
+    accountId,
+    workName,
   );
 
 export const saveNarrationLease = (

@@ -197,7 +197,8 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
   return [
     sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", name.accountId, name.recordId),
     ...saveNames(name, stored.names, []),
-    ...(keepsSpend ? [] : saveSpend(stored.origin, loaded, null)),
+    // Another record that names the task goes on counting it.
+    ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
   ];
 }
 

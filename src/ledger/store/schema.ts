@@ -7,7 +7,7 @@ export const LAYOUT_VERSION = 3;
  * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms`, which is the wall clock's.
  *
  * `agm_api_keys.state` is what is under way for a key (see rules/api-key-state.ts); its row is the key's lock.
- * `agm_narration_tasks` is a narration's bill: the requests that were sent for it.
+ * `agm_narration_tasks` is a narration's bill: the works that were sent for it, and the key that sent each first.
  * `agm_names` finds records by hashed work, task and path, because an index holds no text of any length.
  * `value` stands last, so that SQLite reads the other columns without walking through a long text.
  */
@@ -64,8 +64,7 @@ export const TABLES: readonly string[] = [
     origin TEXT NOT NULL,
     narration_id TEXT NOT NULL,
     key_id TEXT NOT NULL,
-    record_id TEXT NOT NULL,
-    work_id TEXT NOT NULL,
-    PRIMARY KEY (narration_id, key_id, record_id))`,
+    work_name TEXT NOT NULL,
+    PRIMARY KEY (narration_id, key_id, work_name))`,
   `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
 ];

@@ -1,6 +1,6 @@
 /** Cuts units into parts where their own text says, so that an edit changes the parts around it and no others (docs/design.md, Plan of a narration). */
 import { MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
+import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
 import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 

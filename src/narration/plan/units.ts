@@ -1,6 +1,6 @@
 /** Breaks paragraphs into the units that parts are made of: a paragraph is one unless it does not fit, then its sentences, and so on. */
 import { type SpokenSize, spokenSize } from "../../contract/estimate.ts";
-import { PROMPT_MAX_CODE_POINTS } from "../../contract/limits.ts";
+import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 

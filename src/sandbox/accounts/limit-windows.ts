@@ -1,5 +1,5 @@
 /** The limits per minute (docs/contract.md, Limits): sliding windows per account, on the monotonic clock. */
-import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/limits.ts";
+import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 
 /** At most `limit` admissions in any `windowMs`. Memory: at most `limit` instants for each name that was seen. */

@@ -1,7 +1,7 @@
 /** Reads a JSON body within its bounds: 413 first, then content type, encoding and JSON as 400. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { REQUEST_BODY_MAX_BYTES } from "../../contract/limits.ts";
+import { REQUEST_BODY_MAX_BYTES } from "../../contract/service-limits.ts";
 import { invalidRequest, ServiceError } from "../service-error.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Takes a task from queued to its end: when, with what audio, or why it fails (docs/contract.md, States). */
 import { chargeForSeconds } from "../../contract/billing.ts";
-import { RECOVERY_WINDOW_SECONDS } from "../../contract/limits.ts";
+import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 import { type SpeechEngine, type SpeechRequest, UnspeakablePromptError } from "../speech/speech.ts";
 import { renditionOf } from "./rendition.ts";

@@ -1,7 +1,7 @@
 /** Holds every task, and changes a task and its credits together, at its creation and at its end. */
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
-import { IN_FLIGHT_TASKS } from "../../contract/limits.ts";
+import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import type { Account } from "../accounts/directory.ts";
 import { type Draw, planDraws, reserve, settle, unlocks } from "../accounts/grants.ts";
 import type { SandboxClock } from "../clock.ts";

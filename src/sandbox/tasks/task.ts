@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import type { AudioTask } from "../../contract/audio-task.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
-import { MODEL } from "../../contract/limits.ts";
+import { MODEL } from "../../contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import type { Account } from "../accounts/directory.ts";
 import type { Draw } from "../accounts/grants.ts";

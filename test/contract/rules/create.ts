@@ -1,6 +1,6 @@
 /** Headers, body size and idempotency of creation (docs/contract.md, Create and Idempotency). */
 import { expect } from "vitest";
-import { REQUEST_BODY_MAX_BYTES } from "../../../src/contract/limits.ts";
+import { REQUEST_BODY_MAX_BYTES } from "../../../src/contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
 import { expectError, newKey, type ServiceClient, SHORT_INPUT, taskOf } from "../service-client.ts";

@@ -1,6 +1,6 @@
 /** Every field's bounds from both sides, and the rules between fields (docs/contract.md, AudioInput). */
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../../src/contract/audio-format.ts";
-import { PROMPT_MAX_CODE_POINTS, URL_MAX_CODE_POINTS } from "../../../src/contract/limits.ts";
+import { PROMPT_MAX_CODE_POINTS, URL_MAX_CODE_POINTS } from "../../../src/contract/service-limits.ts";
 import { VOICE_IDS } from "../../../src/contract/voices.ts";
 import type { RuleBook } from "../rule-book.ts";
 import { expectError, type ServiceClient } from "../service-client.ts";

@@ -5,7 +5,7 @@ import {
   IN_FLIGHT_TASKS,
   READS_PER_WINDOW,
   RETRY_AFTER_SECONDS,
-} from "../../../src/contract/limits.ts";
+} from "../../../src/contract/service-limits.ts";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";
 import {

@@ -16,8 +16,8 @@ import type { TaskView } from "../task-view.ts";
 import { underName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { taskFailed, unansweredInTime } from "./generate.ts";
-import { finish } from "./get-task.ts";
 import { viewOfSaved } from "./identical-takes.ts";
+import { finish } from "./query-task.ts";
 
 export interface DownloadRequest {
   readonly taskId: string;

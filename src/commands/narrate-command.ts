@@ -8,12 +8,12 @@ import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
 import { changesOf, type NarrateArgs, narrateRules, planRequestOf } from "../tools/narrate-input.ts";
+import { secretsOf } from "./configuration-error.ts";
 import { LazyGeneration } from "./lazy-generation.ts";
 import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readAnyText } from "./read-text.ts";
-import { secretsOf } from "./settings.ts";
 import { UsageError } from "./usage.ts";
 
 /** Exit codes beside those of every command. */

@@ -1,5 +1,6 @@
 /** Calls that are answered as tasks of the protocol's extension: begun, looked at and taken back by their handles, in any process. */
-import { failedEnd, type TicketEnd, ticketOf } from "../../ledger/tickets.ts";
+import { failedEnd, ticketOf } from "../../ledger/record-tickets.ts";
+import type { TicketEnd } from "../../ledger/ticket.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
