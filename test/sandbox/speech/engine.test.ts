@@ -17,7 +17,8 @@ function misbehavingWorker(onMessage: string, timeoutMs: number): SpeechWorker {
 
 /** An engine whose first thread misbehaves and whose others are sound. */
 function engineWithBadStart(onMessage: string) {
-  const first = misbehavingWorker(onMessage, 500);
+  // Only a thread that hangs is waited for; the others say on a busy machine, too, what is wrong with them.
+  const first = misbehavingWorker(onMessage, onMessage.startsWith("for") ? 500 : 20_000);
   const workers = [first];
   return createSpeechEngine(() => workers.shift() ?? new SpeechWorker());
 }
