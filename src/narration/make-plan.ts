@@ -36,6 +36,7 @@ function checkHeadings({ text, format }: NarrationText): void {
 
 /** One or two are no surprise on a bill. */
 const SHORT_PARTS_TO_TELL = 3;
+const VOICELESS_MAX = 5;
 
 const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
@@ -87,6 +88,9 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
+  const voiceless = (plan.voicelessNames ?? [])
+    .slice(0, VOICELESS_MAX)
+    .map(({ name, count }) => `${name} begins ${count} lines and has no voice: the name will be spoken.`);
   return {
     version: 1,
     settings,
@@ -101,6 +105,6 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedSeconds: part.estimatedSeconds,
       estimatedCredits: part.estimatedCredits,
     })),
-    remarks: [...plan.skipped.map(skippedRemark), ...silent, ...shortPartsRemarks(plan)],
+    remarks: [...plan.skipped.map(skippedRemark), ...silent, ...voiceless, ...shortPartsRemarks(plan)],
   };
 }
