@@ -7,6 +7,7 @@ import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
+import { planRemarks } from "./plan-remarks.ts";
 
 export interface NarrationText {
   readonly text: string;
@@ -105,6 +106,12 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedSeconds: part.estimatedSeconds,
       estimatedCredits: part.estimatedCredits,
     })),
-    remarks: [...plan.skipped.map(skippedRemark), ...silent, ...voiceless, ...shortPartsRemarks(plan)],
+    remarks: [
+      ...planRemarks(plan, settings.voice),
+      ...plan.skipped.map(skippedRemark),
+      ...silent,
+      ...voiceless,
+      ...shortPartsRemarks(plan),
+    ],
   };
 }
