@@ -1,6 +1,6 @@
 /**
  * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; for Latin letters the
- * commonest words decide, and only where they are many and one language has twice as many of them as any other.
+ * commonest words decide, and only where they are many and one language has twice as many of them as the next.
  */
 
 export type Language = "en" | "es" | "pt" | "id" | "zh" | "ja";
