@@ -7,6 +7,7 @@ import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
+import { planRemarks } from "./plan-remarks.ts";
 
 export interface NarrationText {
   readonly text: string;
@@ -36,6 +37,7 @@ function checkHeadings({ text, format }: NarrationText): void {
 
 /** One or two are no surprise on a bill. */
 const SHORT_PARTS_TO_TELL = 3;
+const VOICELESS_MAX = 5;
 
 const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]>> = {
   front_matter: ["the front matter", "blocks of front matter"],
@@ -87,6 +89,9 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
+  const voiceless = (plan.voicelessNames ?? [])
+    .slice(0, VOICELESS_MAX)
+    .map(({ name, count }) => `${name} begins ${count} lines and has no voice: the name will be spoken.`);
   return {
     version: 1,
     settings,
@@ -101,6 +106,12 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedSeconds: part.estimatedSeconds,
       estimatedCredits: part.estimatedCredits,
     })),
-    remarks: [...plan.skipped.map(skippedRemark), ...silent, ...shortPartsRemarks(plan)],
+    remarks: [
+      ...planRemarks(plan, settings.voice),
+      ...plan.skipped.map(skippedRemark),
+      ...silent,
+      ...voiceless,
+      ...shortPartsRemarks(plan),
+    ],
   };
 }

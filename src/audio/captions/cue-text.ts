@@ -1,6 +1,10 @@
 /** Breaks a sentence into texts that fit a caption: two lines of 42 columns. */
 
 const LINE_COLUMNS = 42;
+/** Sixteen characters, as Chinese subtitles have them; Japanese, which has kana, and all else keep the usual width. */
+const CHINESE_COLUMNS = 32;
+const HAN = /\p{Script=Han}/gu;
+const KANA = /[\u3041-\u30ff]/;
 const LINES = 2;
 
 /** East Asian characters and emoji, which take two columns. */
@@ -57,12 +61,12 @@ interface Atom {
 }
 
 /** Fills line after line; `undefined` when there would be too many. */
-function linesOf(atoms: readonly Atom[]): string[] | undefined {
+function linesOf(atoms: readonly Atom[], most: number): string[] | undefined {
   const lines: string[] = [];
   let line = "";
   let columns = 0;
   for (const atom of atoms) {
-    if (line !== "" && columns + atom.trimmedColumns > LINE_COLUMNS) {
+    if (line !== "" && columns + atom.trimmedColumns > most) {
       lines.push(line.trimEnd());
       line = "";
       columns = 0;
@@ -87,23 +91,25 @@ function breakOf(atoms: readonly Atom[]): number {
   return best.at;
 }
 
-function pieces(atoms: readonly Atom[]): string[][] {
-  const lines = linesOf(atoms);
+function pieces(atoms: readonly Atom[], most: number): string[][] {
+  const lines = linesOf(atoms, most);
   if (lines !== undefined) return [lines];
   const at = breakOf(atoms);
-  return [...pieces(atoms.slice(0, at)), ...pieces(atoms.slice(at))];
+  return [...pieces(atoms.slice(0, at), most), ...pieces(atoms.slice(at), most)];
 }
 
 /** The texts of the cues of one sentence: of each its lines, one or two. None for a text of white space. */
 export function cueTexts(sentence: string): string[][] {
   const text = sentence.replace(/\s+/gu, " ").trim();
   if (text === "") return [];
+  const isChinese = !KANA.test(text) && 2 * (text.match(HAN)?.length ?? 0) > text.length;
   return pieces(
     atomsOf(text).map((atom) => ({
       text: atom,
       columns: widthOf(atom),
       trimmedColumns: widthOf(atom.trimEnd()),
     })),
+    isChinese ? CHINESE_COLUMNS : LINE_COLUMNS,
   );
 }
 

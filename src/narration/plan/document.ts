@@ -4,7 +4,7 @@ import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
 import type { PlannedSection } from "./plan.ts";
-import type { Speakers } from "./speakers.ts";
+import { ITALIC_MARK, type Speakers } from "./speakers.ts";
 
 /** Why a run ends and another begins; of several between two runs, the last in this list counts. */
 export type Edge = "speaker" | "rule" | "heading";
@@ -84,14 +84,21 @@ export function buildDocument(
   const builder = new Builder();
   /** Of a label with nothing behind it: the next paragraph is this speaker's. */
   let announced: VoiceId | null = null;
+  /** Whose turn goes on, where turns go on. */
+  let current: VoiceId | null = null;
+  speakers.survey(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {
     if (block.kind === "rule") {
       builder.rule();
       continue;
     }
-    const turns = block.kind === "heading" ? [{ voice: null, text: block.text }] : speakers.turns(block.text);
-    for (const { voice, text } of turns) {
-      const flowing = flowParagraph(text);
+    const isHeading = block.kind === "heading";
+    const turns = isHeading
+      ? [{ voice: null, text: block.text, isLabelled: true }]
+      : speakers.turns(block.text, skipped);
+    for (const { voice, text, isLabelled } of turns) {
+      const flowing = flowParagraph(text.replaceAll(ITALIC_MARK, ""));
+      if (isLabelled) current = voice;
       if (flowing === "") {
         announced = voice;
         continue;
@@ -100,7 +107,7 @@ export function buildDocument(
         skipped.add("no_words", flowing);
         builder.rule();
       } else if (block.kind === "heading") builder.heading(block.level, flowing);
-      else builder.paragraph(voice ?? announced, flowing);
+      else builder.paragraph(voice ?? announced ?? (speakers.carriesOn ? current : null), flowing);
       announced = null;
     }
   }

@@ -10,10 +10,10 @@ const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
 const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
 const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
 /** What even a contract does not hold. */
-const CERTAINLY_CODE = /[{}\\`]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
+const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
 
 const WORD =
-  /^["'“”‘’«»([¡¿]*(?:\p{L}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}.,:%-]*|[–—&/-]+)["'“”‘’«»)\]]*[.,;:!?…]*["'“”‘’«»)\]]*$/u;
+  /^["'`“”‘’«»<([¡¿]*(?:\p{L}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}.,:%-]*|[–—&/-]+)["'`“”‘’«»>)\]]*[.,;:!?…]*["'“”‘’«»>)\]]*$/u;
 const WORDS_SHARE = 0.9;
 const LEAST_WORDS = 6;
 const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;

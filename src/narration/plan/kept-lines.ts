@@ -38,7 +38,7 @@ export function isFilled(text: string): boolean {
   );
 }
 
-const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
+const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
 const LIST_MARKS_MIN = 2;
 const VERSE_LINES_MIN = 3;
 const CAPITALS_SHARE = 0.8;
@@ -49,7 +49,7 @@ const NARROW_UNITS = 60;
 /** A line for each item, its further lines joined to it; `null` where this is no list. */
 function listLines(lines: readonly string[]): string[] | null {
   if (share(lines, MARK) * lines.length < LIST_MARKS_MIN) return null;
-  const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]/.exec(line)?.[1] ?? []).map(Number);
+  const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]\s/.exec(line)?.[1] ?? []).map(Number);
   if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) return null;
   const items: string[] = [];
   for (const line of lines) {

@@ -1,6 +1,6 @@
 /**
  * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; for Latin letters the
- * commonest words decide, and only where they are many and one language has twice as many as every other.
+ * commonest words decide, and only where they are many and one language has twice as many of them as the next.
  */
 
 export type Language = "en" | "es" | "pt" | "id" | "zh" | "ja";
@@ -57,4 +57,47 @@ export function commonLanguage(text: string): Language | null {
   if (letters > 0 && han > 0.3 * letters) return "zh";
   const code = latinLanguage(sample);
   return code !== null && isServed(code) ? code : null;
+}
+
+/** A language by its name; no code where the service has no voice for it. */
+export interface TextLanguage {
+  readonly code: Language | null;
+  readonly name: string;
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  en: "English",
+  es: "Spanish",
+  pt: "Portuguese",
+  id: "Indonesian",
+  zh: "Chinese",
+  ja: "Japanese",
+  fr: "French",
+  de: "German",
+  it: "Italian",
+  nl: "Dutch",
+};
+
+/** Scripts that no voice of the service speaks. */
+const OTHER_SCRIPTS: ReadonlyArray<readonly [letters: RegExp, name: string]> = [
+  [/\p{Script=Hangul}/gu, "Korean"],
+  [/\p{Script=Cyrillic}/gu, "a language in Cyrillic letters"],
+  [/\p{Script=Arabic}/gu, "a language in Arabic letters"],
+  [/\p{Script=Devanagari}/gu, "a language in Devanagari"],
+  [/\p{Script=Greek}/gu, "Greek"],
+  [/\p{Script=Hebrew}/gu, "Hebrew"],
+  [/\p{Script=Thai}/gu, "Thai"],
+];
+const SCRIPT_SHARE = 0.5;
+
+/** The language of a text, also one that the service does not speak; `null` where neither script nor words decide. */
+export function textLanguage(text: string): TextLanguage | null {
+  const sample = text.slice(0, SAMPLE_UNITS);
+  const letters = sample.match(/\p{L}/gu)?.length ?? 0;
+  for (const [script, name] of OTHER_SCRIPTS) {
+    if ((sample.match(script)?.length ?? 0) > SCRIPT_SHARE * letters) return { code: null, name };
+  }
+  const served = commonLanguage(sample);
+  const code = served ?? latinLanguage(sample);
+  return code === null ? null : { code: served, name: NAMES[code] ?? code };
 }

@@ -6,6 +6,7 @@ import { decodeEntities } from "./entities.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isOfLibrary } from "./markdown-lexer.ts";
 import { dropUnspoken, HARD_BREAK } from "./normalise.ts";
+import { ITALIC_MARK } from "./speakers.ts";
 import { hostOf, speakAddresses } from "./web-addresses.ts";
 
 /** `[^1]`: nothing to be heard. */
@@ -60,8 +61,11 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
       if (!hasWords(alternative)) skipped.add("image", token.href);
       return alternative;
     }
+    case "em": {
+      const words = inlineText(token.tokens, skipped);
+      return /^\([^()\n]+\)$/.test(words) ? ITALIC_MARK + words : words;
+    }
     case "strong":
-    case "em":
     case "del":
       return inlineText(token.tokens, skipped);
     default:

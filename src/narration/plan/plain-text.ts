@@ -8,16 +8,28 @@ import { keepLines, paragraphsOf } from "./kept-lines.ts";
 import { normaliseLines } from "./normalise.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
 import { headingOf, markUnderlined } from "./source-headings.ts";
+import { ITALIC_MARK } from "./speakers.ts";
 import { withoutCues } from "./subtitles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
 /** Emphasis as Project Gutenberg writes it; `snake_case` and `__init__` are none. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
+/** `_(softly)_` or `(_softly_)`, alone on its line. */
+const ITALIC_PARENTHESES = /^(\s*)(?:_(\([^()_\n]+\))_|\(_([^()_\n]+)_\))\s*$/gm;
+
+const withoutUnderscores = (paragraph: string): string =>
+  paragraph
+    .replace(
+      ITALIC_PARENTHESES,
+      (_, space: string, whole?: string, inner?: string) => `${space}${ITALIC_MARK}${whole ?? `(${inner})`}`,
+    )
+    .replace(UNDERSCORES, "$1");
+
 function blockOf(paragraph: string): SourceBlock {
   const heading = headingOf(paragraph);
   if (heading !== null) return { kind: "heading", ...heading };
-  const words = paragraph.includes("_") ? paragraph.replace(UNDERSCORES, "$1") : paragraph;
+  const words = paragraph.includes("_") ? withoutUnderscores(paragraph) : paragraph;
   return { kind: "paragraph", text: speakAddresses(words) };
 }
 

@@ -44,6 +44,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
       `The text holds nothing to speak: no letter and no digit${what.length === 0 ? "" : ` outside of what is skipped (${what.join(", ")})`}.`,
     );
   }
+  const voicelessNames = speakers.voiceless();
   return {
     version: PLAN_VERSION,
     ...(title === null ? {} : { title }),
@@ -52,6 +53,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
     parts,
     skipped: skipped.rows(),
     silentSpeakers: speakers.silent(),
+    ...(voicelessNames.length === 0 ? {} : { voicelessNames }),
   };
 }
 

@@ -86,4 +86,6 @@ export interface NarrationPlan {
   readonly skipped: readonly Skipped[];
   /** Names of `voices` that begin no line: misspelt, perhaps. */
   readonly silentSpeakers: readonly string[];
+  /** Names in capitals that begin lines and have no voice; absent where there are none. */
+  readonly voicelessNames?: ReadonlyArray<{ readonly name: string; readonly count: number }>;
 }

@@ -1,22 +1,57 @@
-/** Finds whose turn it is: lines that begin with a speaker's name and a colon. */
+/**
+ * Finds whose turn it is: lines that begin with a speaker's name and a colon. Evidence: form; sequence for names without
+ * a colon, which must recur; share for how long a turn lasts. Without voices a text stays as it is.
+ */
 import type { VoiceId } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
+import type { SkippedList } from "./blocks.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "./normalise.ts";
 
 const NAME_MAX_UNITS = 100;
 const COLON = /[:：]/;
 const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${NAME_MAX_UNITS}})[:：]\\s*`);
+/** How it is said, behind the name. */
+const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
+/** `Algernon. Did you hear …`, and the name alone on its line, with a full stop or without. */
+const DOTTED = /^\s*(\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
+const ALONE = new RegExp(
+  `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
+  "u",
+);
+const ONLY_NAME = /^\s*@?(\p{Lu}[\p{Lu}\p{M}\p{N}'’ -]{0,30}?)\.?\s*(?:\([^()\n]{1,30}\))?\s*$/u;
+const SCENE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
+const RECURS_MIN = 2;
+const OTHER_RECURS_MIN = 3;
+
+/** Where at least half of the paragraphs begin with labels, and not just a few, a turn goes on until the next one. */
+const LABELLED_MIN = 4;
+const LABELLED_SHARE = 0.5;
 
 /** Each with its break. */
 const LINES = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
 /** A name that the map does not have: its line is plain text, and not the speaker's before it. */
-const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}[:：]/u;
+const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
+const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
+
+const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
+const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
+
+/** Before parentheses that stand in italics: a control character, which the reading of a text has taken out of it. */
+export const ITALIC_MARK = "\x02";
 
 /** What one person says in a paragraph; `null`: the narration's own voice. */
 export interface Turn {
   readonly voice: VoiceId | null;
   readonly text: string;
+  /** Begins with a label, of whomever. */
+  readonly isLabelled: boolean;
+}
+
+/** A name that begins lines and has no voice. */
+interface VoicelessName {
+  readonly name: string;
+  readonly count: number;
 }
 
 /** Upper and lower case are alike: a script has `ANNA`, a map perhaps `Anna`. */
@@ -26,6 +61,10 @@ const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toL
 export class Speakers {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: VoiceId }>();
   readonly #heard = new Set<string>();
+  /** Names that begin paragraphs again and again without a colon, each behind its form. */
+  readonly #recurring = new Set<string>();
+  readonly #voiceless = new Map<string, number>();
+  #carriesOn = false;
 
   /** @throws AudioError `invalid_request` for a name that no line could begin with, or two that are alike */
   constructor(voices: Readonly<Record<string, VoiceId>>) {
@@ -44,27 +83,123 @@ export class Speakers {
     return [...this.#voices].filter(([key]) => !this.#heard.has(key)).map(([, { name }]) => name);
   }
 
+  /** Whether a turn lasts until the next label, and not just to the end of its paragraph. */
+  get carriesOn(): boolean {
+    return this.#carriesOn;
+  }
+
+  /** Names in capitals that begin several lines and have no voice, so that they are spoken. */
+  voiceless(): VoicelessName[] {
+    return [...this.#voiceless]
+      .filter(([, count]) => count >= RECURS_MIN)
+      .map(([name, count]) => ({ name, count }));
+  }
+
   /**
-   * The turns of a paragraph, labels taken off. A turn lasts until the next label, of whomever, or the paragraph's end.
+   * Looks through all paragraphs for what only recurrence shows. Evidence: sequence and share.
+   *
+   * @param paragraphs with their line breaks, soft and hard
+   */
+  survey(paragraphs: readonly string[]): void {
+    if (this.#voices.size === 0) return;
+    const counts = new Map<string, number>();
+    const count = (form: string, name: string): void => {
+      const key = `${form} ${keyOf(name)}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    };
+    for (const text of paragraphs) {
+      const head = text.slice(0, 2 * NAME_MAX_UNITS);
+      const [, dotted] = DOTTED.exec(head) ?? [];
+      const [, alone] =
+        ALONE.exec(head) ?? (text.length < NAME_MAX_UNITS ? ONLY_NAME.exec(text) : null) ?? [];
+      if (alone !== undefined && !SCENE.test(alone)) count("alone", alone);
+      else if (dotted !== undefined) count("dotted", dotted);
+    }
+    for (const [key, number] of counts) {
+      const isKnown = this.#voices.has(key.slice(key.indexOf(" ") + 1));
+      if (number >= (isKnown ? RECURS_MIN : OTHER_RECURS_MIN)) this.#recurring.add(key);
+    }
+    let labelled = 0;
+    let all = 0;
+    for (const text of paragraphs) {
+      if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
+      const { length } = this.#labelOf(text, true)?.label ?? "";
+      if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
+      // A label alone and what follows it are one.
+      if (length === 0 || text.slice(length).trim() !== "") all += 1;
+    }
+    this.#carriesOn = labelled >= LABELLED_MIN && labelled >= LABELLED_SHARE * all;
+  }
+
+  /**
+   * The turns of a paragraph, labels and directions taken off. A turn lasts until the next label, of whomever, or the
+   * paragraph's end.
    *
    * @param paragraph with its line breaks, soft and hard
    */
-  turns(paragraph: string): Turn[] {
-    if (this.#voices.size === 0) return [{ voice: null, text: paragraph }];
-    const turns: Array<{ voice: VoiceId | null; text: string }> = [];
-    for (const line of paragraph.split(LINES)) {
-      const [label = "", name = ""] = LABEL.exec(line) ?? [];
-      const key = keyOf(name);
-      const speaker = this.#voices.get(key);
+  turns(paragraph: string, skipped: SkippedList): Turn[] {
+    if (this.#voices.size === 0) return [{ voice: null, text: paragraph, isLabelled: false }];
+    const turns: Array<{ voice: VoiceId | null; text: string; isLabelled: boolean }> = [];
+    const whole = this.#labelOf(paragraph, true);
+    const lines =
+      whole === null
+        ? paragraph.split(LINES)
+        : [whole.label, ...paragraph.slice(whole.label.length).split(LINES)];
+    for (const [index, line] of lines.entries()) {
+      if (line === "" || this.#isDirection(line)) {
+        if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
+        continue;
+      }
+      const found = index === 0 ? whole : this.#labelOf(line, false);
       const last = turns.at(-1);
-      if (speaker !== undefined) {
-        this.#heard.add(key);
-        turns.push({ voice: speaker.voice, text: line.slice(label.length) });
-      } else if (last === undefined || (last.voice !== null && OTHER_LABEL.test(line))) {
-        turns.push({ voice: null, text: line });
-      } else last.text += line;
+      if (found !== null) {
+        this.#heard.add(found.key);
+        const speaker = this.#voices.get(found.key);
+        const isVoiceless = speaker === undefined;
+        turns.push({
+          voice: speaker?.voice ?? null,
+          text: isVoiceless ? line : line.slice(found.label.length),
+          isLabelled: true,
+        });
+      } else if (OTHER_LABEL.test(line) && (last === undefined || last.voice !== null || last.isLabelled)) {
+        this.#noteVoiceless(line);
+        turns.push({ voice: null, text: line, isLabelled: true });
+      } else if (last === undefined) turns.push({ voice: null, text: line, isLabelled: false });
+      else last.text += line;
     }
     return turns;
+  }
+
+  #noteVoiceless(line: string): void {
+    const [, name] = CAPITALS_LABEL.exec(line) ?? [];
+    if (name !== undefined) this.#voiceless.set(name, (this.#voiceless.get(name) ?? 0) + 1);
+  }
+
+  #isDirection(line: string): boolean {
+    if (IN_BRACKETS.test(line)) return true;
+    const words = line.replace(ITALIC_MARK, "");
+    return IN_PARENTHESES.test(words) && (this.#carriesOn || line.includes(ITALIC_MARK));
+  }
+
+  /** A label of the map, or one that only recurrence shows, at the beginning of a line. */
+  #labelOf(line: string, isFirst: boolean): { readonly label: string; readonly key: string } | null {
+    const head = line.slice(0, 2 * NAME_MAX_UNITS);
+    const [colon = "", name = ""] = LABEL.exec(head) ?? [];
+    for (const tried of [name, name.replace(MANNER, "")]) {
+      const key = keyOf(tried);
+      if (colon !== "" && this.#voices.has(key)) return { label: colon, key };
+    }
+    if (!isFirst) return null;
+    const forms = [
+      ["alone", ALONE.exec(head) ?? (line.length < NAME_MAX_UNITS ? ONLY_NAME.exec(line) : null)],
+      ["dotted", DOTTED.exec(head)],
+    ] as const;
+    for (const [form, match] of forms) {
+      const [label = "", who = ""] = match ?? [];
+      const key = keyOf(who);
+      if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
+    }
+    return null;
   }
 
   #brokenRule(key: string): string | null {

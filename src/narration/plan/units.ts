@@ -42,6 +42,15 @@ function trimmedEnd(text: string, start: number, end: number): number {
   return last;
 }
 
+const QUOTATION = /[「『」』]/g;
+
+/** How many East Asian quotations a sentence opens and does not close. */
+function openQuotations(sentence: string): number {
+  let depth = 0;
+  for (const [mark] of sentence.matchAll(QUOTATION)) depth += mark === "「" || mark === "『" ? 1 : -1;
+  return depth;
+}
+
 /** Breaks paragraphs into ever smaller pieces until each fits. */
 class Breaker {
   readonly units: Unit[] = [];
@@ -66,10 +75,13 @@ class Breaker {
     const starts = startsOf(text.slice(start, end));
     starts.push(end - start);
     let from = start;
+    let depth = 0;
     for (const next of starts) {
       const to = start + next;
       const last = trimmedEnd(text, from, to);
-      if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : gap, level + 1);
+      const inner = gap === 2 && depth > 0 ? 3 : gap;
+      if (last > from) this.break(paragraph, from, last, from === start ? gapBefore : inner, level + 1);
+      if (gap === 2) depth = Math.max(0, depth + openQuotations(text.slice(from, to)));
       from = to;
     }
   }

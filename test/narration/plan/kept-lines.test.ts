@@ -43,6 +43,10 @@ describe("lines that were ended on purpose", () => {
       "ESCALUS, Prince of Verona.\nMERCUTIO, kinsman to the Prince, and friend to Romeo.\nPARIS, a young Nobleman.\nPage to Paris.",
     ],
     ["a list", "You need:\n- two eggs\n- flour\n- a bowl"],
+    [
+      "a list with numbers of sections",
+      "1.1. Programas necesarios\n1.2. Documentos\n1.2.1. Dónde pedir ayuda",
+    ],
     ["a list with numbers", "1. Mix the flour.\n2. Add milk.\n3. Wait."],
   ])("stay: %s", (_, lines) => {
     expect(heard(`${FILLED}\n\n${lines}\n\n${FILLED}`)[1]).toBe(lines);

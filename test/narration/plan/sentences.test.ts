@@ -1,5 +1,6 @@
 /** Where sentences end in every language that the voices speak: a bar stands at each boundary. */
 import { describe, expect, it } from "vitest";
+import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
 import { sentencesOf } from "../../../src/narration/plan/sentences.ts";
 
 const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
@@ -50,6 +51,22 @@ const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
   ["mixed", "She said 你好。|Then she left."],
   ["mixed", "Visit www.example.com. |今すぐ。|¡Ahora!"],
 ];
+
+describe("a long paragraph", () => {
+  it("is not cut inside of a quotation where another cut can be had", () => {
+    const speech = "「彼は言った。それから帰った。また来た。」そう書いてある。とても静かな夜であった。";
+    const { parts } = planNarration({
+      text: speech.repeat(40),
+      format: "plain",
+      speed: 1,
+      pauseSeconds: 0.6,
+    });
+    expect(parts.length).toBeGreaterThan(3);
+    for (const { text } of parts) {
+      expect([...text.matchAll(/「/g)]).toHaveLength([...text.matchAll(/」/g)].length);
+    }
+  });
+});
 
 describe("sentences", () => {
   it.each(CASES)("%s: %s", (_, marked) => {

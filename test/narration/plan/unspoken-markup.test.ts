@@ -150,6 +150,12 @@ describe("an indented block in Markdown", () => {
     );
   });
 
+  it("is text with a few words in angle brackets, too", () => {
+    const notice =
+      "<program>  Copyright (C) <year>  <name of author>\n    This program comes with NO WARRANTY; for details type `show w'.";
+    expect(plan(`# Licence\n\nShow this:\n\n    ${notice}\n`).skipped).toEqual([]);
+  });
+
   it.each([
     "npm install --save marked",
     "make install all",

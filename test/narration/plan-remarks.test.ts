@@ -1,0 +1,63 @@
+/** What a plan says before anything is paid, and where it says nothing. */
+import { expect, it } from "vitest";
+import { planNarration } from "../../src/narration/plan/plan-narration.ts";
+import { planRemarks } from "../../src/narration/plan-remarks.ts";
+
+const EN = "It was the best of times and the worst of times, and they had been there with her.";
+const ES = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
+const remarks = (text: string, voice?: string): string[] =>
+  planRemarks(
+    planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6, voices: { Anna: "felix_zh" } }),
+    voice,
+  );
+
+it.each([
+  [
+    "chapters",
+    `Chapter 1. Dawn\n\n${EN}\n\nChapter 2. Noon\n\n${EN}`,
+    undefined,
+    '2 chapters, from "Chapter 1. Dawn" to "Chapter 2. Noon".',
+  ],
+  [
+    "a voice of another language",
+    ES,
+    "stokie_en",
+    "The text seems to be in Spanish, which the voice stokie_en does not speak.",
+  ],
+  [
+    "a voice of another script",
+    "今日はいい天気です。散歩しましょう。",
+    "sophie_en_zh",
+    "The text seems to be in Japanese, which the voice sophie_en_zh does not speak.",
+  ],
+  [
+    "a script of no voice",
+    "Сегодня хорошая погода.",
+    undefined,
+    "The text seems to be in a language in Cyrillic letters, which no voice of the service speaks.",
+  ],
+  [
+    "a language of no voice",
+    "Der Hund und die Katze, das ist nicht zu sehen, und er war für sie da.",
+    undefined,
+    "The text seems to be in German, which no voice of the service speaks.",
+  ],
+])("names %s", (_, text, voice, remark) => {
+  expect(remarks(text, voice)).toEqual([remark]);
+});
+
+it.each([
+  ["one chapter", `Chapter 1\n\n${EN}`, undefined],
+  ["a voice that speaks the language", ES, "tracy_es_zh"],
+  ["a service's own choice", ES, undefined],
+  ["words that do not decide", "Taxi, hotel, radio.", "felix_zh"],
+  ["a foreign name in a text", `${EN} Толстой.`, "stokie_en"],
+])("says nothing of %s", (_, text, voice) => {
+  expect(remarks(text, voice)).toEqual([]);
+});
+
+it("says how much is spoken by whom", () => {
+  expect(remarks("Anna: 你好，你今天怎么样？\n\nIt was late.", "stokie_en").at(-1)).toMatch(
+    /^Spoken by (?:felix_zh|stokie_en) \d+ %, (?:felix_zh|stokie_en) \d+ %\.$/,
+  );
+});

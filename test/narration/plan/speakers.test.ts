@@ -1,0 +1,107 @@
+/** Whose turn it is in scripts and transcripts, and what is no label and no direction. */
+import { describe, expect, it } from "vitest";
+import type { NarrationPlan, PlanRequest, TextFormat } from "../../../src/narration/plan/plan.ts";
+import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
+
+const VOICES = { Anna: "felix_zh", Ben: "kian_en_zh" } as const;
+const plan = (
+  text: string,
+  voices: PlanRequest["voices"] = VOICES,
+  format: TextFormat = "plain",
+): NarrationPlan => planNarration({ text, format, speed: 1, pauseSeconds: 0.6, voices });
+const turns = (text: string, format: TextFormat = "plain"): string[] =>
+  plan(text, VOICES, format).parts.map(
+    ({ voice, text: words }) => `${voice ?? "-"}: ${words.replaceAll("\n\n", " / ")}`,
+  );
+
+const TALK = "ANNA: One.\n\nTwo.\n\nBEN: Three.\n\nANNA: Four.\n\nBEN: Five.\n\nSix.";
+
+describe("a turn", () => {
+  it("lasts until the next label where most paragraphs begin with one", () => {
+    expect(turns(TALK)).toEqual([
+      "felix_zh: One. / Two.",
+      "kian_en_zh: Three.",
+      "felix_zh: Four.",
+      "kian_en_zh: Five. / Six.",
+    ]);
+  });
+
+  it("ends at a label of anybody else, and at a heading", () => {
+    const text =
+      "# A\n\nANNA: One.\n\nCARL: Two.\n\nThree.\n\nBEN: Four.\n\nANNA: Five.\n\n# B\n\nSix.\n\nANNA: Seven.";
+    expect(turns(text, "markdown")).toEqual([
+      "-: A",
+      "felix_zh: One.",
+      "-: CARL: Two. / Three.",
+      "kian_en_zh: Four.",
+      "felix_zh: Five.",
+      "-: B / Six.",
+      "felix_zh: Seven.",
+    ]);
+  });
+
+  it("ends with its paragraph where labels are few", () => {
+    const text = "ANNA: One.\n\nTwo.\n\nThree.\n\nFour.\n\nBEN: Five.\n\nSix.\n\nSeven.";
+    expect(turns(text)).toEqual([
+      "felix_zh: One.",
+      "-: Two. / Three. / Four.",
+      "kian_en_zh: Five.",
+      "-: Six. / Seven.",
+    ]);
+  });
+});
+
+describe("a label", () => {
+  it.each([
+    ["says how it is spoken", "ANNA (whispering): One.\n\nBen [aside]: Two."],
+    ["ends with a full stop and recurs", "Anna. One.\n\nBen. Two.\n\nAnna. One.\n\nBen. Two."],
+    ["stands alone on its line", "ANNA\nOne.\n\nBEN (CONT'D)\nTwo.\n\nANNA\nOne.\n\nBEN\nTwo."],
+    ["stands alone with a full stop", "ANNA.\nOne.\n\nBEN.\nTwo.\n\nANNA.\nOne.\n\nBEN.\nTwo."],
+  ])("%s", (_, text) => {
+    expect(turns(text).slice(0, 2)).toEqual(["felix_zh: One.", "kian_en_zh: Two."]);
+  });
+
+  it("is not a sentence of one word that stands once", () => {
+    expect(turns("Anna. She was there.\n\nNobody saw her.")).toEqual([
+      "-: Anna. She was there. / Nobody saw her.",
+    ]);
+  });
+
+  it("is reported where it is in capitals and has no voice", () => {
+    const { voicelessNames } = plan("ANNA: One.\n\nNARRATOR: Two.\n\nNARRATOR: Three.\n\nNote: four.");
+    expect(voicelessNames).toEqual([{ name: "NARRATOR", count: 2 }]);
+    expect(plan("ANNA: One.")).not.toHaveProperty("voicelessNames");
+  });
+});
+
+describe("a direction", () => {
+  it.each([
+    ["in brackets", "ANNA: One.\n\n[They leave.]\n\nTwo."],
+    ["in parentheses and italics", "ANNA: One.\n\n_(They leave.)_\n\nTwo."],
+    ["in parentheses between turns", `${TALK}\n\n(They leave.)\n\nANNA: Seven.`],
+  ])("is not spoken, and reported: %s", (_, text) => {
+    const { parts, skipped } = plan(text);
+    expect(parts.map((part) => part.text).join(" ")).not.toContain("leave");
+    expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+  });
+
+  it("is left out of Markdown, too", () => {
+    const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
+    expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);
+    expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+  });
+
+  it.each([
+    ["parentheses in a text with few labels", "ANNA: One.\n\n(They had left.)\n\nTwo.\n\nThree."],
+    ["brackets in a line", "ANNA: One [old] man left."],
+  ])("is not %s", (_, text) => {
+    expect(plan(text).skipped).toEqual([]);
+  });
+
+  it("is spoken where no voices are given, as all else is", () => {
+    const text = "ANNA (softly): One.\n\n_(They leave.)_\n\n[Exit.]";
+    expect(plan(text, {}).parts.map((part) => part.text)).toEqual([
+      "ANNA (softly): One.\n\n(They leave.)\n\n[Exit.]",
+    ]);
+  });
+});
