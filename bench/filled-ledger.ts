@@ -1,34 +1,63 @@
 /**
- * Adds copies of one record to a ledger, spread over the day before it, with every column, name and sum that the
- * program writes: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in the environment. Nothing else in
- * the bench knows the tables.
+ * Adds copies of one record to a ledger, spread over the day before it, with every name and sum that the program
+ * writes: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in the environment. Nothing else in the
+ * bench knows the tables. The statements run on both engines.
  */
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { SPEND_BUCKET_MS } from "../src/ledger/horizons.ts";
+import { z } from "zod";
+import { systemClock } from "../src/clock.ts";
+import { openEngine } from "../src/ledger/open-ledger.ts";
+import { sql } from "../src/ledger/store/sql-engine.ts";
+import { createLog } from "../src/log.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+const QUARTERS_A_DAY = 96;
+/** The engine gives up a transaction that takes seconds. */
+const COPIES_A_TRANSACTION = 2000;
 
 const copies = Number(process.argv[2]);
-const database = new DatabaseSync(join(process.env["AUDIO_STATE_DIR"] ?? "", "ledger.sqlite"));
-database.exec("PRAGMA temp_store = MEMORY; PRAGMA cache_size = -262144; BEGIN IMMEDIATE");
-const { changes } = database
-  .prepare(
-    `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-     INSERT INTO records (key, record_id, account_id, work_id, origin, task_id, status, is_open, is_listed,
-         created_at_ms, revision, spend_credits, spend_bucket, value)
-       SELECT replace(key, record_id, 'copy-' || n), 'copy-' || n, account_id, 'work-' || n, origin, 'task-' || n,
-         status, is_open, is_listed, created_at_ms - n * ?, revision, spend_credits,
-         CAST((created_at_ms - n * ?) / ${SPEND_BUCKET_MS} AS INTEGER),
-         replace(replace(value, record_id, 'copy-' || n), task_id, 'task-' || n)
-       FROM numbers, (SELECT * FROM records WHERE task_id IS NOT NULL ORDER BY created_at_ms LIMIT 1)`,
-  )
-  .run(copies, DAY_MS / copies, DAY_MS / copies);
-if (changes !== copies) throw new Error(`${changes} copies in place of ${copies}`);
-database.exec(`INSERT INTO paths (path, account_id, record_id)
-  SELECT '/somewhere/' || record_id || '.mp3', account_id, record_id FROM records WHERE record_id LIKE 'copy-%'`);
-database.exec(`INSERT INTO spend (origin, bucket, credits)
-  SELECT origin, spend_bucket, sum(spend_credits) FROM records WHERE spend_bucket IS NOT NULL GROUP BY 1, 2
-  ON CONFLICT DO UPDATE SET credits = excluded.credits`);
-database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
-database.close();
+const engine = await openEngine({
+  config: {
+    stateDir: process.env["AUDIO_STATE_DIR"] ?? null,
+    storeUrl: process.env["AUDIO_STORE_URL"] ?? null,
+  },
+  log: createLog("silent", (text) => text),
+  clock: systemClock,
+});
+const [oldest] = await engine.read([
+  sql(
+    "SELECT key_id, record_id FROM agm_records WHERE spend_quarter IS NOT NULL ORDER BY created_at_ms LIMIT 1",
+  ),
+]);
+const [{ key_id, record_id }] = z
+  .tuple([z.object({ key_id: z.string(), record_id: z.string() })])
+  .parse(oldest);
+
+for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
+  const last = Math.min(copies, first + COPIES_A_TRANSACTION - 1);
+  const numbers = `WITH RECURSIVE numbers(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${last})`;
+  const ofOldest = "WHERE real.key_id = ? AND real.record_id = ?";
+  const quarter = `real.spend_quarter - n * ${QUARTERS_A_DAY} / ${copies}`;
+  const statements = [
+    `${numbers} INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision,
+         spend_quarter, spend_credits, value)
+       SELECT key_id, 'copy-' || n, origin, status, is_open, is_listed, created_at_ms - n * ${DAY_MS / copies}, revision,
+         ${quarter}, spend_credits, replace(value, record_id, 'copy-' || n)
+       FROM numbers CROSS JOIN agm_records AS real ${ofOldest}`,
+    `${numbers} INSERT INTO agm_names (name, key_id, record_id)
+       SELECT name || '-' || n, key_id, 'copy-' || n FROM numbers CROSS JOIN agm_names AS real ${ofOldest}`,
+    `${numbers} INSERT INTO agm_spend (origin, quarter, credits)
+       SELECT origin, ${quarter}, sum(spend_credits) FROM numbers CROSS JOIN agm_records AS real ${ofOldest} GROUP BY 1, 2
+       ON CONFLICT (origin, quarter) DO UPDATE SET credits = agm_spend.credits + excluded.credits`,
+  ];
+  await engine.transact({
+    durability: "process_kill",
+    locks: [],
+    // The engine repeats a transaction whose answer was lost.
+    load: [sql("SELECT 1 FROM agm_records WHERE key_id = ? AND record_id = ?", key_id, `copy-${first}`)],
+    decide: ({ loaded: [done = []] }) => ({
+      result: undefined,
+      save: done.length > 0 ? [] : statements.map((text) => sql(text, key_id, record_id)),
+    }),
+  });
+}
+await engine.close();

@@ -6,6 +6,7 @@ import { newRecord } from "../src/generation/use-cases/find-record.ts";
 import { createHolderId } from "../src/holder.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { createLog } from "../src/log.ts";
+import { PostgresServer, whyNoPostgres } from "../test/support/postgres-server.ts";
 import { compare, type Row, report, timed } from "./measure.ts";
 import { OURS } from "./programs.ts";
 import { RawClient, type ServerEnv, withServer } from "./raw-client.ts";
@@ -33,7 +34,14 @@ interface Engine {
 const ENGINES: readonly Engine[] = [
   // The default: a file in the state folder.
   { name: "SQLite", open: async () => ({ env: {}, remove: async () => undefined }) },
+  ...(whyNoPostgres() === undefined ? [{ name: "PostgreSQL", open: openPostgres }] : []),
 ];
+
+/** A server for each ledger. */
+async function openPostgres() {
+  const server = await PostgresServer.start();
+  return { env: { AUDIO_STORE_URL: server.url }, remove: () => server.remove() };
+}
 
 /** Run in reverse order when the part ends, whether it succeeds or fails. */
 const cleanups: Array<() => Promise<void>> = [];

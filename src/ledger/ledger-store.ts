@@ -315,9 +315,7 @@ export class LedgerStore {
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
             }),
-            ...(narrationId === null
-              ? []
-              : [addToBill(this.#viewer, narrationId, workName(workId))]),
+            ...(narrationId === null ? [] : [addToBill(this.#viewer, narrationId, workName(workId))]),
             ...clamped,
             ...lapsed.map((other) => forgetPlace(accountId, other.recordId)),
             sql(

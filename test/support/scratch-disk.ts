@@ -23,7 +23,13 @@ const remove = (folder: string): void =>
 function removeLeftovers(): void {
   for (const name of readdirSync(MEMORY)) {
     const pid = Number(/^audio-generation-tests-(\d+)$/.exec(name)?.[1] ?? process.pid);
-    if (!isAlive(pid)) remove(join(MEMORY, name));
+    if (isAlive(pid)) continue;
+    try {
+      remove(join(MEMORY, name));
+    } catch (error) {
+      // A disk that the killed run had mounted is still in it.
+      process.stderr.write(`${name} of a killed run could not be removed: ${String(error)}\n`);
+    }
   }
 }
 

@@ -67,7 +67,7 @@ it("a record that the ledger has lost is no reason to give its task up", async (
   const handle = await client.begin(CALL);
   while (service.count("query") === 0) await client.look(handle);
   const ledger = new DatabaseSync(join(workplace.stateDir, "ledger.sqlite"), { timeout: 5000 });
-  ledger.exec("DELETE FROM records");
+  ledger.exec("DELETE FROM agm_records");
   ledger.close();
   expect((await client.look(handle)).status).toBe("working");
   expect(resultOf(await client.end(handle)).isError).toBeUndefined();

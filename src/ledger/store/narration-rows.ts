@@ -111,11 +111,7 @@ const billRow = z
 export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows);
 
 /** Puts a work on a narration's bill. */
-export const addToBill = (
-  { origin, accountId }: Viewer,
-  narrationId: string,
-  workName: string,
-): Statement =>
+export const addToBill = ({ origin, accountId }: Viewer, narrationId: string, workName: string): Statement =>
   sql(
     `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_name)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,

@@ -17,7 +17,6 @@ import {
   savedByItself,
   taskOf,
   textOf,
-  valueTable,
 } from "./outside.ts";
 
 closeBenchesAfterEach();
@@ -101,8 +100,7 @@ describe("a record that vanished under a running job", () => {
   it("is written again from memory, with its id and its file", async () => {
     const bench = await openBench({ env: PATIENT, service: { processingMs: 600 } });
     taskOf(await bench.server.call("generate_audio", { prompt: "Wiped away", wait_seconds: 0 }));
-    const file = ledgerFile(bench);
-    file.exec(`DELETE FROM ${valueTable(file)}`);
+    ledgerFile(bench).exec("DELETE FROM agm_records");
     await expectSaved(bench);
   });
 });

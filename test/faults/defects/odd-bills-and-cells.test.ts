@@ -71,16 +71,19 @@ describe("one damaged cell of the ledger", () => {
     const bench = await openBench({ service: { processingMs: 500 } });
     const call = { prompt: "Its revision is off", wait_seconds: 0 };
     taskOf(await bench.server.call("generate_audio", call));
-    damage(bench.workplace.stateDir, "UPDATE records SET revision = revision + 5");
+    damage(bench.workplace.stateDir, "UPDATE agm_records SET revision = revision + 5");
     const task = taskOf(await bench.server.call("generate_audio", { ...call, wait_seconds: 20 }));
     expect(task.audio).not.toBeNull();
     expect(bench.service.count("create")).toBe(1);
   });
 
-  it("hides no other request where a name is gone, and stops no new one where a place is odd", async () => {
+  it("hides no other request where cells are odd, and stops no new one", async () => {
     const bench = await openBench();
     await bench.server.call("generate_audio", { prompt: "Damaged" });
-    damage(bench.workplace.stateDir, "UPDATE records SET record_id = NULL, flight = 'lost'");
+    damage(
+      bench.workplace.stateDir,
+      "UPDATE agm_records SET flight = 'lost', status = 'odd', spend_credits = 'many'",
+    );
     const sound = taskOf(await bench.server.call("generate_audio", { prompt: "Sound" }));
     expect(sound.status).toBe("succeeded");
     const listed = await bench.server.call("list_tasks", {});

@@ -125,45 +125,6 @@ const tablesOf = (db: DatabaseSync): string[] =>
     .parse(db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all())
     .map(({ name }) => name);
 
-/** The table that holds the records' values. */
-export function valueTable(db: DatabaseSync): "records" | "kv" {
-  return tablesOf(db).includes("records") ? "records" : "kv";
-}
-
-const columns = z.array(z.object({ name: z.string(), type: z.string(), pk: z.int() }));
-const identity = z.object({ value: z.object({ recordId: z.string(), taskId: z.string() }) });
-
-/** As many more requests like the one with this text, each a bit newer than the one before. */
-export function multiply(db: DatabaseSync, prompt: string, times: number): void {
-  const found = db.prepare(`SELECT value FROM ${valueTable(db)} WHERE value LIKE ?`).get(`%${prompt}%`);
-  const { value } = z.object({ value: z.string() }).parse(found);
-  const { recordId, taskId } = identity.parse(JSON.parse(value)).value;
-  for (const table of tablesOf(db).filter((name) => ["records", "kv", "task_index"].includes(name))) {
-    const all = columns.parse(db.prepare(`PRAGMA table_info(${table})`).all());
-    const copied = all.filter(({ type, pk }) => !(type === "INTEGER" && pk === 1));
-    const names = copied.map(({ name }) => name).join(", ");
-    const values = copied.map(({ name, type }) => {
-      if (name === "created_at_ms") return `${name} + :later`;
-      return type === "TEXT" ? `replace(replace(${name}, :record, :newRecord), :task, :newTask)` : name;
-    });
-    const key = table === "task_index" ? "record_id" : "key";
-    const insert = db.prepare(
-      `INSERT INTO ${table} (${names}) SELECT ${values.join(", ")} FROM ${table} WHERE ${key} LIKE '%' || :record`,
-    );
-    const usesLater = names.includes("created_at_ms");
-    for (let later = 1; later <= times; later += 1) {
-      const mark = later.toString(16).padStart(4, "0");
-      const given = {
-        record: recordId,
-        newRecord: recordId.slice(0, -4) + mark,
-        task: taskId,
-        newTask: `${taskId}-${mark}`,
-      };
-      insert.run(usesLater ? { ...given, later } : given);
-    }
-  }
-}
-
 /** From now on nothing can be written, as on a full disk; until the answer is called. */
 export function fillUp(db: DatabaseSync): () => void {
   const names: string[] = [];
