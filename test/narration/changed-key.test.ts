@@ -6,6 +6,7 @@ import { Narrator, textOf } from "./narrator.ts";
 const KEYS = ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"] as const;
 const LATER = { AUDIO_API_KEY: KEYS[1] };
 const FOUR = textOf("One", "Two", "Three", "Four");
+const FIVE = textOf("One", "Two", "Three", "Four", "Five");
 /** A busy machine starts a process in seconds. */
 const LONG = { timeout: 20_000, interval: 10 };
 
@@ -13,11 +14,11 @@ let narrator: Narrator;
 afterEach(() => narrator.stop());
 
 /** Two parts are saved, for 10 credits each, and two run when the process ends. */
-async function stoppedHalfway(): Promise<string> {
+async function stoppedHalfway(text = FOUR, max_credits = 600): Promise<string> {
   const isSlow = (prompt: string): boolean => /^(?:Three|Four)/.test(prompt);
   const processingMsOf = (prompt: string): number => (isSlow(prompt) ? 60_000 : 50);
   narrator = await Narrator.start({}, { apiKeys: KEYS, processingMsOf });
-  const begun = await narrator.narrate({ text: FOUR, max_credits: 600, wait_seconds: 0 });
+  const begun = await narrator.narrate({ text, max_credits, wait_seconds: 0 });
   const { narration_id } = begun;
   await expect
     .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts, LONG)
@@ -26,19 +27,15 @@ async function stoppedHalfway(): Promise<string> {
 }
 
 it("counts what runs under the earlier key, and sends nothing that its limit does not allow", async () => {
-  const narration_id = await stoppedHalfway();
+  const narration_id = await stoppedHalfway(FIVE, 340);
+  const creates = narrator.service.count("create");
   await narrator.restart(LATER);
   expect(await narrator.narrate({ narration_id })).toMatchObject({
     parts: { saved: 2, running: 2 },
     credits: { charged: 20, reserved: 300 },
   });
-  const creates = narrator.service.count("create");
-  const again = await narrator.narrate({
-    text: textOf("One", "Two", "Three", "Four", "Five"),
-    max_credits: 330,
-    wait_seconds: 1,
-  });
-  expect(again.credits).toMatchObject({ charged: 0, reserved: 300 });
+  const again = await narrator.narrate({ narration_id, max_credits: 340, wait_seconds: 1 });
+  expect(again.credits).toMatchObject({ charged: 20, reserved: 300 });
   expect(narrator.service.count("create")).toBe(creates);
 });
 

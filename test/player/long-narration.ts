@@ -85,10 +85,10 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
   const database = new DatabaseSync(join(server.workplace.stateDir, folder, "ledger.sqlite"), {
     timeout: 10_000,
   });
-  const row = database.prepare("SELECT state FROM narrations WHERE narration_id = ?").get(narrationId);
+  const row = database.prepare("SELECT state FROM agm_narrations WHERE narration_id = ?").get(narrationId);
   const state = z.looseObject({}).parse(JSON.parse(String(row?.["state"])));
   database
-    .prepare("UPDATE narrations SET state = ?, revision = revision + 1 WHERE narration_id = ?")
+    .prepare("UPDATE agm_narrations SET state = ?, revision = revision + 1 WHERE narration_id = ?")
     .run(JSON.stringify({ ...state, status: "finished", files: [file] }), narrationId);
   database.close();
   return narrationId;
