@@ -20,6 +20,7 @@ import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
+  /** `null`: the service stated no bill that can be read. */
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
   readonly output: {
@@ -57,14 +58,6 @@ const parts = {
   error: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 };
 
-function readBilling(body: unknown, status: TaskStatus): Billing | null {
-  const billing = parts.billing.safeParse(body).data?.billing;
-  if (billing === undefined) return null;
-  if (status !== "succeeded") return billing;
-  const { charged_credits: charged, refunded_credits: refunded, reserved_credits: reserved } = billing;
-  return charged !== null && refunded !== null && charged + refunded === reserved ? billing : null;
-}
-
 /** Zod's words about known fields; a path is ours, an unknown key never gets here. */
 function findOddities(body: unknown): string[] {
   const issues = audioTaskSchema.safeParse(body).error?.issues ?? [];
@@ -90,7 +83,7 @@ export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   return {
     taskId: id,
     status,
-    billing: readBilling(body, status),
+    billing: parts.billing.safeParse(body).data?.billing ?? null,
     audioSeconds: parts.usage.safeParse(body).data?.usage.audio_seconds ?? null,
     output:
       output === undefined

@@ -10,10 +10,13 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
+const stated = z.number().nonnegative();
+
+/** A bill as the service states it, also where its numbers break the contract: a stated number counts as stated. */
 export const billingSchema = z.object({
-  reserved_credits: z.literal(RESERVED_CREDITS),
-  charged_credits: credits.nullable(),
-  refunded_credits: credits.nullable(),
+  reserved_credits: stated.catch(RESERVED_CREDITS),
+  charged_credits: stated.nullable(),
+  refunded_credits: stated.nullable().catch(null),
 });
 export type Billing = z.infer<typeof billingSchema>;
 
@@ -22,7 +25,11 @@ const taskFields = z.object({
   object: z.literal("audio.generation"),
   model: z.literal(MODEL),
   status: z.enum(TASK_STATUSES),
-  billing: billingSchema,
+  billing: z.object({
+    reserved_credits: z.literal(RESERVED_CREDITS),
+    charged_credits: credits.nullable(),
+    refunded_credits: credits.nullable(),
+  }),
   output: z
     .object({
       url: z.string().min(1).max(4096),

@@ -4,7 +4,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
-import type { TaskRecord } from "./record.ts";
+import { isRefunded, type TaskRecord } from "./record.ts";
 import {
   hasCancelled,
   settleTickets,
@@ -174,9 +174,10 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   };
 }
 
-/** What the service charged for a task that has ended: a charge it did not state counts in full, a failure nothing. */
+/** What the service charged for a task that has ended: a charge it did not state counts in full. */
 function chargedCredits(task: ObservedTask): number {
-  return task.billing?.charged_credits ?? (task.status === "failed" ? 0 : RESERVED_CREDITS);
+  if (task.status === "failed" && isRefunded(task)) return 0;
+  return task.billing?.charged_credits ?? RESERVED_CREDITS;
 }
 
 function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskRecord["spend"] {

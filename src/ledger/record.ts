@@ -111,6 +111,10 @@ export function isOpen(record: TaskRecord): boolean {
   }
 }
 
+/** Whether a task that failed was refunded. A bill that cannot be read is no refund. */
+export const isRefunded = ({ billing }: Pick<TaskRecord, "billing">): boolean =>
+  billing !== null && (billing.charged_credits ?? 0) === 0;
+
 /** Statuses that an open record can have; see {@link isOpen}. */
 export const isOpenStatus = (status: RecordStatus): boolean =>
   status === "queued" || status === "processing" || status === "succeeded";

@@ -46,10 +46,10 @@ export function nextStep(view: TaskView): string {
 
 /** A failed task costs nothing, unless the service says against its own rules that it does. */
 export function costOf(view: TaskView): string {
-  if (view.status === "failed" && (view.billing?.charged_credits ?? 0) === 0) {
+  if (view.billing === null) return "The service did not state the cost.";
+  if (view.status === "failed" && (view.billing.charged_credits ?? 0) === 0) {
     return `Cost 0 credits: the ${RESERVED_CREDITS} reserved were returned.`;
   }
-  if (view.billing === null) return "The service did not state the cost.";
   const { charged_credits: charged, refunded_credits: refunded } = view.billing;
   if (charged === null) return `${RESERVED_CREDITS} credits are reserved until it ends.`;
   if (view.replayed) return `Nothing new was charged; it had cost ${charged} credits.`;

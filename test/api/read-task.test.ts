@@ -17,6 +17,15 @@ describe("a task with a bad part", () => {
     ["has another reservation", { reserved_credits: 300, charged_credits: 38, refunded_credits: 262 }],
     ["has fractions", { reserved_credits: 150, charged_credits: 37.5, refunded_credits: 112.5 }],
     ["is not settled", { reserved_credits: 150, charged_credits: null, refunded_credits: null }],
+  ])("is kept with the charge that its bill states when that %s", (_what, billing) => {
+    const found = read(succeededTask({ billing }));
+    expect(found?.billing?.charged_credits).toBe(billing.charged_credits);
+    expect(found?.oddities.join()).toContain("billing");
+  });
+
+  it.each([
+    ["states its charge as text", { reserved_credits: 150, charged_credits: "38", refunded_credits: 112 }],
+    ["states a negative charge", { reserved_credits: 150, charged_credits: -38, refunded_credits: 112 }],
     ["is text", "150"],
     ["is missing", undefined],
   ])("is kept without its billing when that %s", (_what, billing) => {

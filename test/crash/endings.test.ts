@@ -81,8 +81,8 @@ describe("a process that ends", () => {
 });
 
 /** Two tasks in flight, so that the next job waits. */
-async function startHeldBack() {
-  scene = await Scene.set({ processingMs: 500, limitScale: 0.01 });
+async function startHeldBack(processingMs = 500) {
+  scene = await Scene.set({ processingMs, limitScale: 0.01 });
   const driver = await scene.start();
   for (const prompt of ["First of two", "Second of two"]) {
     await driver.call("generate_audio", { prompt, wait_seconds: 0 });
@@ -105,13 +105,14 @@ describe("a job that waits for a slot", () => {
   });
 
   it("is dropped when its only caller cancels", async () => {
-    const driver = await startHeldBack();
+    const driver = await startHeldBack(60_000);
     const cancelled = new AbortController();
     const call = driver.call("generate_audio", CALL, { signal: cancelled.signal }).catch(() => "cancelled");
     await (await scene.peek()).until((records) => records.length === 3);
     cancelled.abort();
     expect(await call).toBe("cancelled");
-    await expect.poll(() => scene.finalNames(), { timeout: 5000 }).toHaveLength(2);
+    scene.service.processingMs = 0;
+    await expect.poll(() => scene.finalNames(), { timeout: 15_000 }).toHaveLength(2);
     await sleep(A_WHILE_MS);
     expect(scene.service.count("create")).toBe(2);
     const waiting = await driver.call("list_tasks", { status: "waiting" });

@@ -204,10 +204,12 @@ describe("an attempt", () => {
 });
 
 describe("what is spent", () => {
-  it("is the whole reservation where a success states no charge, and nothing where a failure states none", () => {
+  it("is the whole reservation where no bill can be read, and nothing where a failure states no charge", () => {
     expect(recordAfter([observed(task("succeeded"))], RECORDS.queued).spend).toMatchObject({ credits: 150 });
-    const unbilled = task("failed", { billing: null });
-    expect(recordAfter([observed(unbilled)], RECORDS.queued).spend).toBeNull();
+    const unread = task("failed", { billing: null });
+    expect(recordAfter([observed(unread)], RECORDS.queued).spend).toMatchObject({ credits: 150 });
+    const unstated = { reserved_credits: 150, charged_credits: null, refunded_credits: null };
+    expect(recordAfter([observed(task("failed", { billing: unstated }))], RECORDS.queued).spend).toBeNull();
   });
 
   it("is dated by when it can have been charged, however late we learn of it", () => {

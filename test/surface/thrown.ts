@@ -70,6 +70,7 @@ const IN_THE_WAY = [
   { owner: null, replace: true, saved: null },
   { owner, replace: false, saved: audio },
 ];
+const REFUNDED = { reserved_credits: 150, charged_credits: 0, refunded_credits: 150 };
 const taskError = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
 const longUrl = `https://example.com/${"é".repeat(6000)}`;
 
@@ -83,7 +84,9 @@ export const thrownErrors = (): AudioError[] => [
   refusal(409, "not_ready", "still processing", "content"),
   refusal(429, "rate_limit", "slow down", "query"),
   refusal(503, "api_unavailable", "closed for a moment", "query"),
-  taskFailed(aRecord({ taskId: TASK_ID, taskError })),
+  taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: REFUNDED })),
+  taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } })),
+  taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: null })),
   goneError(record),
   unsoundError(record, file),
   unansweredInTime(null, { taskId: TASK_ID }),

@@ -2,6 +2,7 @@
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
+import { isRefunded } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -40,7 +41,7 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     tries += 1;
     const { status } = job.record;
     if (status === "waiting" || status === "unresolved") continue;
-    const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
+    const isFree = isRefunded(job.record);
     // A narration asks by itself whether another task is within what it may spend.
     const mayWalk =
       isFree && job.mayWalk && job.narrationId === null && job.newTasks === 0 && walked < MOST_WALKED;

@@ -1,6 +1,6 @@
 /** The running jobs of this process, one a record: each is driven from its claim to the saved file. */
 import { AudioError, ownMistake } from "../../errors.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
@@ -109,7 +109,7 @@ export class Jobs {
       if (job.record.status === "failed") {
         limits.freed();
         // Only a failure that was refunded is tried again unasked.
-        const isFree = (job.record.billing?.charged_credits ?? 0) === 0;
+        const isFree = isRefunded(job.record);
         const isWanted = job.purpose === "create" && job.isWanted;
         const mayRepeat =
           isFree && isWanted && job.newTasks > 0 && job.newTasks < MOST_NEW_TASKS && !hadFailed;

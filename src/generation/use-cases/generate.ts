@@ -2,10 +2,11 @@
 import { quoteServiceText, serviceReason } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
+import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
-import type { TaskRecord } from "../../ledger/record.ts";
+import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "../job/job.ts";
@@ -204,12 +205,15 @@ function failureReason({ taskError }: TaskRecord): string {
 }
 
 export function taskFailed(record: TaskRecord): AudioError {
-  const charged = record.billing?.charged_credits ?? 0;
+  const cost =
+    record.billing === null
+      ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
+      : `The service charged ${record.billing.charged_credits ?? 0} credits for it all the same, against its own rules.`;
   return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
-    ...(charged === 0
+    ...(isRefunded(record)
       ? {}
       : {
-          remedy: `The service charged ${charged} credits for it all the same, against its own rules. Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
+          remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
         }),
     taskId: record.taskId ?? undefined,
     idempotencyKey: record.idempotencyKey ?? undefined,

@@ -52,8 +52,8 @@ export interface ListedTask {
 }
 
 function credits(record: TaskRecord): number | null {
-  if (record.status === "failed") return record.billing?.charged_credits ?? 0;
   if (record.billing === null) return null;
+  if (record.status === "failed") return record.billing.charged_credits ?? 0;
   return record.billing.charged_credits ?? record.billing.reserved_credits;
 }
 

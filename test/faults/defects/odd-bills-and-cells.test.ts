@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
+import { openPeek } from "../../processes/team.ts";
 import { errorOf, taskOf, textOf } from "../../support/workplace.ts";
 import { closeBenchesAfterEach, openBench } from "../bench.ts";
 import { sayAndHangUp } from "../wire.ts";
@@ -27,6 +28,42 @@ describe("a task that failed and was charged all the same", () => {
     expect(bench.service.tasks.size).toBe(1);
     const shown = await bench.server.call("get_task", { task_id: errorOf(outcome).task_id });
     expect(textOf(shown)).not.toMatch(/Cost 0/);
+  });
+});
+
+describe("a bill that breaks the contract", () => {
+  const billed = (status: "failed" | "succeeded", billing: unknown) => async () => {
+    const bench = await openBench({ env: { AUDIO_CREDIT_BUDGET: "1000" } });
+    bench.misbehave((exchange, response, service) => {
+      if (exchange.kind !== "query") return false;
+      const task = service.tasks.get(exchange.taskId ?? "");
+      if (task === undefined) return false;
+      task.status = status;
+      service.json(response, 200, { ...service.view(task), billing });
+      return true;
+    });
+    const outcome = await bench.server.call("generate_audio", { prompt: "Billed oddly" });
+    expect(bench.service.tasks.size).toBe(1);
+    const peek = await openPeek(bench.workplace, bench.service);
+    return { outcome, counted: await peek.countedCredits() };
+  };
+
+  it("counts as it states where it charges more than was reserved", async () => {
+    const bill = { reserved_credits: 150, charged_credits: 300, refunded_credits: 0 };
+    const { outcome, counted } = await billed("succeeded", bill)();
+    expect(textOf(outcome)).toContain("Cost 300 credits");
+    expect(counted).toBe(300);
+  });
+
+  it.each([
+    ["states a fraction", { reserved_credits: 150, charged_credits: 150.5, refunded_credits: 0 }, 150.5],
+    ["states its charge as text", { reserved_credits: 150, charged_credits: "150" }, 150],
+    ["is no bill at all", "150 credits", 150],
+  ])("of a failure is neither free nor repeated unasked when it %s", async (_what, bill, credits) => {
+    const { outcome, counted } = await billed("failed", bill)();
+    expect(errorOf(outcome).code).toBe("task_failed");
+    expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
+    expect(counted).toBe(credits);
   });
 });
 
