@@ -231,6 +231,15 @@ export const plantedFaults: readonly PlantedFault[] = [
           }))
         : facts,
   }),
+  fault("heartbeats keep places and no slots", ["rate", "repeat"], {
+    sees: (facts, transaction) =>
+      isAdmission(transaction)
+        ? withState(facts, (state) => ({
+            ...state,
+            slots: state.slots.map((slot) => ({ ...slot, owner: "nobody" })),
+          }))
+        : facts,
+  }),
   fault("a pause is forgotten", ["pause"], {
     sees: (facts, transaction) =>
       isAdmission(transaction) ? withState(facts, (state) => ({ ...state, pause: null })) : facts,
