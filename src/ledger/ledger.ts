@@ -1,4 +1,5 @@
 /** The ledger: records, their leases, and what happens to them, by events. */
+import { randomInt } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
@@ -17,6 +18,9 @@ import { StoredRecords } from "./stored-records.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
 const MOST_CONFLICTS = 20;
+
+/** Leaves room for many more writes in an integer of 32 bits. */
+const FIRST_REVISION_MAX = 2 ** 30;
 
 export interface ChangeOptions {
   /** A slot whose create has ended with this change. */
@@ -141,7 +145,7 @@ export class Ledger {
         if (lease === "release") await this.store.release(recordId);
         return current;
       }
-      const after = next === null ? null : { ...next, revision: current.revision + 1 };
+      const after = next === null ? null : { ...next, revision: nextRevision(current) };
       const answer = await this.store.write({
         accountId,
         recordId,
@@ -184,7 +188,7 @@ export class Ledger {
       if (next === null || next === current) {
         return { kind: "changed", record: current, isLeaseLost: false };
       }
-      const after = { ...next, revision: current.revision + 1 };
+      const after = { ...next, revision: nextRevision(current) };
       const admission = await this.store.admit({
         ...limits,
         after: rowOf(after),
@@ -215,6 +219,13 @@ export class Ledger {
     return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { slot });
   }
 }
+
+/**
+ * A claim begins at 0, also that of a record which was removed before. The first write picks a random revision, because
+ * a late or repeated write to the removed record must not fit the new one.
+ */
+const nextRevision = ({ revision }: TaskRecord): number =>
+  revision === 0 ? randomInt(1, FIRST_REVISION_MAX) : revision + 1;
 
 const unavailable = (message: string): AudioError =>
   new AudioError("store_unavailable", message, { retryable: true });

@@ -1,0 +1,662 @@
+/** Random courses: processes of two API keys that work at one ledger while much goes wrong. */
+import fc from "fast-check";
+import type { ObservedTask } from "../../../src/api/read-task.ts";
+import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
+import { type LedgerIdentity, LedgerStore } from "../../../src/ledger/ledger-store.ts";
+import { step, type TaskEvent } from "../../../src/ledger/lifecycle.ts";
+import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
+import type { Admission } from "../../../src/ledger/rules/admission.ts";
+import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+import { durabilityOf } from "../../../src/ledger/rules/durability.ts";
+import { type SqlEngine, sql } from "../../../src/ledger/store/sql-engine.ts";
+import { HandClock } from "../../support/hand-clock.ts";
+import { aRecord } from "../a-record.ts";
+import {
+  type Actor,
+  BUDGET_WINDOW_MS,
+  LAPSE_MS,
+  LEASE_MS,
+  MAX_CREATES,
+  MAX_IN_FLIGHT,
+  Truth,
+  Violation,
+  WINDOW_MS,
+} from "./truth.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const WALL_OFFSET_MAX_MS = 3 * DAY_MS;
+const BEAT_MS = 10_000;
+/** Three processes use the first key, two the second. */
+const KEY_OF_SEAT = [0, 0, 0, 1, 1] as const;
+
+const seat = fc.nat({ max: KEY_OF_SEAT.length - 1 });
+/** Mostly one of the newest, so that processes meet at the same records. */
+const pick = fc.oneof(
+  { weight: 3, arbitrary: fc.nat({ max: 1 }) },
+  { weight: 1, arbitrary: fc.nat({ max: 30 }) },
+);
+const outcome = fc.oneof(
+  { weight: 5, arbitrary: fc.constant("accepted" as const) },
+  { weight: 5, arbitrary: fc.constant("refused" as const) },
+  { weight: 2, arbitrary: fc.constant("forgotten" as const) },
+  { weight: 1, arbitrary: fc.constant("unsent" as const) },
+  { weight: 1, arbitrary: fc.constant("unanswered" as const) },
+);
+type Outcome = typeof outcome extends fc.Arbitrary<infer T> ? T : never;
+/** `null`: it still runs; -1: its success is revoked; 0: it failed. */
+const charge = fc.constantFrom(null, -1, 0, 0, 7, 7, 40, RESERVED_CREDITS);
+
+const create = fc.record({
+  kind: fc.constant("create" as const),
+  by: seat,
+  /** `null`: a new record. */
+  target: fc.option(pick, { freq: 2 }),
+  /** Whether it asks without claiming, by what it knew before. */
+  isBlind: fc.boolean(),
+  /** Whether it asks although another process has the lease. */
+  insists: fc.boolean(),
+  /** `null`: the answer comes later, or never. */
+  outcome: fc.option(outcome, { freq: 6 }),
+  charge,
+  /** Held back, it waits as long as the ledger says. */
+  isPatient: fc.boolean(),
+});
+const command = fc.oneof(
+  { weight: 16, arbitrary: create },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("answer" as const), pick, outcome }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("end" as const), by: seat, pick, charge }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("claim" as const), by: seat, pick, isReplacing: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("release" as const), by: seat, pick }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant("tick" as const),
+      ms: fc.oneof(
+        { weight: 8, arbitrary: fc.integer({ min: 1, max: 5_000 }) },
+        { weight: 8, arbitrary: fc.integer({ min: 1, max: 25_000 }) },
+        { weight: 3, arbitrary: fc.integer({ min: 25_000, max: 65_000 }) },
+        { weight: 1, arbitrary: fc.constantFrom(5 * MINUTE_MS, 66 * MINUTE_MS, 25 * HOUR_MS) },
+      ),
+      /** The processes that are awake, and send heartbeats, as bits. */
+      awake: fc.nat({ max: 2 ** KEY_OF_SEAT.length - 1 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("die" as const), by: seat }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("pause" as const),
+      by: seat,
+      ms: fc.constantFrom(1_000, 10_000, 45_000, 120_000),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("restart" as const), ms: fc.integer({ min: 1, max: 40_000 }) }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("wall" as const),
+      offsetMs: fc.integer({ min: -WALL_OFFSET_MAX_MS, max: WALL_OFFSET_MAX_MS }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("empty" as const),
+      key: fc.constantFrom(0, 1),
+      /** `null`: the whole row is deleted. */
+      text: fc.constantFrom(null, "", '{"slots":7}'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("discard" as const), by: seat, pick }) },
+);
+type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
+
+export const course = fc.record({
+  budget: fc.constantFrom(null, null, 600, 1500),
+  steps: fc.array(
+    fc.record({
+      command,
+      /** The answer of which of its operations is lost: it is repeated once the next step has happened. */
+      lostAnswer: fc.option(fc.nat({ max: 2 }), { freq: 4 }),
+    }),
+    // At the default size a course ends before the rate limit is reached.
+    { minLength: 1, maxLength: 100, size: "max" },
+  ),
+});
+export type Course = typeof course extends fc.Arbitrary<infer T> ? T : never;
+
+class Died extends Error {}
+
+interface Process extends Actor {
+  readonly store: LedgerStore;
+  isAlive: boolean;
+  /** Records as it last saw them. */
+  readonly known: Map<string, TaskRecord>;
+  readonly leased: Set<string>;
+  /** Sends that have no outcome yet, by record. */
+  readonly pending: Map<string, string>;
+  /** Records that it is at work on. */
+  readonly busy: Set<string>;
+}
+
+const parse = (value: string): TaskRecord => taskRecordSchema.parse(JSON.parse(value));
+
+function taskOf(recordId: string, status: ObservedTask["status"], charged: number | null): ObservedTask {
+  const billing = {
+    reserved_credits: RESERVED_CREDITS,
+    charged_credits: charged,
+    refunded_credits: null,
+  } as const;
+  const unknown = { audioSeconds: null, output: null, error: null, oddities: [] };
+  return { taskId: `task of ${recordId}`, status, billing, ...unknown };
+}
+
+let courses = 0;
+
+/** Lets the engine's clock be another one for each course. */
+export class CourseClock {
+  hand = new HandClock();
+  steadyMs(): number {
+    return this.hand.steadyMs();
+  }
+}
+
+export interface CourseOptions {
+  /** The ledger as it is. */
+  readonly sound: SqlEngine;
+  /** What the processes work with. */
+  readonly engine: SqlEngine;
+  readonly clock: CourseClock;
+  /** Whether a record that is claimed anew has the same revisions again. */
+  readonly repeatsRevisions?: boolean;
+}
+
+/** @throws Violation */
+export async function run({ budget, steps }: Course, options: CourseOptions): Promise<void> {
+  options.clock.hand = new HandClock();
+  await new Run(budget, steps, options).play();
+}
+
+class Run {
+  readonly #budget: number | null;
+  readonly #steps: Course["steps"];
+  readonly #options: CourseOptions;
+  readonly #clock: HandClock;
+  readonly #origin: string;
+  readonly #truth = new Truth();
+  readonly #seats: Process[] = [];
+  readonly #observer: LedgerStore;
+  readonly #recordIds: [string[], string[]] = [[], []];
+  #names = 0;
+  #newestRevision = 0;
+  #next = 0;
+  #lostAnswer: number | null = null;
+  readonly #wallStartMs: number;
+
+  constructor(budget: number | null, steps: Course["steps"], options: CourseOptions) {
+    this.#budget = budget;
+    this.#steps = steps;
+    this.#options = options;
+    this.#clock = options.clock.hand;
+    courses += 1;
+    this.#origin = `https://course-${courses}.example`;
+    this.#wallStartMs = this.#clock.wallMs();
+    this.#truth.wallMs = this.#wallStartMs;
+    for (const [at] of KEY_OF_SEAT.entries()) this.#seats.push(this.#process(at));
+    const identity = { origin: this.#origin, accountId: "observer", holder: "observer" };
+    this.#observer = this.#storeOf(options.sound, identity);
+  }
+
+  async play(): Promise<void> {
+    while (this.#next < this.#steps.length) await this.#playNext();
+    await this.#settle();
+  }
+
+  async #playNext(): Promise<void> {
+    const step = this.#steps[this.#next];
+    this.#next += 1;
+    if (step === undefined) return;
+    this.#lostAnswer = step.lostAnswer;
+    try {
+      await this.#do(step.command);
+    } catch (error) {
+      if (!(error instanceof Died)) throw error;
+    }
+    this.#lostAnswer = null;
+    this.#truth.checkSum(await this.#observer.spentCredits(BUDGET_WINDOW_MS));
+  }
+
+  /** When everything has ended and enough time has passed, both keys may send again. */
+  async #settle(): Promise<void> {
+    for (const process of this.#seats) {
+      for (const recordId of [...process.pending.keys()]) await this.#answer(process, recordId, "refused");
+    }
+    for (const { record, key } of [...this.#truth.records.values()]) {
+      const process = this.#seats.find((one) => one.key === key);
+      if (process !== undefined && (record.status === "queued" || record.status === "processing")) {
+        await this.#end(process, record.recordId, 0);
+      }
+    }
+    for (const at of [0, 3]) await this.#ask(at);
+    await this.#tick(5 * MINUTE_MS, 0);
+    for (const at of [0, 3]) {
+      const answer = await this.#ask(at);
+      if (answer.kind === "held") throw new Violation("wait", `held for ever: ${answer.reason}`);
+    }
+    await this.#tick(WALL_OFFSET_MAX_MS * 2 + 2 * DAY_MS, 0);
+    for (const at of [0, 3]) {
+      const answer = await this.#ask(at);
+      if (answer.kind !== "admitted") throw new Violation("wait", `refused for ever: ${answer.kind}`);
+    }
+    for (const [at, recordIds] of this.#recordIds.entries()) {
+      const process = this.#seats[at === 0 ? 0 : 3];
+      for (const recordId of recordIds) {
+        this.#truth.checkRecord(recordId, await process?.store.get(recordId));
+      }
+    }
+  }
+
+  async #ask(at: number): Promise<Admission> {
+    const process = this.#process(at);
+    const known = await this.#claim(process, this.#newRecordId(at), undefined);
+    if (known === null) throw new Violation("wait", "a new record was not to be had");
+    const { answer, slotId } = await this.#admit(process, known);
+    if (answer.kind === "admitted") await this.#releaseSlot(process, { slotId, outcome: "unsent" });
+    return answer;
+  }
+
+  async #do(command: Command): Promise<void> {
+    switch (command.kind) {
+      case "create":
+        return await this.#create(command);
+      case "answer": {
+        const pending = this.#seats.flatMap((process) =>
+          [...process.pending.keys()].map((recordId) => ({ process, recordId })),
+        );
+        const picked = pending[command.pick % Math.max(1, pending.length)];
+        if (picked !== undefined) await this.#answer(picked.process, picked.recordId, command.outcome);
+        return;
+      }
+      case "end": {
+        const process = this.#at(command.by);
+        const accepted = [...this.#truth.records.values()].filter(
+          ({ key, record }) => key === process.key && record.taskId !== null,
+        );
+        const picked = accepted[command.pick % Math.max(1, accepted.length)];
+        if (picked !== undefined) await this.#end(process, picked.record.recordId, command.charge);
+        return;
+      }
+      case "claim": {
+        const process = this.#at(command.by);
+        const recordId = this.#recordId(command.by, command.pick);
+        if (recordId === undefined || process.busy.has(recordId)) return;
+        const holder = this.#truth.records.get(recordId)?.lease?.owner;
+        const isDead = holder !== undefined && !this.#seats.some(({ name }) => name === holder);
+        await this.#claim(process, recordId, command.isReplacing && isDead ? holder : undefined);
+        return;
+      }
+      case "release": {
+        const process = this.#at(command.by);
+        const recordId = this.#recordId(command.by, command.pick);
+        if (recordId === undefined || process.busy.has(recordId)) return;
+        process.leased.delete(recordId);
+        return await this.#operate(
+          process,
+          () => process.store.release(recordId),
+          () => this.#truth.leaseReleased(process, recordId),
+        );
+      }
+      case "tick":
+        return await this.#tick(command.ms, command.awake);
+      case "die":
+        return this.#die(command.by);
+      case "pause": {
+        const process = this.#at(command.by);
+        const { ms } = command;
+        return await this.#operate(
+          process,
+          () => process.store.pause(ms),
+          () => this.#truth.paused(process, ms),
+        );
+      }
+      case "restart":
+        for (const at of KEY_OF_SEAT.keys()) this.#die(at);
+        this.#skip(command.ms);
+        this.#clock.reboot();
+        this.#truth.restarted();
+        return;
+      case "wall":
+        this.#clock.moveWall(this.#wallStartMs + this.#truth.nowMs + command.offsetMs - this.#clock.wallMs());
+        this.#truth.wallMs = this.#clock.wallMs();
+        return;
+      case "empty":
+        return await this.#empty(this.#keyOf(command.key), command.text);
+      case "discard": {
+        const process = this.#at(command.by);
+        const recordId = this.#recordId(command.by, command.pick);
+        if (recordId === undefined) return;
+        return await this.#operate(
+          process,
+          () => process.store.discard({ accountId: process.key, recordId }),
+          () => this.#truth.discarded(recordId),
+        );
+      }
+    }
+  }
+
+  async #create({ by, target, isBlind, insists, outcome, charge, isPatient }: Command & { kind: "create" }) {
+    const process = this.#at(by);
+    const recordId = (target === null ? undefined : this.#recordId(by, target)) ?? this.#newRecordId(by);
+    if (process.pending.has(recordId) || process.busy.has(recordId)) return;
+    process.busy.add(recordId);
+    try {
+      const stale = isBlind ? process.known.get(recordId) : undefined;
+      const known = stale ?? (await this.#claim(process, recordId, undefined, insists));
+      if (known === null) return;
+      let { answer, slotId } = await this.#admit(process, known);
+      if (answer.kind === "held" && isPatient) {
+        const { reason, waitMs } = answer;
+        this.#skip(waitMs);
+        const next = this.#next;
+        ({ answer, slotId } = await this.#admit(process, known));
+        if (answer.kind === "held" && answer.reason === reason && this.#next === next) {
+          throw new Violation("wait", `held again after the wait: ${reason}`);
+        }
+      }
+      if (answer.kind !== "admitted") return;
+      process.pending.set(recordId, slotId);
+      if (outcome === null) return;
+      await this.#answer(process, recordId, outcome);
+      if (outcome === "accepted") await this.#end(process, recordId, charge);
+    } finally {
+      process.busy.delete(recordId);
+    }
+  }
+
+  async #admit(process: Process, known: TaskRecord): Promise<{ answer: Admission; slotId: string }> {
+    this.#names += 1;
+    const slotId = `send-${this.#names}`;
+    const sent = step(known, { kind: "sent", attempt: 1, send: slotId, atMs: this.#clock.wallMs() });
+    if (sent === null || sent === known) throw new Died();
+    const after = { ...sent, revision: this.#nextRevision(known) };
+    const budget = this.#budget;
+    const firstAskedMs = this.#truth.nowMs;
+    const answer = await this.#operate(
+      process,
+      () =>
+        process.store.admit({
+          after: rowOf(after),
+          expectedRevision: known.revision,
+          slotId,
+          narrationId: null,
+          maxCreates: MAX_CREATES,
+          windowMs: WINDOW_MS,
+          maxInFlight: MAX_IN_FLIGHT,
+          lapseMs: LAPSE_MS,
+          budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
+        }),
+      (given) => this.#truth.admission(process, { known, after, slotId, budget, firstAskedMs }, given),
+    );
+    if (answer.kind === "admitted") process.known.set(known.recordId, after);
+    if (answer.kind === "conflict" && answer.value !== undefined) {
+      process.known.set(known.recordId, parse(answer.value));
+    }
+    return { answer, slotId };
+  }
+
+  /** `null`: another process has it. */
+  async #claim(
+    process: Process,
+    recordId: string,
+    replacing: string | undefined,
+    insists = false,
+  ): Promise<TaskRecord | null> {
+    const draft = this.#draft(process.key, recordId);
+    const claim = { row: rowOf(draft), leaseTtlMs: LEASE_MS };
+    const answer = await this.#operate(
+      process,
+      () => process.store.claim(replacing === undefined ? claim : { ...claim, replacing }),
+      (given) => this.#truth.claimed(process, draft, replacing, given),
+    );
+    const record = parse(answer.value);
+    process.known.set(recordId, record);
+    if (answer.holder === process.name) process.leased.add(recordId);
+    return answer.holder === process.name || insists ? record : null;
+  }
+
+  async #answer(process: Process, recordId: string, outcome: Outcome): Promise<void> {
+    const slotId = process.pending.get(recordId);
+    if (slotId === undefined) return;
+    process.pending.delete(recordId);
+    const slot = { slotId, outcome: outcome === "unsent" ? "unsent" : "counts" } as const;
+    const atMs = this.#clock.wallMs();
+    switch (outcome) {
+      case "accepted":
+        return await this.#apply(
+          process,
+          recordId,
+          { kind: "observed", attempt: 1, task: taskOf(recordId, "queued", null), atMs },
+          slot,
+        );
+      case "unanswered":
+        return await this.#releaseSlot(process, slot);
+      case "refused":
+      case "unsent":
+      case "forgotten": {
+        const isFinal = outcome === "forgotten";
+        return await this.#apply(process, recordId, { kind: "notTaken", send: slotId, isFinal }, slot);
+      }
+    }
+  }
+
+  async #end(process: Process, recordId: string, charged: number | null): Promise<void> {
+    const value = await process.store.get(recordId);
+    if (value === undefined) return;
+    process.known.set(recordId, parse(value));
+    const atMs = this.#clock.wallMs();
+    const taskId = `task of ${recordId}`;
+    if (charged === -1) return await this.#apply(process, recordId, { kind: "takenBack", taskId, atMs });
+    const status = charged === null ? "processing" : charged === 0 ? "failed" : "succeeded";
+    const task = taskOf(recordId, status, charged);
+    await this.#apply(process, recordId, { kind: "observed", attempt: 1, task, atMs });
+  }
+
+  /** As the ledger applies an event: again, when somebody else has written meanwhile. */
+  async #apply(process: Process, recordId: string, event: TaskEvent, slot?: SlotRelease): Promise<void> {
+    let known = process.known.get(recordId);
+    if (known === undefined) return;
+    let stored: TaskRecord | null = known;
+    for (let tries = 0; tries < 4; tries += 1) {
+      const next = step(known, event);
+      if (next === known && stored !== null) {
+        if (slot !== undefined && tries === 0) await this.#releaseSlot(process, slot);
+        return;
+      }
+      const after = next === null ? null : { ...next, revision: this.#nextRevision(known) };
+      const answer = await this.#write(process, {
+        recordId,
+        known: stored,
+        after,
+        slot: tries === 0 ? slot : undefined,
+      });
+      if (answer.written) {
+        if (after === null) process.known.delete(recordId);
+        else process.known.set(recordId, after);
+        return;
+      }
+      stored = answer.value === undefined ? null : parse(answer.value);
+      if (stored === null && (next === null || next.taskId === null)) return;
+      known = stored ?? known;
+      process.known.set(recordId, known);
+    }
+  }
+
+  #write(
+    process: Process,
+    {
+      recordId,
+      known,
+      after,
+      slot,
+    }: {
+      readonly recordId: string;
+      readonly known: TaskRecord | null;
+      readonly after: TaskRecord | null;
+      readonly slot: SlotRelease | undefined;
+    },
+  ) {
+    const releasesLease = after?.status === "failed";
+    return this.#operate(
+      process,
+      () =>
+        process.store.write({
+          accountId: process.key,
+          recordId,
+          expectedRevision: known?.revision ?? null,
+          after: after === null ? null : rowOf(after),
+          durability: durabilityOf(known, after),
+          slot,
+          lease: releasesLease ? "release" : "renew",
+        }),
+      (given) => {
+        if (slot !== undefined) this.#truth.slotReleased(slot);
+        this.#truth.written(process, { recordId, known, after, releasesLease }, given);
+      },
+    );
+  }
+
+  #releaseSlot(process: Process, slot: SlotRelease): Promise<void> {
+    return this.#operate(
+      process,
+      () => process.store.releaseSlot(slot),
+      () => this.#truth.slotReleased(slot),
+    );
+  }
+
+  async #tick(ms: number, awake: number): Promise<void> {
+    const isShort = ms <= 2 * MINUTE_MS;
+    for (let leftMs = ms; leftMs > 0; ) {
+      const partMs = isShort ? Math.min(leftMs, BEAT_MS) : leftMs;
+      leftMs -= partMs;
+      this.#skip(partMs);
+      for (const [at, process] of this.#seats.entries()) {
+        if ((awake & (1 << at)) !== 0) await this.#beat(process);
+      }
+    }
+  }
+
+  async #beat(process: Process): Promise<void> {
+    if (process.leased.size === 0 && process.pending.size === 0) return;
+    const recordIds = [...process.leased];
+    const lost = await this.#operate(
+      process,
+      () => process.store.heartbeat(recordIds),
+      (given) => this.#truth.heartbeat(process, recordIds, given),
+    );
+    for (const recordId of lost) process.leased.delete(recordId);
+  }
+
+  async #empty(key: string, text: string | null): Promise<void> {
+    const save =
+      text === null
+        ? sql("DELETE FROM agm_api_keys WHERE key_id = ?", key)
+        : sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", text, key);
+    await this.#options.sound.transact({
+      durability: "process_kill",
+      locks: [],
+      load: [],
+      decide: () => ({ result: undefined, save: [save] }),
+    });
+    this.#truth.emptied(key);
+  }
+
+  /** Runs an operation, and once more when its answer is lost; meanwhile the next step of the course happens. */
+  async #operate<T>(process: Process, operation: () => Promise<T>, note: (answer: T) => void): Promise<T> {
+    if (!process.isAlive) throw new Died();
+    this.#truth.looked(process.key);
+    const answer = await operation();
+    note(answer);
+    if (this.#lostAnswer === null) return answer;
+    this.#lostAnswer -= 1;
+    if (this.#lostAnswer >= 0) return answer;
+    this.#lostAnswer = null;
+    await this.#playNext();
+    return await this.#operate(process, operation, note);
+  }
+
+  /** Never one that the record had before it was removed; the ledger picks a random one for that. */
+  #nextRevision({ revision }: TaskRecord): number {
+    if (this.#options.repeatsRevisions === true) return revision + 1;
+    this.#newestRevision += 1;
+    return this.#newestRevision;
+  }
+
+  #die(at: number): void {
+    this.#at(at).isAlive = false;
+    this.#seats[at] = this.#process(at);
+  }
+
+  #skip(ms: number): void {
+    this.#clock.skip(ms);
+    this.#truth.nowMs += ms;
+    this.#truth.wallMs = this.#clock.wallMs();
+  }
+
+  #at(at: number): Process {
+    const process = this.#seats[at];
+    if (process === undefined) throw new Error(`no seat ${at}`);
+    return process;
+  }
+
+  #keyOf(key: 0 | 1): string {
+    return `${this.#origin} key ${key}`;
+  }
+
+  #keyAt(at: number): 0 | 1 {
+    return KEY_OF_SEAT[at] ?? 0;
+  }
+
+  #recordId(at: number, index: number): string | undefined {
+    const recordIds = this.#recordIds[this.#keyAt(at)];
+    return recordIds[recordIds.length - 1 - (index % Math.max(1, recordIds.length))];
+  }
+
+  #newRecordId(at: number): string {
+    const recordIds = this.#recordIds[this.#keyAt(at)];
+    const recordId = `${this.#keyOf(this.#keyAt(at))} record ${recordIds.length}`;
+    recordIds.push(recordId);
+    return recordId;
+  }
+
+  #process(at: number): Process {
+    this.#names += 1;
+    const name = `process-${this.#names}`;
+    const key = this.#keyOf(this.#keyAt(at));
+    const store = this.#storeOf(this.#options.engine, { origin: this.#origin, accountId: key, holder: name });
+    const memory = {
+      known: new Map(),
+      leased: new Set<string>(),
+      pending: new Map(),
+      busy: new Set<string>(),
+    };
+    return { name, key, store, isAlive: true, ...memory };
+  }
+
+  #storeOf(engine: SqlEngine, identity: LedgerIdentity): LedgerStore {
+    return new LedgerStore({ engine, identity, machineId: "this", wallMs: () => this.#clock.wallMs() });
+  }
+
+  #draft(key: string, recordId: string): TaskRecord {
+    const names = { recordId, workId: recordId, origin: this.#origin, accountId: key };
+    // Parsed, so that its text is the same after it was read back.
+    return taskRecordSchema.parse(aRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
+  }
+}

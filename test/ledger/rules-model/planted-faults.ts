@@ -1,0 +1,287 @@
+/** Faults for the model to find, each put between the store and a sound engine. */
+import { type ApiKeyState, readApiKeyState } from "../../../src/ledger/rules/api-key-state.ts";
+import {
+  type Facts,
+  type Rows,
+  type SqlEngine,
+  type Statement,
+  sql,
+  type Transaction,
+} from "../../../src/ledger/store/sql-engine.ts";
+import type { CourseClock, CourseOptions } from "./course.ts";
+import type { Rule } from "./truth.ts";
+
+export interface PlantedFault {
+  readonly name: string;
+  /** What the courses may find first. */
+  readonly rules: readonly Rule[];
+  plant(sound: SqlEngine, clock: CourseClock): CourseOptions;
+}
+
+interface Meddling {
+  /** What is asked for. */
+  readonly asks?: (transaction: Transaction<unknown>) => readonly Statement[];
+  /** What the store gets to see. */
+  readonly sees?: (facts: Facts, transaction: Transaction<unknown>) => Facts;
+  /** What is written of it. */
+  readonly saves?: (
+    save: readonly Statement[],
+    facts: Facts,
+    transaction: Transaction<unknown>,
+  ) => readonly Statement[];
+}
+
+const PLACES = "flight IS NOT NULL";
+const SUM = "sum(credits)";
+const RECORD = "SELECT * FROM agm_records";
+const STATE = "UPDATE agm_api_keys SET state";
+const PLACE_DATE = "UPDATE agm_records SET flight_at_ms";
+
+const isAdmission = ({ load }: Transaction<unknown>): boolean =>
+  load.some(({ sql: text }) => text.includes(PLACES));
+
+function meddled(sound: SqlEngine, { asks, sees, saves }: Meddling): SqlEngine {
+  return {
+    forUpdate: sound.forUpdate,
+    description: sound.description,
+    get trouble() {
+      return sound.trouble;
+    },
+    read: (statements) => sound.read(statements),
+    check: () => sound.check(),
+    close: () => sound.close(),
+    transact: (transaction) =>
+      sound.transact({
+        ...transaction,
+        load: asks?.(transaction) ?? transaction.load,
+        decide: (facts) => {
+          const { result, save } = transaction.decide(sees?.(facts, transaction) ?? facts);
+          return { result, save: saves?.(save, facts, transaction) ?? save };
+        },
+      }),
+  };
+}
+
+const fault = (name: string, rules: readonly Rule[], meddling: Meddling): PlantedFault => ({
+  name,
+  rules,
+  plant: (sound, clock) => ({ sound, clock, engine: meddled(sound, meddling) }),
+});
+
+/** The rows of each statement that contains a text, changed. */
+function withRows(
+  facts: Facts,
+  { load }: Transaction<unknown>,
+  text: string,
+  change: (row: object) => object | null,
+): Facts {
+  const changed = (rows: Rows): Rows =>
+    rows.flatMap((row) => (typeof row === "object" && row !== null ? (change(row) ?? []) : []));
+  const loaded = facts.loaded.map((rows, at) =>
+    load[at]?.sql.includes(text) === true ? changed(rows) : rows,
+  );
+  return { ...facts, loaded };
+}
+
+function stateOf({ locked }: Facts): ApiKeyState {
+  const row = locked.at(-1)?.[0];
+  const text = typeof row === "object" && row !== null && "state" in row ? String(row.state) : "";
+  return readApiKeyState(text, Number.POSITIVE_INFINITY);
+}
+
+function withState(facts: Facts, change: (state: ApiKeyState) => ApiKeyState): Facts {
+  const last = facts.locked.at(-1)?.[0];
+  if (last === undefined) return facts;
+  return {
+    ...facts,
+    locked: [...facts.locked.slice(0, -1), [{ state: JSON.stringify(change(stateOf(facts))) }]],
+  };
+}
+
+function savingState(save: readonly Statement[], change: (state: ApiKeyState) => ApiKeyState): Statement[] {
+  return save.map((statement) => {
+    const [text, ...names] = statement.values;
+    if (!statement.sql.startsWith(STATE)) return statement;
+    const state = change(readApiKeyState(String(text), Number.POSITIVE_INFINITY));
+    return sql(statement.sql, JSON.stringify(state), ...names);
+  });
+}
+
+const without = (save: readonly Statement[], text: string): Statement[] =>
+  save.filter((statement) => !statement.sql.startsWith(text));
+
+type Slot = ApiKeyState["slots"][number];
+
+/** Changes the slots whose create has just ended. */
+const whenReleased = (change: (before: Slot, after: Slot | undefined) => Slot | null): Meddling => ({
+  saves: (save, facts, transaction) => {
+    if (isAdmission(transaction)) return save;
+    const before = stateOf(facts).slots.filter(({ isPending }) => isPending);
+    return savingState(save, (state) => {
+      const kept = state.slots.filter(
+        ({ slotId, isPending }) => isPending || !before.some((slot) => slot.slotId === slotId),
+      );
+      const released = before.filter((slot) => !kept.some(({ slotId }) => slotId === slot.slotId));
+      const changed = released.flatMap((slot) => {
+        const after = state.slots.find(({ slotId }) => slotId === slot.slotId);
+        return change(slot, after) ?? [];
+      });
+      return { ...state, slots: [...kept, ...changed] };
+    });
+  },
+});
+
+export const plantedFaults: readonly PlantedFault[] = [
+  fault("the state's update of an admission is lost", ["rate", "repeat"], {
+    saves: (save, _facts, transaction) => (isAdmission(transaction) ? without(save, STATE) : save),
+  }),
+  fault("places are hidden", ["in flight"], {
+    sees: (facts, transaction) => withRows(facts, transaction, PLACES, () => null),
+  }),
+  fault("the sum is always zero", ["budget"], {
+    sees: (facts, transaction) => withRows(facts, transaction, SUM, () => ({ credits: 0 })),
+  }),
+  fault("only the key's own records count for the budget", ["budget", "sums"], {
+    asks: ({ load, locks }) =>
+      load.map((statement) =>
+        statement.sql.includes(SUM)
+          ? sql(
+              "SELECT sum(spend_credits) AS credits FROM agm_records WHERE key_id = ? AND spend_quarter > ?",
+              locks.at(-1)?.values[0] ?? null,
+              statement.values[1] ?? null,
+            )
+          : statement,
+      ),
+  }),
+  fault("nothing is subtracted from sums", ["sums"], { saves: (save) => without(save, "UPDATE agm_spend") }),
+  fault("leases are dropped", ["lease"], {
+    sees: (facts, transaction) =>
+      withRows(facts, transaction, RECORD, (row) => ({ ...row, lease_owner: null })),
+  }),
+  fault("leases never expire", ["wait"], {
+    sees: (facts, transaction) =>
+      withRows(facts, transaction, RECORD, (row) =>
+        "lease_at_ms" in row && row.lease_at_ms !== null ? { ...row, lease_at_ms: facts.steadyMs } : row,
+      ),
+  }),
+  {
+    name: "the revision is ignored",
+    rules: ["revision"],
+    plant: (sound, clock) => ({
+      sound,
+      clock,
+      engine: meddled(sound, {
+        sees: (facts, transaction) => {
+          // Whatever revision is expected, the record seems to have it.
+          if (!isAdmission(transaction)) return facts;
+          const seeing = (revision: number): Facts =>
+            withRows(facts, transaction, RECORD, (row) => ({ ...row, revision }));
+          const isStale = (seen: Facts): boolean =>
+            /"kind":"conflict".*"isLeaseLost":false/.test(
+              JSON.stringify(transaction.decide(seen).result) ?? "",
+            );
+          const revisions = Array.from({ length: 300 }, (_, revision) => revision);
+          const fitting = isStale(facts)
+            ? revisions.find((revision) => !isStale(seeing(revision)))
+            : undefined;
+          return fitting === undefined ? facts : seeing(fitting);
+        },
+      }),
+    }),
+  },
+  {
+    name: "a record that is claimed anew has the same revisions again",
+    rules: ["revision"],
+    plant: (sound, clock) => ({ sound, clock, engine: sound, repeatsRevisions: true }),
+  },
+  fault("the window is five seconds short", ["rate"], {
+    sees: (facts, transaction) =>
+      isAdmission(transaction)
+        ? withState(facts, (state) => ({
+            ...state,
+            slots: state.slots.map((slot) => ({ ...slot, atMs: slot.atMs - 5_000 })),
+          }))
+        : facts,
+  }),
+  fault(
+    "a slot counts from its admission instead of its answer",
+    ["rate"],
+    whenReleased((before, after) => (after === undefined ? null : { ...after, atMs: before.atMs })),
+  ),
+  fault(
+    "an answered slot is given back",
+    ["rate"],
+    whenReleased(() => null),
+  ),
+  fault(
+    "an unsent slot counts",
+    ["wait"],
+    whenReleased((before, after) => after ?? { ...before, isPending: false }),
+  ),
+  fault("heartbeats are forgotten", ["rate", "in flight", "repeat"], {
+    saves: (save) => savingState(save, (state) => ({ ...state, heartbeats: {} })),
+  }),
+  fault("heartbeats keep slots and no places", ["in flight"], {
+    sees: (facts, transaction) =>
+      isAdmission(transaction)
+        ? withState(facts, ({ pause, slots, heartbeats }) => ({
+            pause,
+            slots: slots.map((slot) => {
+              const seenMs = slot.isPending ? (heartbeats[slot.owner] ?? slot.atMs) : slot.atMs;
+              return { ...slot, atMs: Math.max(slot.atMs, seenMs) };
+            }),
+            heartbeats: {},
+          }))
+        : facts,
+  }),
+  fault("heartbeats keep places and no slots", ["rate", "repeat"], {
+    sees: (facts, transaction) =>
+      isAdmission(transaction)
+        ? withState(facts, (state) => ({
+            ...state,
+            slots: state.slots.map((slot) => ({ ...slot, owner: "nobody" })),
+          }))
+        : facts,
+  }),
+  fault("a pause is forgotten", ["pause"], {
+    sees: (facts, transaction) =>
+      isAdmission(transaction) ? withState(facts, (state) => ({ ...state, pause: null })) : facts,
+  }),
+  fault("a shorter pause replaces a longer one", ["pause"], {
+    sees: (facts, transaction) =>
+      transaction.load.length === 0 ? withState(facts, (state) => ({ ...state, pause: null })) : facts,
+  }),
+  {
+    name: "the clock runs ahead in every third transaction",
+    rules: ["rate", "in flight", "pause", "lease"],
+    plant: (sound, clock) => {
+      let transactions = 0;
+      const sees = (facts: Facts): Facts => {
+        transactions += 1;
+        return { ...facts, steadyMs: facts.steadyMs + (transactions % 3 === 0 ? 10_000 : 0) };
+      };
+      return { sound, clock, engine: meddled(sound, { sees }) };
+    },
+  },
+  fault("a committed admission is not recognised", ["repeat"], {
+    sees: (facts, transaction) =>
+      isAdmission(transaction)
+        ? withState(facts, (state) => ({
+            ...state,
+            slots: state.slots.map((slot) => ({ ...slot, slotId: `another ${slot.slotId}` })),
+          }))
+        : facts,
+  }),
+  fault("the place of a task that has ended stays", ["wait"], {
+    saves: (save) =>
+      save.map((statement) => {
+        const status = statement.values[3];
+        if (!statement.sql.startsWith("INSERT INTO agm_records") || status !== "failed") return statement;
+        const values = statement.values.map((value, at) => (at === 8 ? "accepted" : value));
+        return sql(statement.sql, ...values);
+      }),
+  }),
+  fault("places from before a restart stay in the future", ["wait"], {
+    saves: (save) => without(save, PLACE_DATE),
+  }),
+];

@@ -1,0 +1,398 @@
+/** What really happened in a course, in a time that never restarts: every answer of the ledger is held against it. */
+import { IN_FLIGHT_AT_MOST_MS, SPEND_BUCKET_MS } from "../../../src/ledger/horizons.ts";
+import type { ClaimAnswer, WriteAnswer } from "../../../src/ledger/ledger-store.ts";
+import { type Flight, flightOf, type TaskRecord } from "../../../src/ledger/record.ts";
+import type { Admission } from "../../../src/ledger/rules/admission.ts";
+import type { SlotRelease } from "../../../src/ledger/rules/api-key-state.ts";
+
+export const WINDOW_MS = 60_000;
+export const LAPSE_MS = 30_000;
+export const LEASE_MS = 15_000;
+export const MAX_CREATES = 6;
+export const MAX_IN_FLIGHT = 2;
+export const BUDGET_WINDOW_MS = 24 * 60 * 60_000;
+
+/** The promises that an answer can break. */
+export type Rule =
+  | "rate"
+  | "in flight"
+  | "budget"
+  | "lease"
+  | "revision"
+  | "pause"
+  | "sums"
+  | "repeat"
+  | "wait"
+  | "records";
+
+export class Violation extends Error {
+  readonly rule: Rule;
+
+  constructor(rule: Rule, what: string) {
+    super(`${rule}: ${what}`);
+    this.rule = rule;
+  }
+}
+
+export interface Actor {
+  readonly name: string;
+  readonly key: string;
+}
+
+interface Send {
+  readonly slotId: string;
+  readonly key: string;
+  readonly owner: string;
+  isPending: boolean;
+  /** It may have reached the service until then. */
+  lastMs: number;
+  /** The ledger may count it from then: later than `lastMs` where its process was unseen for longer than a window. */
+  mayCountFromMs: number;
+}
+
+interface Held {
+  readonly key: string;
+  record: TaskRecord;
+  lease: { readonly owner: string; readonly atMs: number } | null;
+  flight: { readonly kind: Flight; readonly atMs: number; readonly owner: string } | null;
+  statusAtMs: number;
+}
+
+interface Pause {
+  readonly key: string;
+  readonly atMs: number;
+  readonly lengthMs: number;
+}
+
+interface Asked {
+  readonly known: TaskRecord;
+  readonly after: TaskRecord;
+  readonly slotId: string;
+  readonly budget: number | null;
+  /** When the process asked for the first time: what began since cannot call a committed admission back. */
+  readonly firstAskedMs: number;
+}
+
+const textOf = (record: TaskRecord | undefined | null): string | undefined =>
+  record === undefined || record === null ? undefined : JSON.stringify(record);
+
+/**
+ * An answer may be too generous or too strict. Where the ledger cannot know the exact moment (a restart of the steady
+ * clock, a process that slept), a refusal is allowed that the strictest reading explains, and a consent that the
+ * most generous one does.
+ */
+export class Truth {
+  nowMs = 0;
+  wallMs = 0;
+  readonly records = new Map<string, Held>();
+  readonly #sends = new Map<string, Send>();
+  readonly #heartbeats = new Map<string, { readonly key: string; readonly atMs: number }>();
+  readonly #discarded: { readonly credits: number; readonly atMs: number }[] = [];
+  #pauses: Pause[] = [];
+  #restartedAtMs = 0;
+  /** When the ledger has first looked at something since the steady clock restarted: then its date was put right. */
+  readonly #seenSinceRestart = new Map<string, number>();
+
+  restarted(): void {
+    this.#restartedAtMs = this.nowMs;
+    this.#seenSinceRestart.clear();
+  }
+
+  /** Somebody emptied the state of a key: its slots, pauses and heartbeats are forgotten. */
+  emptied(key: string): void {
+    for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.slotId);
+    for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);
+    this.#pauses = this.#pauses.filter((pause) => pause.key !== key);
+  }
+
+  /** Every operation of a key reads its state. */
+  looked(key: string): void {
+    this.#look(`state ${key}`);
+  }
+
+  claimed({ name, key }: Actor, draft: TaskRecord, replacing: string | undefined, answer: ClaimAnswer): void {
+    const { recordId } = draft;
+    this.#look(`lease ${recordId}`);
+    const held = this.records.get(recordId);
+    if (answer.value !== textOf(held?.record ?? draft))
+      throw new Violation("records", "a claim shows another value");
+    if (answer.holder !== name) {
+      const isHeld = held?.lease?.owner === answer.holder && this.#mayHoldLease(recordId, held.lease);
+      if (!isHeld || answer.holder === replacing) throw new Violation("wait", "a free lease was refused");
+      return;
+    }
+    if (held !== undefined && this.#isLedByOther(held, name) && held.lease?.owner !== replacing) {
+      throw new Violation("lease", `${name} got the lease of ${held.lease?.owner}`);
+    }
+    const lease = { owner: name, atMs: this.nowMs };
+    if (held !== undefined) held.lease = lease;
+    else this.records.set(recordId, { key, record: draft, lease, flight: null, statusAtMs: this.nowMs });
+  }
+
+  leaseReleased({ name }: Actor, recordId: string): void {
+    const held = this.records.get(recordId);
+    if (held?.lease?.owner === name) held.lease = null;
+  }
+
+  heartbeat({ name, key }: Actor, recordIds: readonly string[], lost: readonly string[]): void {
+    this.#heartbeats.set(name, { key, atMs: this.nowMs });
+    for (const send of this.#sends.values()) {
+      if (send.isPending && send.owner === name) this.#seen(send);
+    }
+    for (const recordId of recordIds) {
+      const held = this.records.get(recordId);
+      const isOwn = held?.lease?.owner === name;
+      if (isOwn === lost.includes(recordId))
+        throw new Violation("lease", `a heartbeat of ${name} is mistaken`);
+      if (isOwn) held.lease = { owner: name, atMs: this.nowMs };
+    }
+  }
+
+  paused({ key }: Actor, lengthMs: number): void {
+    this.#pauses.push({ key, atMs: this.nowMs, lengthMs });
+  }
+
+  slotReleased({ slotId, outcome }: SlotRelease): void {
+    const send = this.#sends.get(slotId);
+    if (send === undefined || !send.isPending) return;
+    if (outcome === "unsent") this.#sends.delete(slotId);
+    else this.#seen(send);
+    send.isPending = false;
+  }
+
+  written(
+    actor: Actor,
+    {
+      recordId,
+      known,
+      after,
+      releasesLease,
+    }: {
+      readonly recordId: string;
+      readonly known: TaskRecord | null;
+      readonly after: TaskRecord | null;
+      readonly releasesLease: boolean;
+    },
+    answer: WriteAnswer,
+  ): void {
+    const held = this.records.get(recordId);
+    const stored = textOf(held?.record);
+    if (!answer.written) {
+      if (answer.value !== stored) throw new Violation("records", "a write shows another value");
+      if (stored === textOf(known) || stored === textOf(after)) {
+        throw new Violation("wait", "a write was refused for no reason");
+      }
+      return;
+    }
+    if (stored === textOf(after)) return;
+    if (stored !== textOf(known))
+      throw new Violation("revision", "a write took place over what was not seen");
+    if (after === null) this.records.delete(recordId);
+    else {
+      this.#store(actor, after);
+      const now = this.records.get(recordId);
+      if (now?.lease?.owner === actor.name) {
+        now.lease = releasesLease ? null : { owner: actor.name, atMs: this.nowMs };
+      }
+    }
+  }
+
+  discarded(recordId: string): void {
+    const spend = this.records.get(recordId)?.record.spend ?? null;
+    if (spend !== null) this.#discarded.push(spend);
+    this.records.delete(recordId);
+  }
+
+  admission(actor: Actor, asked: Asked, answer: Admission): void {
+    const { known, after, slotId } = asked;
+    for (const other of this.#others(actor.key, known.recordId)) this.#look(`place ${other.record.recordId}`);
+    const held = this.records.get(known.recordId);
+    const isCurrent = textOf(held?.record) === textOf(known);
+    const send = this.#sends.get(slotId);
+    const isCommitted = send?.isPending === true && textOf(held?.record) === textOf(after);
+    const windowFromMs = this.nowMs - WINDOW_MS;
+    switch (answer.kind) {
+      case "admitted":
+        if (!isCommitted || send.mayCountFromMs <= windowFromMs) this.#checkConsent(actor, asked, held);
+        else send.lastMs = send.mayCountFromMs;
+        return;
+      case "conflict":
+        if (isCommitted && send.lastMs > windowFromMs)
+          throw new Violation("repeat", "a repeated admission was refused");
+        if (answer.value !== textOf(held?.record))
+          throw new Violation("records", "a conflict shows another value");
+        if (!isCurrent) return;
+        if (answer.isLeaseLost && held !== undefined && held.lease?.owner !== actor.name) {
+          if (held.lease !== null && this.#mayHoldLease(known.recordId, held.lease)) return;
+        }
+        throw new Violation("wait", "there was no conflict");
+      case "over_budget":
+        this.#checkMayAsk(actor, held, isCurrent);
+        this.#checkOverBudget(asked, answer.countedCredits);
+        return;
+      case "held":
+        this.#checkMayAsk(actor, held, isCurrent);
+        if (!(answer.waitMs > 0) || !this.#isHoldExplained(actor, known.recordId, answer.reason)) {
+          throw new Violation("wait", `held without reason: ${answer.reason}`);
+        }
+    }
+  }
+
+  /** What the ledger must count: whole quarters of an hour. */
+  countedCredits(exceptRecordId?: string): number {
+    const first = Math.floor((this.wallMs - BUDGET_WINDOW_MS) / SPEND_BUCKET_MS);
+    return this.#spends(exceptRecordId)
+      .filter(({ atMs }) => Math.floor(atMs / SPEND_BUCKET_MS) >= first)
+      .reduce((sum, { credits }) => sum + credits, 0);
+  }
+
+  checkSum(counted: number): void {
+    const expected = this.countedCredits();
+    if (counted !== expected)
+      throw new Violation("sums", `${counted} credits are counted instead of ${expected}`);
+  }
+
+  checkRecord(recordId: string, value: string | undefined): void {
+    if (value !== textOf(this.records.get(recordId)?.record))
+      throw new Violation("records", `${recordId} differs`);
+  }
+
+  #checkMayAsk({ name }: Actor, held: Held | undefined, isCurrent: boolean): void {
+    if (!isCurrent) throw new Violation("revision", "a stale question was judged");
+    if (held !== undefined && this.#isLedByOther(held, name)) {
+      throw new Violation("lease", `${name} was judged, and another process has the lease`);
+    }
+  }
+
+  /** Admits a send, if every rule allows it by what certainly is. */
+  #checkConsent(actor: Actor, asked: Asked, held: Held | undefined): void {
+    const { known, after, slotId, budget, firstAskedMs } = asked;
+    const { key, name } = actor;
+    this.#checkMayAsk(actor, held, textOf(held?.record) === textOf(known));
+    const isPaused = this.#pauses.some(
+      (pause) => pause.key === key && pause.atMs <= firstAskedMs && pause.atMs + pause.lengthMs > this.nowMs,
+    );
+    if (isPaused) throw new Violation("pause", "a create left during a pause");
+    const sends = [...this.#sends.values()].filter(
+      (send) => send.key === key && send.lastMs > this.nowMs - WINDOW_MS,
+    );
+    if (sends.length >= MAX_CREATES) throw new Violation("rate", `${sends.length + 1} creates in one window`);
+    const flights = this.#others(key, known.recordId).filter(
+      (other) => this.#placeEndMs(other, false) > this.nowMs,
+    );
+    if (flights.length >= MAX_IN_FLIGHT)
+      throw new Violation("in flight", `${flights.length + 1} places are taken`);
+    const spent = this.#spends(known.recordId)
+      .filter(({ atMs }) => atMs > this.wallMs - BUDGET_WINDOW_MS)
+      .reduce((sum, { credits }) => sum + credits, after.spend?.credits ?? 0);
+    if (budget !== null && spent > budget) throw new Violation("budget", `${spent} credits of ${budget}`);
+
+    this.#store(actor, after);
+    const stored = this.records.get(known.recordId);
+    if (stored === undefined) throw new Violation("records", "an unknown record was admitted");
+    stored.flight = { kind: "sent", atMs: this.nowMs, owner: name };
+    if (stored.lease?.owner === name) stored.lease = { owner: name, atMs: this.nowMs };
+    const { nowMs } = this;
+    this.#sends.set(slotId, {
+      slotId,
+      key,
+      owner: name,
+      isPending: true,
+      lastMs: nowMs,
+      mayCountFromMs: nowMs,
+    });
+  }
+
+  #checkOverBudget({ known, after, budget }: Asked, counted: number): void {
+    const expected = this.countedCredits(known.recordId);
+    if (counted !== expected)
+      throw new Violation("sums", `${counted} credits are counted instead of ${expected}`);
+    if (budget === null || counted + (after.spend?.credits ?? 0) <= budget) {
+      throw new Violation("wait", "the budget had room");
+    }
+  }
+
+  #isHoldExplained({ key }: Actor, recordId: string, reason: "paused" | "rate" | "in_flight"): boolean {
+    switch (reason) {
+      case "paused":
+        return this.#pauses.some(
+          (pause) =>
+            pause.key === key && this.#latest(`state ${key}`, pause.atMs) + pause.lengthMs > this.nowMs,
+        );
+      case "rate": {
+        const counting = [...this.#sends.values()].filter(
+          (send) =>
+            send.key === key && this.#latest(`state ${key}`, send.mayCountFromMs) > this.nowMs - WINDOW_MS,
+        );
+        return counting.length >= MAX_CREATES;
+      }
+      case "in_flight": {
+        const others = this.#others(key, recordId).filter(
+          (other) => this.#placeEndMs(other, true) > this.nowMs,
+        );
+        return others.length >= MAX_IN_FLIGHT;
+      }
+    }
+  }
+
+  #placeEndMs({ key, record, flight, statusAtMs }: Held, isStrictest: boolean): number {
+    if (flight === null) return Number.NEGATIVE_INFINITY;
+    const latest = (what: string, atMs: number): number => (isStrictest ? this.#latest(what, atMs) : atMs);
+    const atMs = latest(`place ${record.recordId}`, flight.atMs);
+    if (flight.kind === "accepted") {
+      // A task that is heard of again after its time was over has a place again.
+      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + IN_FLIGHT_AT_MOST_MS;
+    }
+    const beat = this.#heartbeats.get(flight.owner);
+    const seenMs = Math.max(atMs, beat === undefined ? atMs : latest(`state ${key}`, beat.atMs));
+    return Math.min(seenMs + LAPSE_MS, atMs + WINDOW_MS + LAPSE_MS);
+  }
+
+  /** A process that was not seen for a whole window sends nothing of before. */
+  #seen(send: Send): void {
+    if (send.lastMs > this.nowMs - WINDOW_MS) send.lastMs = this.nowMs;
+    send.mayCountFromMs = this.nowMs;
+  }
+
+  #store({ name, key }: Actor, record: TaskRecord): void {
+    const { recordId } = record;
+    const before = this.records.get(recordId);
+    const kind = flightOf(record);
+    const isSame = kind !== null && before?.flight?.kind === kind;
+    const begun = kind === null ? null : { kind, atMs: this.nowMs, owner: name };
+    this.records.set(recordId, {
+      key,
+      record,
+      lease: before?.lease ?? null,
+      flight: isSame ? before.flight : begun,
+      statusAtMs: before?.record.status === record.status ? before.statusAtMs : this.nowMs,
+    });
+  }
+
+  #others(key: string, recordId: string): Held[] {
+    return [...this.records.values()].filter((held) => held.key === key && held.record.recordId !== recordId);
+  }
+
+  #spends(exceptRecordId?: string): { readonly credits: number; readonly atMs: number }[] {
+    const records = [...this.records.values()].filter(({ record }) => record.recordId !== exceptRecordId);
+    return [...records.flatMap(({ record }) => record.spend ?? []), ...this.#discarded];
+  }
+
+  #isLedByOther({ lease }: Held, name: string): boolean {
+    return lease !== null && lease.owner !== name && lease.atMs + LEASE_MS > this.nowMs;
+  }
+
+  #mayHoldLease(recordId: string, lease: { readonly atMs: number }): boolean {
+    return this.#latest(`lease ${recordId}`, lease.atMs) + LEASE_MS > this.nowMs;
+  }
+
+  #look(what: string): void {
+    if (!this.#seenSinceRestart.has(what)) this.#seenSinceRestart.set(what, this.nowMs);
+  }
+
+  /** A date from before the restart lies in the future, and counts from when it is first seen. */
+  #latest(what: string, atMs: number): number {
+    if (atMs >= this.#restartedAtMs) return atMs;
+    return Math.max(atMs, this.#seenSinceRestart.get(what) ?? this.nowMs);
+  }
+}

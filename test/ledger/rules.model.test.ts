@@ -1,0 +1,47 @@
+/** Random courses over the store, against what really happened; and the proof that they find faults. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SqliteEngine } from "../../src/ledger/sqlite/sqlite-engine.ts";
+import { CourseClock, type CourseOptions, course, run } from "./rules-model/course.ts";
+import { plantedFaults } from "./rules-model/planted-faults.ts";
+import { Violation } from "./rules-model/truth.ts";
+
+const clock = new CourseClock();
+let stateDir: string;
+let sound: SqliteEngine;
+beforeAll(() => {
+  stateDir = mkdtempSync(join(tmpdir(), "agm-model-"));
+  sound = new SqliteEngine({ stateDir, clock });
+});
+afterAll(async () => {
+  await sound.close();
+  rmSync(stateDir, { recursive: true });
+});
+
+const keepsRules = (options: CourseOptions) => fc.asyncProperty(course, (one) => run(one, options));
+
+describe("the rules of admission", () => {
+  it.each([
+    ["the same courses each time", { seed: 1, numRuns: 400 }],
+    ["other courses each time", { numRuns: 100 }],
+  ])("hold in %s", async (_what, parameters) => {
+    // Looking for a shorter course ends before the test's own time.
+    await fc.assert(keepsRules({ sound, engine: sound, clock }), {
+      ...parameters,
+      interruptAfterTimeLimit: 20_000,
+    });
+  });
+
+  it.each(plantedFaults)("are seen to be broken where $name", async ({ plant, rules }) => {
+    const found = await fc.check(keepsRules(plant(sound, clock)), {
+      seed: 3,
+      numRuns: 400,
+      endOnFailure: true,
+    });
+    expect(found.errorInstance).toBeInstanceOf(Violation);
+    expect(rules).toContain(found.errorInstance instanceof Violation ? found.errorInstance.rule : undefined);
+  });
+});
