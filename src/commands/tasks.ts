@@ -115,7 +115,7 @@ async function readListing(limit: number): Promise<Listing> {
     const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit });
     const book = new NarrationBook(ledger.store.narrations, () => systemClock.wallMs());
     const entries = await book.newest(limit);
-    const narrations = await Promise.all(entries.map((entry) => rowOf(entry, folder.root)));
+    const narrations = await Promise.all(entries.map((entry) => rowOf(book, entry, folder.root)));
     const all = [
       ...listed.map((task) => ({
         atMs: task.createdAtMs,

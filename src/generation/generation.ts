@@ -13,7 +13,7 @@ import type { Begun, TicketDesk } from "./tickets/standing.ts";
 import type { Tickets } from "./tickets/task-tickets.ts";
 import { type DownloadRequest, download } from "./use-cases/download-task.ts";
 import { type GenerateRequest, generate, workOf } from "./use-cases/generate.ts";
-import { findPart, finishPart, generatePart, type PartWork } from "./use-cases/generate-part.ts";
+import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
 import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
@@ -79,6 +79,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     parts: {
       find: (request) => findPart(deps, request),
+      saved: (request) => savedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
       finish: (request, call) => finishPart(deps, jobs, request, call),
       pace: (voice) => paceOfLedger(deps, voice),

@@ -4,8 +4,10 @@ import { applyRetakes, type Retake } from "./retakes.ts";
 
 /** What may change from call to call; none of it makes another narration. */
 export interface NarrateChanges {
-  /** The most that it may cost in all; 0 stops it; `null`: nothing may be created or changed by this call. */
+  /** The most that it may cost in all; `null`: nothing new is allowed by this call. */
   readonly maxCredits: number | null;
+  /** Nothing more is created. */
+  readonly stop: boolean;
   readonly retakes: readonly Retake[];
   /** `null`: as before. */
   readonly skipsFailed: boolean | null;
@@ -14,18 +16,22 @@ export interface NarrateChanges {
 
 const STOPPED = { part: null, code: "stopped", message: "It was stopped, as asked for." } as const;
 
-/** The state after a call with a limit; a narration that may spend begins to run. */
-export function changed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
-  const after: NarrationState = {
+/** The state after a call that wants the narration made. */
+export function wanted(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
+  return {
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
     fileName: changes.fileName ?? before.fileName,
-    maxCredits: changes.maxCredits,
+    maxCredits: changes.maxCredits ?? before.maxCredits,
     asks: before.asks + 1,
+    status: "running",
+    problems: [],
   };
-  if (changes.maxCredits !== 0) return { ...after, status: "running", problems: [] };
-  return before.status === "running" ? { ...after, status: "stopped", problems: [STOPPED] } : after;
 }
+
+/** The state after a call with `stop: true`. */
+export const stopped = (before: NarrationState): NarrationState =>
+  before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
  * The state as a question about it shows it: with the takes that are asked about, as a plan. The very same object
@@ -33,12 +39,12 @@ export function changed(before: NarrationState, changes: NarrateChanges, plan: S
  */
 export function previewed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
-  return after === before ? before : { ...after, status: "planned", files: [], problems: [], doubts: [] };
+  return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
 }
 
 /** Whether a call wants other files than those that are there. */
 export function choosesAnew(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
-  return isOtherChoice(state, { ...changed(state, changes, plan), asks: state.asks });
+  return isOtherChoice(state, { ...wanted(state, changes, plan), asks: state.asks });
 }
 
 /** Whether somebody has asked for it since a run has looked: for other parts, another name, or to go on. */

@@ -8,6 +8,7 @@ import { estimateSeconds } from "../contract/estimate.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { saveText } from "../files/save-text.ts";
 import type { SavedFile } from "../files/saved-file.ts";
+import type { NarrationFile } from "./narration-state.ts";
 import { sentencesOf } from "./plan/sentences.ts";
 
 export interface CompanionOrder {
@@ -22,12 +23,10 @@ export interface CompanionOrder {
   readonly signal: AbortSignal;
 }
 
-/**
- * Saves `NAME.vtt`, and `NAME.chapters.json` where there are chapters, under the name that the audio got.
- *
- * @returns the path of the captions
- */
-export async function makeCompanions(order: CompanionOrder): Promise<string> {
+/** Saves `NAME.vtt`, and `NAME.chapters.json` where there are chapters, under the name that the audio got. */
+export async function makeCompanions(
+  order: CompanionOrder,
+): Promise<Pick<NarrationFile, "captionsPath" | "chaptersPath">> {
   const { folder, saved, format, title, sources, texts, joined, signal } = order;
   const stem = basename(saved.path, extname(saved.path));
   const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
@@ -38,8 +37,9 @@ export async function makeCompanions(order: CompanionOrder): Promise<string> {
     sentences: sentencesOf(texts[index] ?? "").map((text) => ({ text, weight: estimateSeconds(text) })),
   }));
   const captions = await makeCaptions({ format, parts, signal });
-  if (joined.chapters.length > 0) {
-    await saveText(folder, `${stem}.chapters.json`, chaptersJson(title, joined.chapters));
-  }
-  return await saveText(folder, `${stem}.vtt`, captions);
+  const chaptersPath =
+    joined.chapters.length === 0
+      ? null
+      : await saveText(folder, `${stem}.chapters.json`, chaptersJson(title, joined.chapters));
+  return { chaptersPath, captionsPath: await saveText(folder, `${stem}.vtt`, captions) };
 }

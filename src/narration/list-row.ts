@@ -21,8 +21,13 @@ export interface NarrationRow {
 }
 
 /** @param root of the output folder */
-export async function rowOf(entry: NarrationEntry, root: string): Promise<NarrationRow> {
+export async function rowOf(
+  book: Pick<NarrationBook, "bill">,
+  entry: NarrationEntry,
+  root: string,
+): Promise<NarrationRow> {
   const { narrationId, state } = entry;
+  const { chargedCredits } = await book.bill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const isThere = await Promise.all(
     state.files.map(async (file) => (await newestThatIsThere([file], root)) !== null),
@@ -34,7 +39,7 @@ export async function rowOf(entry: NarrationEntry, root: string): Promise<Narrat
     status: statusOf(entry),
     title: state.title,
     createdAtMs: state.createdAtMs,
-    credits: Math.round(state.chargedCredits),
+    credits: Math.round(chargedCredits),
     savedParts: state.savedParts,
     totalParts: state.totalParts,
     paths: pathsThat(true),
@@ -56,7 +61,7 @@ export async function rowsOf(
   const found: NarrationRow[] = [];
   for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
     if (found.length === limit) break;
-    const row = await rowOf(entry, root);
+    const row = await rowOf(book, entry, root);
     if (query === null || holdsWords(row, (await book.get(entry.narrationId)).plan, query)) found.push(row);
   }
   return found;

@@ -54,9 +54,20 @@ const narrationFileSchema = z.object({
   savedAtMs: z.number(),
   isSound: z.boolean(),
   durationSeconds: z.number().positive(),
-  /** Of a file of one chapter. */
+  /** Index of its chapter; `null`: it holds the whole narration. */
+  section: z.int().nonnegative().nullable(),
+  /** The title of its chapter. */
   chapter: z.string().nullable(),
   captionsPath: z.string().nullable(),
+  chaptersPath: z.string().nullable(),
+  /** A hash of the parts, pauses and name that it was joined from. */
+  madeFrom: z.string(),
+  /** The narration ended before all its parts were there. */
+  isIncomplete: z.boolean(),
+  /** Indexes of parts that it lacks. */
+  missingParts: z.array(z.int().nonnegative()),
+  /** What somebody should listen to in it. */
+  doubts: z.array(problemSchema),
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
@@ -105,7 +116,6 @@ const ticketSchema = z.object({
         status: z.enum(["planned", "stopped", "finished"]),
         problems: z.array(problemSchema),
         files: z.array(narrationFileSchema),
-        doubts: z.array(problemSchema),
         figures: figuresSchema,
       }),
     ])
@@ -137,15 +147,10 @@ export const narrationStateSchema = z.object({
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
-  /** What somebody should listen to in the files. */
-  doubts: z.array(problemSchema),
-  /** What the files were joined from; other takes or parts make new files. */
-  joinedFrom: z.string().nullable(),
   /** For lists, which read no plan: what it is called, and how it stood when this was last written. */
   title: z.string(),
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
-  chargedCredits: z.number().nonnegative(),
   createdAtMs: z.number(),
   /** When it last began to run, and how many parts were saved then: the pace follows from both. */
   begunAtMs: z.number().nullable(),
@@ -167,12 +172,9 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   fileName: null,
   problems: [],
   files: [],
-  doubts: [],
-  joinedFrom: null,
   title,
   totalParts: parts.length,
   savedParts: 0,
-  chargedCredits: 0,
   createdAtMs,
   begunAtMs: null,
   savedAtBegin: 0,

@@ -55,9 +55,9 @@ export interface MomentOfEnd {
 
 /** Once it runs no more, whoever waited for it is told how it stands then. */
 export function settled(state: NarrationState, moment: MomentOfEnd): NarrationState {
-  const { status, problems, files, doubts, tickets } = state;
+  const { status, problems, files, tickets } = state;
   if (status === "running") return state;
-  const end = { kind: "ended" as const, ...moment, status, problems, files, doubts };
+  const end = { kind: "ended" as const, ...moment, status, problems, files };
   return {
     ...state,
     tickets: tickets.map((ticket) => (ticket.end === null ? { ...ticket, end } : ticket)),

@@ -24,6 +24,8 @@ export interface NarrationView extends NarrationFigures {
   readonly remarks: readonly string[];
   /** It was finished before this call, which has cost nothing. */
   readonly isRepeat: boolean;
+  /** A limit below what is suggested, for which nothing was sent; `null`: none was refused. */
+  readonly refusedLimit: number | null;
 }
 
 const EXCERPT_CODE_POINTS = 60;
@@ -94,6 +96,19 @@ export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): N
   };
 }
 
+/** What went wrong, then what the files lack for no other reason that is known, then what should be listened to. */
+function problemsOf({ problems, files }: NarrationState): NarrationProblem[] {
+  const told = new Set(problems.map(({ part }) => part));
+  const missing = files
+    .flatMap(({ isIncomplete, missingParts }) => (isIncomplete ? [] : missingParts))
+    .filter((part) => !told.has(part));
+  return [
+    ...problems,
+    ...missing.map((part) => ({ part, code: "left_out", message: "It is not in the file." })),
+    ...files.flatMap(({ doubts }) => doubts),
+  ];
+}
+
 /** @param figures of now, or as they were kept with an end */
 export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = known;
@@ -105,7 +120,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     title: state.title,
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
-    problems: [...state.problems, ...(status === "finished" ? state.doubts : [])].map((problem) => ({
+    problems: problemsOf(state).map((problem) => ({
       ...problem,
       excerpt:
         problem.part === null
@@ -114,5 +129,6 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     })),
     remarks: plan.remarks,
     isRepeat: false,
+    refusedLimit: null,
   };
 }

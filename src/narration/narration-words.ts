@@ -16,10 +16,10 @@ export function duration(seconds: number): string {
 }
 
 /** One line while it runs. */
-export function progressOf(state: NarrationState, nowMs: number): string {
+export function progressOf(state: NarrationState, chargedCredits: number, nowMs: number): string {
   const left = secondsLeft(state, state.savedParts, nowMs);
   const time = state.savedParts < state.totalParts ? `; about ${duration(left)} left` : "";
-  return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(state.chargedCredits)} credits${time}`;
+  return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
 /** What a task is told for ever that was taken back. */
@@ -42,9 +42,26 @@ function problemWords({ problems }: NarrationView): string[] {
 
 const MOST_PROBLEMS = 5;
 
-function fileWords({ files }: NarrationView): string {
-  const paths = files.map(({ path, durationSeconds }) => `${path} (${duration(durationSeconds)})`);
+function fileWords({ files, parts }: NarrationView): string {
+  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts }) => {
+    const held = isIncomplete ? `, without ${partNumbers(missingParts, parts.total)}` : "";
+    return `${path} (${duration(durationSeconds)}${held})`;
+  });
   return `Saved ${paths.join(", ")}.`;
+}
+
+/** "part 3", "parts 1 to 3 and 7", counted from 1. */
+function partNumbers(indexes: readonly number[], total: number): string {
+  const spans: string[] = [];
+  for (let at = 0; at < indexes.length; at += 1) {
+    const first = indexes[at] ?? 0;
+    while (indexes[at + 1] === (indexes[at] ?? 0) + 1) at += 1;
+    const last = indexes[at] ?? 0;
+    spans.push(first === last ? `${first + 1}` : `${first + 1} to ${last + 1}`);
+  }
+  const [end] = spans.splice(-1);
+  const list = spans.length === 0 ? end : `${spans.join(", ")} and ${end}`;
+  return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
 function planWords(view: NarrationView): string {
@@ -65,6 +82,9 @@ function planWords(view: NarrationView): string {
   return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes} Nothing was sent or charged.`;
 }
 
+const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>
+  `max_credits ${refusedLimit} is likely to end it before its last part; ${credits.suggestedMax} is not.`;
+
 function soFar({ parts, credits }: NarrationView): string {
   return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
 }
@@ -72,13 +92,14 @@ function soFar({ parts, credits }: NarrationView): string {
 /** How it stands and why, without what to do next. */
 export function messageOf(view: NarrationView): string {
   const remarks = view.status === "planned" ? view.remarks : [];
-  return [headOf(view), ...problemWords(view), ...remarks].join(" ");
+  const files = view.status === "finished" || view.files.length === 0 ? [] : [fileWords(view)];
+  return [headOf(view), ...files, ...problemWords(view), ...remarks].join(" ");
 }
 
 function headOf(view: NarrationView): string {
   switch (view.status) {
     case "planned":
-      return planWords(view);
+      return view.refusedLimit === null ? planWords(view) : `${planWords(view)} ${lowLimitWords(view)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
       return `Running: ${soFar(view)}${left} It goes on by itself, up to ${view.credits.max} credits in all, as long as this server runs.`;
@@ -96,14 +117,19 @@ function headOf(view: NarrationView): string {
 export function nextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = stepOf(view, call);
-  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`;
+  return capital(sentence);
 }
+
+const capital = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 
 function stepOf(view: NarrationView, call: string): string {
   switch (view.status) {
     case "planned":
       if (view.parts.saved === view.parts.total) {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
+      }
+      if (view.refusedLimit !== null) {
+        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.credits.charged > 0 ? ", with the same retakes" : ""}: the price, and what is set aside (150 a part) while parts are made; what is not used is not charged.`;
     case "running":

@@ -10,20 +10,20 @@ import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { Log } from "../log.ts";
-import { changed, choosesAnew, type NarrateChanges, previewed } from "./changes.ts";
+import { isCancelledByCaller } from "./cancelled-call.ts";
+import { choosesAnew, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
+import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import type { NarrationFile, NarrationState } from "./narration-state.ts";
 import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./narration-tickets.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
-import { Run, type RunDeps } from "./run.ts";
-import { newsOf } from "./run-news.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
 import { NarrationDesk } from "./ticket-desk.ts";
 
@@ -31,7 +31,8 @@ export type { NarrateChanges } from "./changes.ts";
 
 export type NarrateSource =
   | { readonly kind: "text"; readonly source: NarrationText; readonly options: PlanSettings }
-  | { readonly kind: "narration"; readonly narrationId: string };
+  /** @param mayGoOn what ended because its process did goes on, within the limit that was agreed */
+  | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
 
 /** One part, as the table of parts shows it. */
 export interface NarrationPart {
@@ -87,8 +88,16 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
   const { origin, holder } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock });
-  const runDeps: RunDeps = { book, parts, joined, clock, log, holder, leaseTtlMs: ledger.leaseTtlMs };
-  const runs = new Map<string, Run>();
+  const driverDeps: NarrationDriverDeps = {
+    book,
+    parts,
+    joined,
+    clock,
+    log,
+    holder,
+    leaseTtlMs: ledger.leaseTtlMs,
+  };
+  const drivers = new Map<string, NarrationDriver>();
   let isClosed = false;
 
   const find = async (source: NarrateSource): Promise<KnownNarration> => {
@@ -111,40 +120,61 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   const look = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
     const stored = await book.get(narrationId);
-    // A run that has just begun may not have its lease yet.
-    const known = { ...stored, holder: stored.holder ?? (runs.has(narrationId) ? holder : null) };
+    // A driver that has just begun may not have its lease yet.
+    const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
     return viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
   };
 
-  /** One run at a time: a new one begins when the one that is just ending has. */
+  /** Drives it in this process until it has ended, also where another process has the lease now. */
   const start = (narrationId: string): void => {
-    const running = runs.get(narrationId);
-    if (running?.isStopping === false || isClosed) return;
+    if (isClosed) return;
+    const running = drivers.get(narrationId);
     if (running !== undefined) {
-      void running.end.then(() => start(narrationId));
+      // It may be about to end, and not have seen what is asked for now.
+      void running.end
+        .then(async () => {
+          if (drivers.has(narrationId) || isClosed) return;
+          if ((await book.entry(narrationId)).state.status === "running") start(narrationId);
+        })
+        .catch((error: unknown) => log.debug(String(error)));
       return;
     }
-    const run = new Run(runDeps, narrationId);
-    runs.set(narrationId, run);
-    void run.end.then((end) => {
-      if (runs.get(narrationId) === run) runs.delete(narrationId);
-      if (end === "changed") start(narrationId);
-    });
+    const driver = new NarrationDriver(driverDeps, narrationId);
+    drivers.set(narrationId, driver);
+    void driver.end.then(() => drivers.delete(narrationId));
   };
 
-  /** Waits while it runs, here or elsewhere; a call that is cancelled stops what it would have paid for. */
+  /** Waits while it is driven, here or elsewhere. */
   const wait = async (narrationId: string, call: Call): Promise<void> => {
     const deadline = new Deadline(clock, call.windowMs);
     for (;;) {
       call.signal.throwIfAborted();
       const entry = await book.entry(narrationId);
-      const run = runs.get(narrationId);
-      if (statusOf(entry) !== "running" && run === undefined) return;
-      call.onProgress(progressOf(entry.state, clock.wallMs()));
+      const driver = drivers.get(narrationId);
+      if (statusOf(entry) !== "running" && driver === undefined) return;
+      const { chargedCredits } = await book.bill(narrationId);
+      call.onProgress(progressOf(entry.state, chargedCredits, clock.wallMs()));
       if (deadline.isOver) return;
-      await newsOf(run, clock, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
+      await nextNews(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }
+  };
+
+  /** Resolves with the next news of a driver, or after a while: another process may drive it. */
+  const nextNews = async (
+    driver: NarrationDriver | undefined,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const settled = new AbortController();
+    const sleeping = clock.sleep(ms, AbortSignal.any([signal, settled.signal])).catch(() => undefined);
+    let stopListening = (): void => undefined;
+    const news = new Promise<void>((resolve) => {
+      if (driver !== undefined) stopListening = driver.listen(resolve);
+    });
+    await Promise.race([sleeping, news]);
+    stopListening();
+    settled.abort();
   };
 
   const desk = new NarrationDesk({
@@ -152,42 +182,77 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     reckon,
     clock,
     identity: ledger.identity,
-    isRunningHere: (narrationId) => runs.has(narrationId),
+    isRunningHere: (narrationId) => drivers.has(narrationId),
     start,
-    refresh: (narrationId, state) => runs.get(narrationId)?.refresh(state),
+    refresh: (narrationId, state) => drivers.get(narrationId)?.refresh(state),
   });
 
-  /** Writes what a call has decided, and goes on with it. */
-  const decide = async (
-    { narrationId, plan, holder: driver }: KnownNarration,
-    changes: NarrateChanges,
-    ask: (state: NarrationState) => NarrationState,
+  /** Writes what a call wants, and drives it. */
+  const write = async (
+    { narrationId, holder: driver }: KnownNarration,
+    change: (state: NarrationState) => NarrationState,
   ): Promise<NarrationState> => {
-    const isLeft = driver === null && !runs.has(narrationId);
+    const isLeft = driver === null && !drivers.has(narrationId);
     const state = await book.change(narrationId, (current) =>
-      ask(changed(isLeft ? leftByOthers(current, holder) : current, changes, plan)),
+      change(isLeft ? leftByOthers(current, holder) : current),
     );
-    runs.get(narrationId)?.refresh(state);
-    if (state.status === "running") start(narrationId);
+    drivers.get(narrationId)?.refresh(state);
+    if (isLeft || state.status === "running") start(narrationId);
     return state;
+  };
+
+  /**
+   * What a call changes; nothing where it only looks. A plan takes a name, and a finished narration gets a file under
+   * another one, free. A narration that its process has left goes on within the limit that was agreed.
+   *
+   * @returns whether the call allows something that it has to answer for when it is cancelled
+   */
+  const obey = async (source: NarrateSource, known: KnownNarration, changes: NarrateChanges) => {
+    const { plan, state } = known;
+    const { fileName, maxCredits } = changes;
+    if (changes.stop) await write(known, stopped);
+    else if (maxCredits !== null)
+      await write(known, (before) => askedPlainly(wanted(before, changes, plan), holder));
+    else if (fileName !== null && fileName !== state.fileName) {
+      if (state.status === "finished") await write(known, (before) => wanted(before, changes, plan));
+      else if (state.status !== "running")
+        await book.change(known.narrationId, (before) => ({ ...before, fileName }));
+    } else if (source.kind === "narration" && source.mayGoOn && state.status === "running") {
+      if (known.holder === null) await write(known, (before) => before);
+    }
   };
 
   const narrate: Narrations["narrate"] = async (source, changes, call) => {
     if (changes.fileName !== null) checkFileName(changes.fileName);
     const known = await find(source);
     const { narrationId, state: before } = known;
+    const { chargedCredits } = await book.bill(narrationId);
     call.signal.throwIfAborted();
-    if (changes.maxCredits !== null) await decide(known, changes, (asked) => askedPlainly(asked, holder));
+    const tooLow = await tooLowLimit(source, known, changes);
+    if (tooLow !== null) return tooLow;
+    await obey(source, known, changes);
     try {
-      if (call.windowMs > 0) await wait(narrationId, call);
+      if (call.windowMs > 0 && !changes.stop) await wait(narrationId, call);
     } catch (error) {
-      if (call.signal.aborted && changes.maxCredits !== null) await cancel(narrationId);
+      if (call.signal.aborted && changes.maxCredits !== null && isCancelledByCaller(call.signal.reason))
+        await cancel(narrationId);
       throw error;
     }
     const view = await look(narrationId, changes);
-    const isRepeat =
-      before.status === "finished" && view.credits.charged === Math.round(before.chargedCredits);
+    const isRepeat = before.status === "finished" && view.credits.charged === Math.round(chargedCredits);
     return { ...view, isRepeat };
+  };
+
+  /** A first call may not begin what its limit is likely to end: the plan is its answer, and the person decides. */
+  const tooLowLimit = async (
+    source: NarrateSource,
+    known: KnownNarration,
+    changes: NarrateChanges,
+  ): Promise<NarrationView | null> => {
+    const { maxCredits } = changes;
+    if (source.kind !== "text" || known.state.status !== "planned" || maxCredits === null) return null;
+    const view = await look(known.narrationId, changes);
+    return maxCredits < view.credits.suggestedMax ? { ...view, refusedLimit: maxCredits } : null;
   };
 
   return {
@@ -198,13 +263,16 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const known = await find(source);
       call.signal.throwIfAborted();
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
-      if (changes.maxCredits === null || changes.maxCredits === 0 || isThere) {
-        return { view: await narrate(source, changes, call) };
+      const tooLow = await tooLowLimit(source, known, changes);
+      if (changes.stop || changes.maxCredits === null || isThere || tooLow !== null) {
+        return { view: tooLow ?? (await narrate(source, changes, call)) };
       }
-      const state = await decide(known, changes, (asked) => withTicket(asked, clock.wallMs()));
+      const state = await write(known, (before) =>
+        withTicket(wanted(before, changes, known.plan), clock.wallMs()),
+      );
       const ticket = openTicket(state);
       if (ticket === undefined) return { view: await narrate(source, changes, call) };
-      return { ticket: desk.opened(known.narrationId, state, ticket) };
+      return { ticket: await desk.opened(known.narrationId, state, ticket) };
     },
     async list(query, limit) {
       return await rowsOf(book, folder.root, { query, limit });
@@ -232,13 +300,13 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     },
     async close() {
       isClosed = true;
-      for (const run of runs.values()) run.leave();
-      await Promise.all([...runs.values()].map(({ end }) => end));
+      for (const driver of drivers.values()) driver.leave();
+      await Promise.all([...drivers.values()].map(({ end }) => end));
     },
   };
 
   async function cancel(narrationId: string): Promise<void> {
     const state = await book.change(narrationId, (before) => callCancelled(before, holder));
-    runs.get(narrationId)?.refresh(state);
+    drivers.get(narrationId)?.refresh(state);
   }
 }

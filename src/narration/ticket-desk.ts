@@ -46,9 +46,9 @@ export class NarrationDesk implements TicketDesk<NarrationView> {
   }
 
   /** What a call is answered with that has just opened this ticket, or shares it. */
-  opened(narrationId: string, state: NarrationState, ticket: NarrationTicket): WorkingTicket {
+  async opened(narrationId: string, state: NarrationState, ticket: NarrationTicket): Promise<WorkingTicket> {
     const handle = this.#handle({ narrationId, openedAtMs: ticket.openedAtMs });
-    return this.#working({ handle, state, ticket });
+    return await this.#working({ handle, narrationId, state, ticket });
   }
 
   async look(handle: string): Promise<TicketStanding<NarrationView> | null> {
@@ -59,7 +59,7 @@ export class NarrationDesk implements TicketDesk<NarrationView> {
     if (ticket.end !== null) return this.#ended(found, ticket.end);
     // Its process is gone: what was allowed is still allowed.
     if (holder === null && !this.#deps.isRunningHere(narrationId)) await this.#goOn(narrationId);
-    return this.#working({ handle, state, ticket });
+    return await this.#working({ handle, narrationId, state, ticket });
   }
 
   async cancel(handle: string): Promise<boolean> {
@@ -102,16 +102,22 @@ export class NarrationDesk implements TicketDesk<NarrationView> {
   ): TicketStanding<NarrationView> {
     const head = { handle, createdAtMs: ticket.openedAtMs, updatedAtMs: end.atMs };
     if (end.kind === "cancelled") return { ...head, kind: "cancelled", message: cancelledWords(end) };
-    const { status, problems, files, doubts, figures } = end;
-    const state = { ...known.state, status, problems, files, doubts };
+    const { status, problems, files, figures } = end;
+    const state = { ...known.state, status, problems, files };
     return { ...head, kind: "done", view: viewWith({ ...known, state }, figures) };
   }
 
-  #working({ handle, state, ticket }: Pick<Found, "handle" | "ticket"> & { state: NarrationState }) {
+  async #working({
+    handle,
+    narrationId,
+    state,
+    ticket,
+  }: Pick<Found, "handle" | "ticket"> & { narrationId: string; state: NarrationState }) {
     const createdAtMs = ticket.openedAtMs;
-    const nowMs = this.#deps.clock.wallMs();
     const updatedAtMs = Math.max(createdAtMs, state.begunAtMs ?? 0);
-    return { handle, createdAtMs, updatedAtMs, kind: "working" as const, message: progressOf(state, nowMs) };
+    const { chargedCredits } = await this.#deps.book.bill(narrationId);
+    const message = progressOf(state, chargedCredits, this.#deps.clock.wallMs());
+    return { handle, createdAtMs, updatedAtMs, kind: "working" as const, message };
   }
 
   #handle({ narrationId, openedAtMs }: Name): string {

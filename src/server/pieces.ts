@@ -3,6 +3,7 @@ import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@mode
 import { AudioError } from "../errors.ts";
 import { MOST_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
+import type { NarrationFile } from "../narration/narration-state.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
@@ -10,8 +11,8 @@ const NARRATION_FILE =
   /^audio:\/\/narrations\/([^/?#]+)\/files\/(\d{1,6})(?:\/(captions|chapters))?(?:\?(.*))?$/;
 
 const COMPANIONS = {
-  captions: { extension: ".vtt", mimeType: "text/vtt" },
-  chapters: { extension: ".chapters.json", mimeType: "application/json" },
+  captions: { pathOf: ({ captionsPath }: NarrationFile) => captionsPath, mimeType: "text/vtt" },
+  chapters: { pathOf: ({ chaptersPath }: NarrationFile) => chaptersPath, mimeType: "application/json" },
 } as const;
 
 const odd = (uri: string): ProtocolError =>
@@ -55,9 +56,9 @@ async function readNarrationFile(
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));
   }
-  if (file.captionsPath === null) throw new AudioError("not_found", "The file has no captions.");
-  const { extension, mimeType } = COMPANIONS[kind];
-  const path = file.captionsPath.replace(/\.vtt$/, extension);
+  const { pathOf, mimeType } = COMPANIONS[kind];
+  const path = pathOf(file);
+  if (path === null) throw new AudioError("not_found", `The file has no ${kind}.`);
   const bytes = await generation.readCompanion(path, piece ?? { offset: 0, length: MOST_PIECE_BYTES });
   if (piece === null && bytes.length === MOST_PIECE_BYTES) {
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);

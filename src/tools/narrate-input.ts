@@ -49,8 +49,12 @@ export const narrateInput = z.strictObject({
     .optional(),
   max_credits: wholeNumberFrom(0, MOST_CREDITS)
     .meta({
-      description: `The most it may cost in all, as the user agreed; 0 to ${MOST_CREDITS}, 0 stops it`,
+      description: `The most it may cost in all, as the user agreed; 1 to ${MOST_CREDITS}`,
     })
+    .optional(),
+  stop: z
+    .boolean("must be true or false")
+    .meta({ description: "With narration_id: nothing more is created" })
     .optional(),
   ...narrationSettingsSchema.shape,
   voices: z
@@ -93,7 +97,10 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
     const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
     complain([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
   }
-  if (args.narration_id === undefined) return;
+  if (args.narration_id === undefined) {
+    if (args.stop === true) complain(["stop"], "needs narration_id, the id of what is to be stopped");
+    return;
+  }
   for (const name of OF_THE_PLAN) {
     if (args[name] === undefined) continue;
     complain(
@@ -160,7 +167,9 @@ export async function planRequestOf(
 }
 
 export const changesOf = (args: NarrateArgs): NarrateChanges => ({
-  maxCredits: args.max_credits ?? null,
+  // Some clients turn null into 0: neither names a limit.
+  maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
+  stop: args.stop ?? false,
   retakes: args.retakes ?? [],
   skipsFailed: args.skip_failed ?? null,
   fileName: args.file_name ?? null,

@@ -89,7 +89,9 @@ export function renderNarration(view: NarrationView): ToolResult {
 }
 
 async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
-  if (args.narration_id !== undefined) return { kind: "narration", narrationId: args.narration_id };
+  if (args.narration_id !== undefined) {
+    return { kind: "narration", narrationId: args.narration_id, mayGoOn: args.max_credits === undefined };
+  }
   return { kind: "text", ...(await planRequestOf(args, deps)) };
 }
 
@@ -112,7 +114,8 @@ const windowOf = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
 
 function resultOf(args: NarrateArgs, view: NarrationView): ToolResult {
   const rendered = renderNarration(view);
-  return args.max_credits === undefined ? { ...rendered, ...questionOf(view) } : rendered;
+  const isQuestion = args.max_credits === undefined && args.stop !== true;
+  return isQuestion ? { ...rendered, ...questionOf(view) } : rendered;
 }
 
 export const narrate = defineTool({

@@ -10,6 +10,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
   vi.spyOn(ledger.store.narrations, "lead").mockReturnValue(isHeldUp.promise);
   const parts = {
     find: async () => null,
+    saved: async () => null,
     generate: () => new Promise<never>(() => undefined),
     pace: async () => 1,
     finish: async () => undefined,
@@ -20,7 +21,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
     source: { text: "Once upon a time.", format: "plain" },
     options: { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" },
   } as const;
-  const changes = { maxCredits: 1000, retakes: [], skipsFailed: null, fileName: null };
+  const changes = { maxCredits: 1000, stop: false, retakes: [], skipsFailed: null, fileName: null };
   const call = { signal: new AbortController().signal, windowMs: 0, onProgress: () => undefined };
   expect((await narrations.narrate(source, changes, call)).status).toBe("running");
   isHeldUp.resolve("another process");

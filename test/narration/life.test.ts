@@ -70,7 +70,8 @@ describe("a narration", () => {
 
   it("spends no more than it may, says so, and goes on with more", async () => {
     const text = textOf("One", "Two", "Three", "Four");
-    const stopped = await narrator.narrate({ text, max_credits: 165 });
+    const { narration_id } = await narrator.narrate({ text });
+    const stopped = await narrator.narrate({ narration_id, max_credits: 165 });
     expect(stopped).toMatchObject({
       status: "stopped",
       parts: { saved: 2 },
@@ -180,13 +181,13 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(5);
   });
 
-  it("goes on after its call has returned, and is stopped by max_credits 0", async () => {
+  it("goes on after its call has returned, and is stopped by stop", async () => {
     narrator.service.processingMs = 300;
     const text = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
     const running = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 0 });
     expect(running.status).toBe("running");
     await expect.poll(() => narrator.service.count("create")).toBeGreaterThan(2);
-    const stopped = await narrator.narrate({ narration_id: running.narration_id, max_credits: 0 });
+    const stopped = await narrator.narrate({ narration_id: running.narration_id, stop: true });
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "stopped" }] });
     const sent = narrator.service.count("create");
     await new Promise((resolve) => setTimeout(resolve, 700));

@@ -205,11 +205,11 @@ describe("what may be spent", () => {
     for (const task of narrator.service.tasks.values()) task.status = "failed";
   };
 
-  it("is nothing after max_credits 0, also where tasks fail that were accepted before", async () => {
+  it("is nothing after a stop, also where tasks fail that were accepted before", async () => {
     narrator.service.processingMs = 60_000;
     const running = await narrator.narrate({ text: EIGHT, max_credits: 5000, wait_seconds: 0 });
     await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
-    await narrator.narrate({ narration_id: running.narration_id, max_credits: 0 });
+    await narrator.narrate({ narration_id: running.narration_id, stop: true });
     failAll();
     await new Promise((resolve) => setTimeout(resolve, 800));
     expect(narrator.service.tasks.size).toBe(2);

@@ -16,6 +16,7 @@ const planned: NarrationView = {
   problems: [],
   remarks: [],
   isRepeat: false,
+  refusedLimit: null,
   otherTakes: 0,
 };
 
@@ -26,8 +27,14 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   savedAtMs: 0,
   isSound: true,
   durationSeconds: 843.512,
+  section: null,
   chapter,
   captionsPath: `${FOLDER}/${name}.vtt`,
+  chaptersPath: null,
+  madeFrom: "",
+  isIncomplete: false,
+  missingParts: [],
+  doubts: [],
   mimeType: "audio/mpeg",
 });
 
@@ -70,9 +77,41 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
         "max_credits of 300 leaves no room for another part: 262 were charged, and each part sets 150 aside until its own charge is known.",
     },
   ]),
-  "stopped by max_credits 0": stopped([
-    { part: null, code: "stopped", message: "It was stopped by max_credits 0." },
-  ]),
+  "a plan whose limit is below what is suggested": { ...planned, refusedLimit: 900 },
+  "stopped by stop": stopped([{ part: null, code: "stopped", message: "It was stopped, as asked for." }]),
+  "stopped by its limit, with what is paid in a file": {
+    ...stopped([
+      {
+        part: null,
+        code: "max_credits_reached",
+        message:
+          "max_credits of 300 leaves no room for another part: 262 were charged, and each part sets 150 aside until its own charge is known.",
+      },
+    ]),
+    files: [
+      {
+        ...file("The-Harbour-1a2b3c4d (incomplete)", null),
+        isIncomplete: true,
+        missingParts: [4, 5, 6, 7, 8, 9, 10, 11],
+      },
+    ],
+  },
+  "finished without a part that failed": {
+    ...running,
+    status: "finished",
+    parts: { ...running.parts, saved: 11, running: 0, failed: 1 },
+    credits: { ...running.credits, charged: 950, reserved: 0 },
+    seconds: { ...running.seconds, left: null },
+    files: [{ ...file("The-Harbour-1a2b3c4d", null), missingParts: [6] }],
+    problems: [
+      {
+        part: 6,
+        code: "left_out",
+        message: "It is not in the file.",
+        excerpt: "The gulls were gone by morning, and nobody had seen them",
+      },
+    ],
+  },
   "stopped by a part that fails": stopped(
     [{ part: 6, code: "task_failed", message: "Task gen_1 failed; the service gave no usable reason." }],
     "The gulls were gone by morning, and nobody had seen them",

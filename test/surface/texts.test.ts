@@ -78,7 +78,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       readPieceOfFile: unasked,
       readCompanion: unasked,
       bytesOf: unasked,
-      parts: { find: unasked, generate: unasked, finish: unasked, pace: unasked },
+      parts: { find: unasked, saved: unasked, generate: unasked, finish: unasked, pace: unasked },
       close: async () => undefined,
     }),
     narrations: async () => ({

@@ -11,6 +11,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
+import { findSaved } from "../saved-files.ts";
 import { findOrDraft } from "./find-record.ts";
 import { taskFailed } from "./generate.ts";
 import { newestThatIsThere } from "./own-files.ts";
@@ -30,6 +31,8 @@ export interface SavedPart {
 export interface PartWork {
   /** What the ledger knows of it; `null`: nobody has asked for it. */
   find(request: PartRequest): Promise<TaskRecord | null>;
+  /** Its audio where it is on this machine, intact; nobody is asked for it. */
+  saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** How much longer or shorter than its estimate earlier audio of this voice came out; 1 where too little is known. */
@@ -94,6 +97,13 @@ export async function findPart(
   if (newest === undefined) return own ?? null;
   // Its audio is not here, and may have to be made again: what it has cost counts, and nothing is there yet.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
+}
+
+/** The audio of a part on this machine; `null` where it is not here. */
+export async function savedPart(deps: GenerationDeps, request: PartRequest): Promise<SavedPart | null> {
+  const record = await findPart(deps, request);
+  const file = record === null ? null : await findSaved(deps, record, null);
+  return record !== null && file?.isSound === true ? { record, file } : null;
 }
 
 const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waiting" || attempt > 1;
