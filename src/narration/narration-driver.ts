@@ -9,6 +9,7 @@ import { isOtherChoice } from "./changes.ts";
 import { type JoinedFiles, type PartFile, plannedFiles } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import { leftByOthers } from "./narration-tickets.ts";
 import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
 import { partRequest } from "./part-request.ts";
 import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf } from "./stop-reasons.ts";
@@ -126,8 +127,12 @@ export class NarrationDriver {
   /** Waits for the lease as long as the narration is wanted: its driver may die, or end it just now. */
   async #lead(): Promise<boolean> {
     const { book, clock, holder, leaseTtlMs } = this.#deps;
-    for (;;) {
-      if (await book.lead(this.narrationId, holder, leaseTtlMs)) return true;
+    for (let hasWaited = false; ; hasWaited = true) {
+      if (await book.lead(this.narrationId, holder, leaseTtlMs)) {
+        // What was asked for in the process that had the lease has ended with it.
+        if (hasWaited) await book.change(this.narrationId, (before) => leftByOthers(before, holder));
+        return true;
+      }
       if ((await book.entry(this.narrationId)).state.status !== "running") return false;
       await clock.sleep(LOOK_MS, this.#left.signal).catch(() => undefined);
       if (this.#left.signal.aborted) return false;
@@ -402,7 +407,7 @@ export class NarrationDriver {
 
   /** @returns `false`: somebody has asked for something else meanwhile */
   async #finish(isWhole: boolean): Promise<boolean> {
-    const problems = [...this.#problems.values(), ...(this.#obstacle === null ? [] : [this.#obstacle])];
+    const problems = [...(this.#obstacle === null ? [] : [this.#obstacle]), ...this.#problems.values()];
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;

@@ -52,10 +52,7 @@ export const narrateInput = z.strictObject({
       description: `The most it may cost in all, as the user agreed; 1 to ${MOST_CREDITS}`,
     })
     .optional(),
-  stop: z
-    .boolean("must be true or false")
-    .meta({ description: "With narration_id: nothing more is created" })
-    .optional(),
+  stop: z.boolean("must be true or false").meta({ description: "Nothing more is created" }).optional(),
   ...narrationSettingsSchema.shape,
   voices: z
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
@@ -97,10 +94,7 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
     const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
     complain([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
   }
-  if (args.narration_id === undefined) {
-    if (args.stop === true) complain(["stop"], "needs narration_id, the id of what is to be stopped");
-    return;
-  }
+  if (args.narration_id === undefined) return;
   for (const name of OF_THE_PLAN) {
     if (args[name] === undefined) continue;
     complain(

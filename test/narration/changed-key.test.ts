@@ -18,8 +18,8 @@ async function stoppedHalfway(text = FOUR, max_credits = 600): Promise<string> {
   const isSlow = (prompt: string): boolean => /^(?:Three|Four)/.test(prompt);
   const processingMsOf = (prompt: string): number => (isSlow(prompt) ? 60_000 : 50);
   narrator = await Narrator.start({}, { apiKeys: KEYS, processingMsOf });
-  const begun = await narrator.narrate({ text, max_credits, wait_seconds: 0 });
-  const { narration_id } = begun;
+  const { narration_id } = await narrator.narrate({ text });
+  await narrator.narrate({ narration_id, max_credits, wait_seconds: 0 });
   await expect
     .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts, LONG)
     .toMatchObject({ saved: 2, running: 2 });
@@ -30,7 +30,7 @@ it("counts what runs under the earlier key, and sends nothing that its limit doe
   const narration_id = await stoppedHalfway(FIVE, 340);
   const creates = narrator.service.count("create");
   await narrator.restart(LATER);
-  expect(await narrator.narrate({ narration_id })).toMatchObject({
+  expect(await narrator.narrate({ narration_id, wait_seconds: 1 })).toMatchObject({
     parts: { saved: 2, running: 2 },
     credits: { charged: 20, reserved: 300 },
   });

@@ -98,7 +98,7 @@ describe.each(stores)("on %s", (store) => {
 
   it.each([
     ["taken back", (other: TaskClient, handle: string) => other.cancel(handle)],
-    ["stopped", (other: TaskClient) => other.call("narrate", { ...CALL, max_credits: 0 }, {})],
+    ["stopped", (other: TaskClient) => other.call("narrate", { ...CALL, stop: true }, {})],
     [
       "given a lower limit",
       (other: TaskClient) => other.call("narrate", { ...CALL, max_credits: 1, wait_seconds: 0 }, {}),

@@ -1,6 +1,7 @@
 /** A narration as a task: it goes on within its limit in whatever process is asked about it, and never after it was taken back. */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import { whyNoPostgres } from "../support/postgres-server.ts";
@@ -11,6 +12,7 @@ const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] :
 const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
 
+const plannedIn = z.object({ structuredContent: narrationOutput });
 const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
 
 describe.each(stores)("on %s", (store) => {
@@ -56,7 +58,9 @@ describe.each(stores)("on %s", (store) => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service);
     const { client: doomed } = await start();
-    const handle = await doomed.begin({ ...CALL, max_credits: 155 }, "narrate");
+    const { max_credits: _, ...plan } = CALL;
+    const { narration_id } = plannedIn.parse(await doomed.call("narrate", plan, {})).structuredContent;
+    const handle = await doomed.begin({ narration_id, max_credits: 155 }, "narrate");
     while (service.tasks.size === 0) await doomed.look(handle);
     await doomed.kill();
     const { client: heir } = await start();
@@ -140,7 +144,7 @@ describe("a narration", () => {
     const client = startClient(await makeWorkplace(), service);
     const release = holdCreates(service);
     const handle = await client.begin(CALL, "narrate");
-    await client.call("narrate", { ...CALL, max_credits: 0 }, {});
+    await client.call("narrate", { ...CALL, stop: true }, {});
     expect(narrationOf(await client.end(handle))).toMatchObject({
       status: "stopped",
       problems: [{ code: "stopped" }],
