@@ -2,7 +2,6 @@
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import { isRefunded } from "../../ledger/record.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -11,21 +10,19 @@ import { type Job, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Failed attempts of earlier calls that one call goes through after the ledger was lost. Some service may answer new
- * creates so: it must not get as many tasks as fit into the recovery window.
- */
-const MOST_WALKED = 2;
-
-/**
  * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
  *
  * @param onPlacesTaken told when tasks in flight hold the create back, so that orphaned ones get watched
+ * @returns whether this job's create was answered, or another process had the task made
  * @throws AudioError the service's refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
-export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: () => void): Promise<void> {
+export async function createTask(
+  job: Job,
+  deps: GenerationDeps,
+  onPlacesTaken: () => void,
+): Promise<"answered" | "elsewhere"> {
   const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
   let lastError: AudioError | null = null;
-  let walked = 0;
   for (let tries = 1; !giveUp.isOver; ) {
     // What was taken back while nothing was sent is not sent any more, whichever process heard of it.
     if (job.record.status === "waiting" && !job.isWanted) job.stop();
@@ -34,22 +31,12 @@ export async function createTask(job: Job, deps: GenerationDeps, onPlacesTaken: 
     if (grant === null) break;
     if (grant.kind !== "admitted") {
       await lookAgain(job, deps, grant);
-      if (job.record.taskId !== null) return;
+      if (job.record.taskId !== null) return "elsewhere";
       continue;
     }
     lastError = await send(job, deps, grant, tries);
     tries += 1;
-    const { status } = job.record;
-    if (status === "waiting" || status === "unresolved") continue;
-    const isFree = isRefunded(job.record);
-    // A narration asks by itself whether another task is within what it may spend.
-    const mayWalk =
-      isFree && job.mayWalk && job.narrationId === null && job.newTasks === 0 && walked < MOST_WALKED;
-    if (status !== "failed" || !mayWalk) return;
-    walked += 1;
-    // An earlier call's failed attempt was answered: refunded, so this call makes the next one.
-    await persist(job, deps, { kind: "again", failed: job.record.attempt, isSameCall: true });
-    job.announce("An earlier attempt had failed and was refunded; trying again.");
+    if (job.record.taskId !== null) return "answered";
   }
   throw (
     lastError ??

@@ -1,20 +1,18 @@
 /** The running jobs of this process, one a record: each is driven from its claim to the saved file. */
 import { AudioError, ownMistake } from "../../errors.ts";
-import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
+import { type FailureSeen, nextAction } from "./next-action.ts";
 import { persist } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
 /** A create that was sent when the program is told to stop may be answered within this; its id is then kept. */
 const LAST_ANSWER_MS = 1200;
-
-/** New tasks that one call may make: the second is the free repeat of one that failed. */
-const MOST_NEW_TASKS = 2;
 
 interface Running {
   readonly job: Job;
@@ -95,36 +93,50 @@ export class Jobs {
   /** @param hadFailed an earlier call's attempt had failed: then this call makes one new task, and no second */
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
-    for (let isSameCall = false; ; isSameCall = true) {
-      if (job.record.status === "failed") {
-        if (job.purpose === "finish") return { kind: "failed", record: job.record };
-        const again = { kind: "again", failed: job.record.attempt, isSameCall } as const;
-        job.record = await persist(job, this.#deps, again);
+    let failure: FailureSeen = "before";
+    let walked = 0;
+    for (;;) {
+      const { purpose, isWanted, mayWalk, newTasks } = job;
+      const action = nextAction(job.record, {
+        mayCreate: purpose === "create" && (failure !== "watching" || isWanted),
+        isOfNarration: job.narrationId !== null,
+        mayWalk,
+        failure,
+        hadFailed,
+        newTasks,
+        walked,
+      });
+      switch (action.kind) {
+        case "send":
+          failure =
+            (await createTask(job, this.#deps, this.#onPlacesTaken)) === "answered"
+              ? "in_answer"
+              : "watching";
+          break;
+        case "again": {
+          if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
+          if (failure === "in_answer") walked += 1;
+          const { attempt: failed } = job.record;
+          job.record = await persist(job, this.#deps, { ...action, failed });
+          break;
+        }
+        case "ask":
+          await watchTask(job, this.#deps);
+          failure = "watching";
+          limits.freed();
+          break;
+        case "fetch": {
+          const file = await saveTask(job, this.#deps, lease);
+          if (file === null) {
+            // The service took `succeeded` back: it is asked again on the grid of polls.
+            await clock.sleep(timing.pollIntervalMs, job.signal);
+          } else if (file.isSound) return { kind: "saved", record: job.record, file };
+          else return { kind: "error", error: unsoundError(job.record, file) };
+          break;
+        }
+        case "end":
+          return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "left" };
       }
-      if (job.record.taskId === null) {
-        if (job.purpose === "finish") return { kind: "left" };
-        await createTask(job, this.#deps, this.#onPlacesTaken);
-      }
-      await watchTask(job, this.#deps);
-      if (job.record.status === "failed") {
-        limits.freed();
-        // Only a failure that was refunded is tried again unasked.
-        const isFree = isRefunded(job.record);
-        const isWanted = job.purpose === "create" && job.isWanted;
-        const mayRepeat =
-          isFree && isWanted && job.newTasks > 0 && job.newTasks < MOST_NEW_TASKS && !hadFailed;
-        if (!mayRepeat) return { kind: "failed", record: job.record };
-        job.announce("The task failed and was refunded; trying once more.");
-        continue;
-      }
-      limits.freed();
-      const file = await saveTask(job, this.#deps, lease);
-      if (file !== null) {
-        if (!file.isSound) return { kind: "error", error: unsoundError(job.record, file) };
-        return { kind: "saved", record: job.record, file };
-      }
-      // The service took `succeeded` back: it is asked again on the grid of polls, and may say something else.
-      await clock.sleep(timing.pollIntervalMs, job.signal);
     }
   }
 

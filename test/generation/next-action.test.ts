@@ -1,0 +1,119 @@
+/** Courses of a job by its pure next action: each state of the record, each answer of a service that may lie. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { type JobFacts, nextAction, type TaskAction } from "../../src/generation/job/next-action.ts";
+import type { TaskRecord } from "../../src/ledger/record.ts";
+import { aRecord } from "../ledger/a-record.ts";
+
+type Next = typeof nextAction;
+
+/** What the service answers to a create or a question; the bill says whether a failure was refunded. */
+const answers = fc.array(
+  fc.record({
+    status: fc.constantFrom("queued" as const, "succeeded" as const, "failed" as const),
+    isRefunded: fc.boolean(),
+    /** A lost ledger: the service knows the key already. */
+    isOld: fc.boolean(),
+  }),
+  { minLength: 1, maxLength: 12 },
+);
+
+const wishes = fc.record({
+  mayCreate: fc.boolean(),
+  isOfNarration: fc.boolean(),
+  mayWalk: fc.boolean(),
+  wasFailed: fc.boolean(),
+});
+
+const bill = (charged: number): TaskRecord["billing"] => ({
+  reserved_credits: 150,
+  charged_credits: charged,
+  refunded_credits: 150 - charged,
+});
+
+/** The rule that a course breaks; `null`: none. */
+function brokenRule(
+  next: Next,
+  wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
+  course: typeof answers extends fc.Arbitrary<infer Course> ? Course : never,
+): string | null {
+  let record: TaskRecord = aRecord({
+    status: wish.wasFailed ? "failed" : "waiting",
+    billing: wish.wasFailed ? bill(0) : null,
+  });
+  const facts = { failure: "before" as JobFacts["failure"], newTasks: 0, walked: 0 };
+  let charged = 0;
+  let isPaidFailureSeen = false;
+  for (let steps = 0; steps < 60; steps += 1) {
+    const action: TaskAction = next(record, { ...wish, ...facts, hadFailed: wish.wasFailed });
+    if ((action.kind === "send" || action.kind === "again") && !wish.mayCreate)
+      return "a create without leave";
+    if (action.kind === "again") {
+      if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
+      if (facts.failure === "in_answer") facts.walked += 1;
+      record = { ...record, status: "waiting", billing: null };
+      continue;
+    }
+    if (action.kind === "fetch" || action.kind === "end") break;
+    const answer = course[steps % course.length] ?? { status: "succeeded", isRefunded: true, isOld: false };
+    if (action.kind === "send") {
+      const isNew = !(answer.isOld && answer.status === "failed");
+      if (isNew) facts.newTasks += 1;
+      if (isNew && facts.newTasks > 2) return "a third new task";
+      facts.failure = "in_answer";
+      record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
+    } else {
+      facts.failure = "watching";
+      const status = answer.status === "queued" ? "succeeded" : answer.status;
+      record = { ...record, status, billing: bill(answer.isRefunded ? 0 : 100) };
+    }
+    if (record.status === "failed" && !answer.isRefunded) isPaidFailureSeen = true;
+    if (record.status === "failed") charged += answer.isRefunded ? 0 : 1;
+    if (charged > 1) return "two failures that were charged";
+    if (steps === 59) return "no end";
+  }
+  return null;
+}
+
+it("a job sends only with leave, makes at most two tasks, and repeats no failure that was charged", () => {
+  fc.assert(
+    fc.property(wishes, answers, (wish, course) => brokenRule(nextAction, wish, course) === null),
+    { numRuns: 5000 },
+  );
+});
+
+const planted: readonly (readonly [string, string, Next])[] = [
+  [
+    "leave is not asked for",
+    "a create without leave",
+    (record, facts) => nextAction(record, { ...facts, mayCreate: true }),
+  ],
+  [
+    "new tasks are not counted",
+    "a third new task",
+    (record, facts) => nextAction(record, { ...facts, newTasks: Math.min(1, facts.newTasks) }),
+  ],
+  [
+    "a failure that was charged is taken for a refunded one",
+    "charged",
+    (record, facts) =>
+      nextAction(record.status === "failed" ? { ...record, billing: bill(0) } : record, facts),
+  ],
+  [
+    "each failure counts as an earlier call's",
+    "charged",
+    (record, facts) => nextAction(record, { ...facts, failure: "before" }),
+  ],
+  [
+    "failed attempts that are passed are not counted",
+    "no end",
+    (record, facts) => nextAction(record, { ...facts, walked: 0 }),
+  ],
+];
+
+it.each(planted)("where %s, a course shows it", (_name, rule, next) => {
+  const broken = fc
+    .sample(fc.tuple(wishes, answers), { numRuns: 5000, seed: 7 })
+    .map(([wish, course]) => brokenRule(next, wish, course));
+  expect(broken.filter((found) => found?.includes(rule)).length).toBeGreaterThan(0);
+});
