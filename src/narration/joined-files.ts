@@ -12,9 +12,9 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
-import type { SavedPart } from "../generation/use-cases/generate-part.ts";
 import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
+import type { PartAudio } from "./part-audio.ts";
 
 /** One file that a plan makes. */
 export interface PlannedFile {
@@ -24,19 +24,13 @@ export interface PlannedFile {
   readonly parts: readonly number[];
 }
 
-/** A saved part, verified before it is joined. */
-export interface PartFile extends SavedPart {
-  /** In the plan. */
-  readonly index: number;
-}
-
 export interface JoinOrder {
   readonly narrationId: string;
   readonly plan: StoredPlan;
   /** How it is named, and the files that there are. */
   readonly state: NarrationState;
   readonly file: PlannedFile;
-  readonly parts: readonly PartFile[];
+  readonly parts: readonly PartAudio[];
   /** Whether these are all parts that the file is to have; the name of an incomplete file says so. */
   readonly isWhole: boolean;
   readonly signal: AbortSignal;
@@ -187,7 +181,7 @@ async function join(
 /** Where each section begins; a text without headings has no chapters. */
 function chapterMarks(
   plan: StoredPlan,
-  parts: readonly PartFile[],
+  parts: readonly PartAudio[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {
   const heading = plan.sections.find(({ title }) => title !== null)?.title;
   if (heading === undefined) return [];

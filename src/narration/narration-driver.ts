@@ -6,11 +6,12 @@ import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { isOtherChoice } from "./changes.ts";
-import { type JoinedFiles, type PartFile, plannedFiles } from "./joined-files.ts";
+import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { leftByOthers } from "./narration-tickets.ts";
 import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
+import type { PartAudio } from "./part-audio.ts";
 import { partRequest } from "./part-request.ts";
 import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf } from "./stop-reasons.ts";
 import { chargeOf, type PartStanding, standingOf, takeTally } from "./tally.ts";
@@ -337,7 +338,7 @@ export class NarrationDriver {
     const file = plannedFiles(plan)[index];
     if (state === null || file === undefined) return;
     try {
-      const sources: PartFile[] = [];
+      const sources: PartAudio[] = [];
       for (const part of parts) {
         const source = await this.#partFile(plan, state, part, isWhole);
         if (source === null) return;
@@ -370,7 +371,7 @@ export class NarrationDriver {
     state: NarrationState,
     part: number,
     mayFetch: boolean,
-  ): Promise<PartFile | null> {
+  ): Promise<PartAudio | null> {
     const { parts } = this.#deps;
     const request = partRequest(plan, state, part);
     const saved = await parts.saved(request);
