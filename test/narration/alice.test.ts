@@ -6,7 +6,14 @@ import { OUTPUT_FORMATS, type OutputFormat } from "../../src/contract/audio-form
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { heard, largestDifference } from "../audio/sound.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import { createWorkplace, type Driver, drive, taskOf, type Workplace } from "../support/workplace.ts";
+import {
+  COMPILED,
+  createWorkplace,
+  type Driver,
+  drive,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
 import { type NarrationOutput, narrationOf } from "./narrator.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
@@ -59,7 +66,9 @@ describeWithFfprobe("Alice's first chapter", () => {
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }));
+    driver = await drive(
+      workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),
+    );
   });
   afterAll(async () => {
     await driver.close();
