@@ -133,14 +133,27 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     });
   };
 
-  /** Waits while it runs, here or elsewhere; a call that is cancelled stops what it would have paid for. */
-  const wait = async (narrationId: string, call: Call): Promise<void> => {
+  /**
+   * Waits while it runs, here or elsewhere; a call that is cancelled stops what it would have paid for.
+   *
+   * @param takeOver what the call does where the process that drove it is gone; `null`: it only looks
+   */
+  const wait = async (
+    narrationId: string,
+    call: Call,
+    takeOver: (() => Promise<unknown>) | null,
+  ): Promise<void> => {
     const deadline = new Deadline(clock, call.windowMs);
     for (;;) {
       call.signal.throwIfAborted();
       const entry = await book.entry(narrationId);
       const run = runs.get(narrationId);
-      if (statusOf(entry) !== "running" && run === undefined) return;
+      if (statusOf(entry) !== "running" && run === undefined) {
+        const isLeft = entry.state.status === "running" && !deadline.isOver && !isClosed;
+        if (!isLeft || takeOver === null) return;
+        await takeOver();
+        continue;
+      }
       call.onProgress(progressOf(entry.state, clock.wallMs()));
       if (deadline.isOver) return;
       await newsOf(run, clock, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
@@ -177,9 +190,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const known = await find(source);
     const { narrationId, state: before } = known;
     call.signal.throwIfAborted();
-    if (changes.maxCredits !== null) await decide(known, changes, (asked) => askedPlainly(asked, holder));
+    const ask = (current: KnownNarration) => decide(current, changes, (asked) => askedPlainly(asked, holder));
+    const mayPay = changes.maxCredits !== null;
+    if (mayPay) await ask(known);
+    const takeOver = mayPay ? async () => await ask(await book.get(narrationId)) : null;
     try {
-      if (call.windowMs > 0) await wait(narrationId, call);
+      if (call.windowMs > 0) await wait(narrationId, call, takeOver);
     } catch (error) {
       if (call.signal.aborted && changes.maxCredits !== null) await cancel(narrationId);
       throw error;
