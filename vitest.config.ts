@@ -17,8 +17,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     // What is waited for comes within milliseconds; on a busy machine it may take seconds.
     expect: { poll: { timeout: 15_000 } },
-    // Most tests wait for processes: with less than two workers a core both idle. By default there would be one alone.
-    maxWorkers: 4,
+    // Most tests wait for processes: with less than three workers a core both idle. By default there would be one alone.
+    maxWorkers: 6,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", new SkipList()],
     projects: [

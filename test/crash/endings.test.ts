@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { BIN, NODE, taskOf } from "../support/workplace.ts";
+import { BIN, FAST, NODE, taskOf } from "../support/workplace.ts";
 import { KILL_POINTS } from "./kill-points.ts";
 import { Scene } from "./scene.ts";
 
@@ -21,7 +21,7 @@ afterEach(async () => {
 
 /** The bin with its stdin in our hands, and one call on its way. */
 function callByHand(): ChildProcess {
-  const env = scene.workplace.env(scene.service, { AUDIO_TIME_SCALE: "0.01" });
+  const env = scene.workplace.env(scene.service, { ...FAST });
   const child = spawn(NODE, [BIN], { env, stdio: ["pipe", "pipe", "ignore"] });
   children.push(child);
   child.stdout?.resume();

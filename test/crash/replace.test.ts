@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { preload } from "../platforms/scene.ts";
 import { gone } from "../support/processes.ts";
-import { BIN, driveCommand, NODE, taskOf } from "../support/workplace.ts";
+import { BIN, driveCommand, FAST, NODE, taskOf } from "../support/workplace.ts";
 import { Scene } from "./scene.ts";
 
 const FIRST = { prompt: "The first bridge", file_name: "bridge" };
@@ -81,7 +81,7 @@ describe("a process killed while it replaces a file", () => {
       command: NODE,
       args: [...preload("fs-faults"), ...preload("kill-at"), BIN],
       env: scene.workplace.env(scene.service, {
-        AUDIO_TIME_SCALE: "0.01",
+        ...FAST,
         TEST_FS_FAULTS: JSON.stringify(faults),
         TEST_KILL_AT: JSON.stringify(kill),
       }),

@@ -12,7 +12,7 @@ import { CountingService } from "../support/counting-service.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { NOT_LINUX, skipFor } from "../support/skipping.ts";
-import { BIN, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
+import { BIN, COMPILED, createWorkplace, NODE, type Workplace } from "../support/workplace.ts";
 
 const report = z.strictObject({
   ok: z.boolean(),
@@ -38,10 +38,15 @@ interface Run {
 function runDoctor(env: Record<string, string>, args: string[] = ["--json"], node = NODE): Promise<Run> {
   const beganAt = performance.now();
   return new Promise((resolve) => {
-    execFile(node, [BIN, "doctor", ...args], { env, timeout: 30_000 }, (error, stdout, stderr) => {
-      const status = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
-      resolve({ status, stdout, stderr, seconds: (performance.now() - beganAt) / 1000 });
-    });
+    execFile(
+      node,
+      [BIN, "doctor", ...args],
+      { env: { ...COMPILED, ...env }, timeout: 30_000 },
+      (error, stdout, stderr) => {
+        const status = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
+        resolve({ status, stdout, stderr, seconds: (performance.now() - beganAt) / 1000 });
+      },
+    );
   });
 }
 

@@ -3,7 +3,14 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../src/contract/audio-format.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
-import { createWorkplace, type Driver, drive, taskOf, type Workplace } from "../support/workplace.ts";
+import {
+  COMPILED,
+  createWorkplace,
+  type Driver,
+  drive,
+  taskOf,
+  type Workplace,
+} from "../support/workplace.ts";
 
 const CODECS = { mp3: "mp3", wav: "pcm_s16le", pcm: "pcm_s16le", ogg_opus: "opus" } as const;
 const EXTENSIONS = { mp3: ".mp3", wav: ".wav", pcm: ".pcm", ogg_opus: ".ogg" } as const;
@@ -17,7 +24,7 @@ describeWithFfprobe("a file of every format and rate", () => {
   beforeAll(async () => {
     sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001 });
     workplace = await createWorkplace();
-    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: "0.002" }));
+    driver = await drive(workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.002" }));
   });
   afterAll(async () => {
     await driver.close();

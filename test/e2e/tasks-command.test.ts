@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { CountingService } from "../support/counting-service.ts";
-import { BIN, createWorkplace, drive, NODE, taskOf, type Workplace } from "../support/workplace.ts";
+import { BIN, COMPILED, createWorkplace, drive, NODE, taskOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -24,7 +24,7 @@ const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200
 const ACTIVE = /[^\P{C}\n\u200d]|[\u2028\u2029]/u;
 
 function tasks(...args: string[]): string {
-  const env = workplace.env(service, { AUDIO_TIME_SCALE: "0.001" });
+  const env = workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" });
   const result = spawnSync(NODE, [BIN, "tasks", ...args], { env, encoding: "utf8" });
   expect(result).toMatchObject({ status: 0, stderr: "" });
   return result.stdout;
@@ -32,7 +32,7 @@ function tasks(...args: string[]): string {
 
 describe("a request with characters that a terminal would act on", () => {
   beforeEach(async () => {
-    const driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+    const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     expect(taskOf(await driver.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
     await driver.close();
   });
@@ -56,7 +56,7 @@ describe("a request with characters that a terminal would act on", () => {
 describe("a ledger without a request for this address", () => {
   it("is said to be empty only where it is", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
-    const driver = await drive(workplace.env(service, { AUDIO_TIME_SCALE: "0.001" }));
+    const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     await driver.call("generate_audio", { prompt: "For another address" });
     await driver.close();
     const env = workplace.env({ baseUrl: "http://127.0.0.1:9", apiKey: "sk-other" });

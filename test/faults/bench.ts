@@ -2,12 +2,12 @@
 import { readdir, readFile } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { type CountingOptions, CountingService, type Interceptor } from "../support/counting-service.ts";
-import { createWorkplace, type Workplace } from "../support/workplace.ts";
+import { COMPILED, createWorkplace, type Workplace } from "../support/workplace.ts";
 import { filesBelow, spellingsOf } from "./promises.ts";
 import { RawServer, type StartOptions } from "./raw-server.ts";
 
 /** Limits, polls and backoffs a thousand times shorter; the recovery window becomes 3.9 s. */
-const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug" };
+const FASTEST = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", ...COMPILED };
 
 export interface Bench {
   readonly service: CountingService;

@@ -17,6 +17,7 @@ const factSchema = z.object({
   endedAtMs: z.number().optional(),
   refused: z.string().optional(),
   admitted: z.string().optional(),
+  steps: z.number().optional(),
 });
 type Fact = z.infer<typeof factSchema>;
 
@@ -29,7 +30,10 @@ export class Child {
   #onFact: () => void = () => {};
 
   constructor(job: Partial<Job> & Pick<Job, "job" | "stateDir">) {
-    const whole: Job = { storeUrl: null, name: "a", count: 1, timeScale: 0.03, creditBudget: null, ...job };
+    const whole: Job = {
+      ...{ baseUrl: "https://service.example", apiKey: "sk-test", storeUrl: null, name: "a", count: 1 },
+      ...{ timeScale: 0.03, creditBudget: null, diesAfter: 0, ...job },
+    };
     const child = spawn(process.execPath, [WORKER, JSON.stringify(whole)], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...COMPILED },

@@ -1,9 +1,13 @@
 /** What a child process does to a shared ledger in the tests of several processes; one job, told as JSON. */
+import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
+import { StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import Client from "pg/lib/client.js";
 import { z } from "zod";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
+import { AudioError } from "../../src/errors.ts";
 import { createHolderId } from "../../src/holder.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -13,13 +17,17 @@ import { createLog } from "../../src/log.ts";
 import { aRecord } from "./a-record.ts";
 
 const jobSchema = z.object({
-  job: z.enum(["write", "create", "hang", "idle"]),
+  job: z.enum(["load", "create", "hang", "idle", "step"]),
+  baseUrl: z.string(),
+  apiKey: z.string(),
   stateDir: z.string(),
   storeUrl: z.string().nullable(),
   name: z.string(),
   count: z.int(),
   timeScale: z.number(),
   creditBudget: z.number().nullable(),
+  /** The process kills itself after so many statements of its admission; 0: after none. */
+  diesAfter: z.int(),
 });
 export type Job = z.infer<typeof jobSchema>;
 
@@ -32,7 +40,7 @@ const job = jobSchema.parse(JSON.parse(process.argv[2] ?? ""));
 const log = createLog("warn", (text) => text);
 const ledger = await openLedger({
   config: job,
-  address: { baseUrl: "https://service.example", apiKey: "sk-test" },
+  address: job,
   holder: createHolderId(),
   log,
   clock: systemClock,
@@ -70,11 +78,67 @@ const seen = (record: TaskRecord, status: ObservedTask["status"]) =>
     atMs: systemClock.wallMs(),
   }) as const;
 
-async function write(): Promise<void> {
+/** Nothing is held back, so that the ledger is all that is waited for. */
+const NO_LIMITS = {
+  maxCreates: 1_000_000,
+  windowMs: 60_000,
+  maxInFlight: 1_000_000,
+  lapseMs: 30_000,
+  budget: { credits: 1e9, windowMs: 24 * 60 * 60_000 },
+};
+
+/** One admission after the other, each told as soon as it is known; an absence that is reported is waited out. */
+async function load(): Promise<void> {
   for (let at = 0; at < job.count; at += 1) {
-    const { recordId } = await claim(at);
-    tell({ written: recordId });
+    try {
+      const record = await claim(at);
+      tell({ written: record.recordId });
+      const admission = await ledger.admit(record, randomUUID(), NO_LIMITS);
+      // A crash of the server may have forgotten the claim, because nothing was sent for it yet.
+      tell(admission.kind === "admitted" ? { admitted: record.recordId } : { refused: admission.kind });
+    } catch (error) {
+      if (!(error instanceof AudioError && error.retryable)) throw error;
+      tell({ refused: error.code });
+    }
   }
+}
+
+/** Counts the statements that the ledger runs, on either engine, and ends this process after one of them. */
+function dieAfter(statement: number): { count: number } {
+  const steps = { count: 0 };
+  const step = <T>(answer: T): T => {
+    steps.count += 1;
+    if (steps.count === statement) process.kill(process.pid, "SIGKILL");
+    return answer;
+  };
+  const { prototype: statements } = StatementSync;
+  const { all, run } = statements;
+  statements.all = function (...values) {
+    return step(Reflect.apply(all, this, values));
+  };
+  statements.run = function (...values) {
+    return step(Reflect.apply(run, this, values));
+  };
+  const { prototype: client } = Client;
+  const query = client.query;
+  let last: Promise<unknown> = Promise.resolve();
+  // Each statement in a round trip of its own, so that the server has run no later one yet.
+  Object.assign(client, {
+    query(this: Client, ...words: unknown[]) {
+      const answer = last.then(() => Reflect.apply(query, this, words)).then(step);
+      last = answer.catch(() => undefined);
+      return answer;
+    },
+  });
+  return steps;
+}
+
+async function dieInAdmission(): Promise<void> {
+  const record = await claim(0);
+  const steps = dieAfter(job.diesAfter);
+  const admission = await ledger.admit(record, randomUUID(), { ...NO_LIMITS, maxCreates: 1, maxInFlight: 1 });
+  tell({ admitted: admission.kind, steps: steps.count });
+  await ledger.store.close();
 }
 
 /** A create whose request arrives some time after its admission, and whose task takes a while. */
@@ -98,7 +162,8 @@ async function create(at: number): Promise<void> {
   }
 }
 
-if (job.job === "write") await write();
+if (job.job === "load") await load();
+else if (job.job === "step") await dieInAdmission();
 else if (job.job === "create") {
   // Timers of the limits never keep a process alive; here the process is alive for another reason.
   const alive = setInterval(() => {}, 1000);

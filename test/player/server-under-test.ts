@@ -5,7 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { z } from "zod";
 import { PLAYER_URI } from "../../src/tools/player-uri.ts";
-import { BIN, createWorkplace, NODE, NODE_FLAGS, type Workplace } from "../support/workplace.ts";
+import { BIN, createWorkplace, FAST, NODE, NODE_FLAGS, type Workplace } from "../support/workplace.ts";
 import { type Answerer, Refusal } from "./chat-host.ts";
 
 const pageSchema = z.object({
@@ -34,7 +34,7 @@ export interface ServerUnderTest {
 export async function startServer(more: Record<string, string> = {}): Promise<ServerUnderTest> {
   const workplace = await createWorkplace();
   const client = new Client({ name: "test-chat", version: "1" });
-  const env = workplace.env(null, { AUDIO_TIME_SCALE: "0.01", ...more });
+  const env = workplace.env(null, { ...FAST, ...more });
   await client.connect(
     new StdioClientTransport({
       command: NODE,

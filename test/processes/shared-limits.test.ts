@@ -1,12 +1,12 @@
 /** Four processes on one ledger, then two machines on one PostgreSQL: one task an input, and no request that the service refuses. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
-import { type Driver, taskOf, type Workplace } from "../support/workplace.ts";
+import { COMPILED, type Driver, taskOf, type Workplace } from "../support/workplace.ts";
 import { hashAtService, hashOnDisk, makeWorkplace, startService, startTeam } from "./team.ts";
 
 /** A minute takes 1.2 s, on both sides. */
 const SCALE = 0.02;
-const SETTINGS = { AUDIO_TIME_SCALE: String(SCALE) };
+const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE) };
 const INPUTS = 20;
 
 /** Where the processes run, and what they share. */

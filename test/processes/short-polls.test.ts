@@ -1,12 +1,12 @@
 /** A poll interval far below what 60 reads a minute allow: the audio comes when it is ready, not a minute later. */
 import { expect, it } from "vitest";
-import { taskOf } from "../support/workplace.ts";
+import { COMPILED, taskOf } from "../support/workplace.ts";
 import { makeWorkplace, startProcess, startService } from "./team.ts";
 
 /** A minute takes 6 s, on both sides. */
 const SCALE = 0.1;
 const WINDOW_MS = 60_000 * SCALE;
-const SETTINGS = { AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
+const SETTINGS = { ...COMPILED, AUDIO_TIME_SCALE: String(SCALE), AUDIO_POLL_INTERVAL_SECONDS: "0.1" };
 
 it("one task polled every 0.1 s is home soon after it is ready, without a 429", async () => {
   const service = await startService({ processingMs: 2000, limitScale: SCALE });

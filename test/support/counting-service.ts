@@ -74,6 +74,8 @@ export class CountingService {
   readonly #readTimes = new Map<string, number[]>();
   /** How many answers were 429. */
   limited = 0;
+  /** The most that was reserved and charged at any moment. */
+  mostCommittedCredits = 0;
 
   private constructor(options: CountingOptions) {
     this.#options = options;
@@ -106,6 +108,17 @@ export class CountingService {
   /** Credits that accepted tasks have reserved altogether. */
   get reservedCredits(): number {
     return this.tasks.size * 150;
+  }
+
+  /** What running tasks have reserved, and what all others were charged. */
+  get committedCredits(): number {
+    let credits = 0;
+    for (const task of this.tasks.values()) {
+      this.#progress(task);
+      if (task.status === "succeeded") credits += chargeForSeconds(this.audioSeconds);
+      else if (task.status !== "failed") credits += 150;
+    }
+    return credits;
   }
 
   async stop(): Promise<void> {
@@ -184,6 +197,7 @@ export class CountingService {
     };
     this.tasks.set(id, task);
     this.byKey.set(account + key, task);
+    this.mostCommittedCredits = Math.max(this.mostCommittedCredits, this.committedCredits);
     return task;
   }
 

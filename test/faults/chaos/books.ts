@@ -2,6 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CountingService } from "../../support/counting-service.ts";
+import type { LedgerPlaceAndKeys } from "../../support/ledger-view.ts";
 import type { Workplace } from "../../support/workplace.ts";
 import { filesBelow, spellingsOf } from "../promises.ts";
 import type { RawServer } from "../raw-server.ts";
@@ -11,12 +12,28 @@ import { type Asked, keyOf } from "./requests.ts";
 /** Nobody's task fails so often in a row. */
 const MOST_ATTEMPTS = 60;
 
+/** The keys of the attempts that were made, and that of the next. */
+function keysOf(asked: Asked, service: CountingService): string[] {
+  const keys = [keyOf(asked, 1)];
+  while (service.byKey.has(keys.at(-1) ?? "")) keys.push(keyOf(asked, keys.length + 1));
+  return keys;
+}
+
 /** The tasks of one request: every attempt but the last has failed, the last one is what the tools told. */
 function compareRequest(asked: Asked, service: CountingService, known: Set<string>): string[] {
   const wrong: string[] = [];
   const say = (what: string): void => {
     wrong.push(`${JSON.stringify(asked.input.prompt)}: ${what}`);
   };
+  if (asked.isOverBudget) {
+    for (const key of keysOf(asked, service)) {
+      const task = service.byKey.get(key);
+      if (task === undefined) continue;
+      known.add(task.id);
+      if (task.status !== "failed") say(`task ${task.id} ${task.status} although the budget refused it`);
+    }
+    return wrong;
+  }
   let attempt = 1;
   while (attempt < MOST_ATTEMPTS && service.byKey.has(keyOf(asked, attempt + 1))) attempt += 1;
   for (let earlier = 1; earlier <= attempt; earlier += 1) {
@@ -49,7 +66,8 @@ function compareTasks(all: readonly Asked[], service: CountingService): string[]
     if (!known.has(task.id)) wrong.push(`nobody asked for task ${task.id} (${task.body.slice(0, 80)})`);
   }
   const unfailed = [...service.tasks.values()].filter(({ status }) => status !== "failed").length;
-  if (unfailed !== all.length) wrong.push(`${unfailed} tasks have not failed, of ${all.length} requests`);
+  const admitted = all.filter(({ isOverBudget }) => !isOverBudget).length;
+  if (unfailed !== admitted) wrong.push(`${unfailed} tasks have not failed, of ${admitted} requests`);
   return wrong;
 }
 
@@ -81,22 +99,29 @@ async function compareDisk(
   return [...wrong, ...outside.map((name) => `outside of the folders: ${name}`)];
 }
 
+/** What was committed beyond the budget at the worst moment. */
+export const creditsOver = (budget: number, service: CountingService): number =>
+  Math.max(0, service.mostCommittedCredits - budget);
+
 export interface Books {
+  /** AUDIO_CREDIT_BUDGET. */
+  readonly budget: number;
   readonly asked: readonly Asked[];
   readonly service: CountingService;
   readonly workplace: Workplace;
-  readonly storeUrl: string | null;
-  readonly apiKeys: readonly string[];
+  readonly ledgerPlace: LedgerPlaceAndKeys;
   /** A killed process leaves what it had begun. */
   readonly wasKilled: boolean;
 }
 
 /** Everything that does not agree now: ledger, tools, service and disk. */
 export async function compareAll(books: Books): Promise<string[]> {
-  const { asked, service, workplace, storeUrl, apiKeys, wasKilled } = books;
-  const where = { stateDir: workplace.stateDir, storeUrl, baseUrl: service.baseUrl, apiKeys };
-  const ledger = compareLedger(service, where);
+  const { budget, asked, service, workplace, ledgerPlace, wasKilled } = books;
+  const unsent = asked.filter(({ isOverBudget }) => isOverBudget).flatMap((one) => keysOf(one, service));
+  const ledger = compareLedger(service, ledgerPlace, new Set(unsent));
+  const over = creditsOver(budget, service);
   return [
+    ...(over > 0 ? [`${over} credits were committed over the budget of ${budget}`] : []),
     ...(await ledger.catch((error: unknown) => [String(error)])),
     ...compareTasks(asked, service),
     ...(await compareDisk(asked, service, workplace, wasKilled)),

@@ -12,6 +12,8 @@ export interface Asked {
   readonly fileName: string | undefined;
   /** The last whole answer of a tool about it. */
   report: Report | undefined;
+  /** The budget had no room for it when it was last asked for. */
+  isOverBudget: boolean;
 }
 
 /** What a tool has told of a finished request. */
@@ -57,7 +59,8 @@ function newRequest(random: Random, round: number): Asked {
     ...(random.chance(0.2) ? { multilingual: random.chance(0.5) } : {}),
   };
   const fileName = random.chance(0.3) ? `chosen ${round} ${random.int(0, 1e9)}` : undefined;
-  return { input, take: random.chance(0.2) ? random.int(2, 999) : 1, fileName, report: undefined };
+  const take = random.chance(0.2) ? random.int(2, 999) : 1;
+  return { input, take, fileName, report: undefined, isOverBudget: false };
 }
 
 /** The same words once more as another task: the first take that nobody has asked for. */
@@ -65,7 +68,7 @@ function anotherTake(asked: Asked, all: readonly Asked[]): Asked {
   const takes = all.filter(({ input }) => input === asked.input).map(({ take }) => take);
   let take = 1;
   while (takes.includes(take)) take += 1;
-  return { input: asked.input, take, fileName: undefined, report: undefined };
+  return { input: asked.input, take, fileName: undefined, report: undefined, isOverBudget: false };
 }
 
 /** The arguments of `generate_audio` for a request. */

@@ -26,6 +26,7 @@ export class Servers {
   readonly wrong: string[] = [];
   kills = 0;
   suspensions = 0;
+  keyChanges = 0;
   readonly #options: ServersOptions;
   #apiKey: string;
 
@@ -83,10 +84,12 @@ export class Servers {
     server.child.kill("SIGCONT");
   }
 
-  /** The person puts another key of the account into the settings. */
-  async changeKey(): Promise<void> {
-    const { random } = this.#options;
-    this.#apiKey = random.pick(this.#keys());
+  /** The person puts another key of the account into the settings: one window after the other starts anew with it. */
+  async changeKey(afterMs: number): Promise<void> {
+    await sleep(afterMs);
+    const others = this.#keys().filter((key) => key !== this.#apiKey);
+    this.#apiKey = others[0] ?? this.#apiKey;
+    this.keyChanges += 1;
     for (const [index, server] of this.all.entries()) {
       await this.#end(server);
       this.#options.onGone(server);

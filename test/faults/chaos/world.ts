@@ -1,9 +1,11 @@
 /** One service in trouble, one ledger, a few processes: rounds of random calls, and the books after each. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { RESERVED_CREDITS } from "../../../src/contract/billing.ts";
 import type { CountingService } from "../../support/counting-service.ts";
+import { type LedgerPlaceAndKeys, LedgerView } from "../../support/ledger-view.ts";
 import { createWorkplace, type Workplace } from "../../support/workplace.ts";
 import type { Outcome, RawServer } from "../raw-server.ts";
-import { compareAll, findKeysInOutput, findKeysOnDisk } from "./books.ts";
+import { compareAll, creditsOver, findKeysInOutput, findKeysOnDisk } from "./books.ts";
 import { type LedgerPlace, openLedgerPlace, type StoreKind } from "./ledger-place.ts";
 import { Random } from "./random.ts";
 import { type Asked, argumentsOf, chooseRequest, loseAFile, reportOf } from "./requests.ts";
@@ -16,6 +18,8 @@ const SERVERS = 2;
 const SETTLE_SECONDS = 10;
 const MOST_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
+/** Most worlds may spend what they like. In the others some requests wait for room, and the last find none. */
+const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
 /** What a process owes to the store is told with its signs of life; a job that nobody waits for goes on. */
 const ENDS_WITHIN_MS = 8000;
 
@@ -33,6 +37,8 @@ export class World {
   /** How much more often than elsewhere processes and ledger suffer here. */
   readonly #roughness: number;
   readonly #servers: Servers;
+  /** AUDIO_CREDIT_BUDGET. */
+  readonly #budget: number;
   readonly #asked: Asked[] = [];
   readonly #wrong: string[] = [];
   readonly #figures = { calls: 0, exchanges: 0, ledgerFaults: 0 };
@@ -52,7 +58,8 @@ export class World {
     this.#place = place;
     this.#roughness = random.pick([1, 1, 3]);
     const more = { AUDIO_TIME_SCALE: "0.001", AUDIO_LOG_LEVEL: "debug", AUDIO_WAIT_SECONDS: "5" };
-    const budget = { AUDIO_CREDIT_BUDGET: "1000000" };
+    this.#budget = random.pick(BUDGETS);
+    const budget = { AUDIO_CREDIT_BUDGET: String(this.#budget) };
     this.#servers = new Servers({
       random,
       count: SERVERS,
@@ -81,7 +88,6 @@ export class World {
     const random = this.#random;
     this.#trouble.faults = random.pick([0, 0.2, 0.4, 0.7]);
     this.#trouble.failures = random.pick([0, 0, 0.2, 0.5]);
-    if (random.chance(0.05)) await this.#servers.changeKey();
     const requests = Array.from({ length: random.int(1, 3) }, () =>
       chooseRequest(random, number, this.#asked),
     );
@@ -97,6 +103,8 @@ export class World {
     const settled = [...new Set(requests)].map((asked) => this.#settle(asked));
     if (random.chance(0.1 * this.#roughness)) await this.#upsetLedger(random.int(0, 60));
     await Promise.all(settled);
+    // What the others had reserved is charged by now: only what finds no room then is over the budget.
+    for (const asked of new Set(requests)) if (asked.isOverBudget) await this.#settleAlone(asked);
     await this.#compare(number);
     this.#figures.exchanges += this.#service.exchanges.splice(0).length;
   }
@@ -108,6 +116,7 @@ export class World {
     const withinMs = random.pick([20, 60, 300]);
     if (random.chance(0.2 * this.#roughness)) all.push(this.#servers.kill(random.int(0, withinMs)));
     else if (random.chance(0.15 * this.#roughness)) all.push(this.#servers.suspend(random.int(0, withinMs)));
+    else if (random.chance(0.1)) all.push(this.#servers.changeKey(random.int(0, withinMs)));
     if (random.chance(0.25 * this.#roughness)) all.push(this.#upsetLedger(random.int(0, withinMs)));
     await Promise.all(all);
   }
@@ -159,14 +168,29 @@ export class World {
     }
   }
 
+  /** Asked again while nothing else runs: a budget that refuses then has no room left. */
+  async #settleAlone(asked: Asked): Promise<void> {
+    await this.#settle(asked);
+    if (!asked.isOverBudget) return;
+    const view = await LedgerView.open(this.#ledgerPlace);
+    const spent = await view.spentCredits().finally(() => view.close());
+    if (spent + RESERVED_CREDITS <= this.#budget)
+      this.#wrong.push(`a budget of ${this.#budget} with ${spent} spent refused ${asked.input.prompt}`);
+  }
+
   /** Repeats the same call, as every error tells the assistant to, until the file is there. */
   async #settle(asked: Asked): Promise<void> {
     let last = "";
+    asked.isOverBudget = false;
     for (let repeat = 0; repeat < MOST_REPEATS; repeat += 1) {
       this.#figures.calls += 1;
       const outcome = await this.#servers.any().call("generate_audio", argumentsOf(asked, SETTLE_SECONDS));
       if (this.#note(asked, outcome)) return;
       last = outcome.content[0]?.text ?? "";
+      if (last.startsWith("budget_exceeded")) {
+        asked.isOverBudget = true;
+        return;
+      }
       await sleep(REPEATS_AFTER_MS);
     }
     this.#wrong.push(`${JSON.stringify(asked.input.prompt)} never came to a file: ${last}`);
@@ -180,6 +204,7 @@ export class World {
     if (before !== undefined && (before.taskId !== report.taskId || before.path !== report.path))
       this.#wrong.push(`${JSON.stringify(before)} became ${JSON.stringify(report)}`);
     asked.report = report;
+    asked.isOverBudget = false;
     return true;
   }
 
@@ -201,13 +226,19 @@ export class World {
 
   async #disagreements(): Promise<string[]> {
     return await compareAll({
+      ledgerPlace: this.#ledgerPlace,
+      budget: this.#budget,
       asked: this.#asked,
       service: this.#service,
       workplace: this.#workplace,
-      storeUrl: this.#place.directUrl,
-      apiKeys: API_KEYS,
       wasKilled: this.#servers.kills > 0,
     });
+  }
+
+  get #ledgerPlace(): LedgerPlaceAndKeys {
+    const { stateDir } = this.#workplace;
+    const { baseUrl } = this.#service;
+    return { stateDir, storeUrl: this.#place.directUrl, baseUrl, apiKeys: API_KEYS };
   }
 
   get isWrong(): boolean {
@@ -220,7 +251,7 @@ export class World {
 
   get figures(): Record<string, number> {
     const tasks = [...this.#service.tasks.values()];
-    const { kills, suspensions } = this.#servers;
+    const { kills, suspensions, keyChanges } = this.#servers;
     return {
       ...this.#figures,
       faults: this.#trouble.count,
@@ -228,6 +259,9 @@ export class World {
       failedTasks: tasks.filter(({ status }) => status === "failed").length,
       kills,
       suspensions,
+      keyChanges,
+      refusedByBudget: this.#asked.filter(({ isOverBudget }) => isOverBudget).length,
+      creditsOverBudget: creditsOver(this.#budget, this.#service),
       limited: this.#service.limited,
     };
   }

@@ -1,0 +1,75 @@
+/** A narration on two machines that share a PostgreSQL: paid for once, and each machine has files of its own. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { narrationOf, PART_BYTES, textOf } from "../narration/narrator.ts";
+import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { killHard } from "../support/processes.ts";
+import { skipFor } from "../support/skipping.ts";
+import { BIN, type Driver, driveCommand, errorOf, FAST, NODE, type Workplace } from "../support/workplace.ts";
+import { ELSEWHERE, whyNotElsewhere } from "../tasks/team.ts";
+import { makeWorkplace, startProcess, startService } from "./team.ts";
+
+const CALL = { text: textOf("One", "Two", "Three", "Four"), output_format: "pcm", max_credits: 5000 };
+
+/** A busy machine keeps its database waiting: then the call is repeated, as its answer says. */
+async function narrate(driver: Driver, more: Record<string, unknown> = {}) {
+  for (let calls = 1; ; calls += 1) {
+    const outcome = await driver.call("narrate", { ...CALL, ...more }, { timeoutMs: 90_000 });
+    const isAway = outcome.isError === true && errorOf(outcome).code === "store_unavailable";
+    if (!isAway || calls === 5) return narrationOf(outcome);
+  }
+}
+
+describe(
+  "two machines that share a PostgreSQL",
+  skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null),
+  () => {
+    /** A service whose tasks take so long, and a process on each machine. */
+    async function machines(processingMs: number) {
+      const postgres = await PostgresServer.start();
+      onTestFinished(() => postgres.remove());
+      const service = await startService({ processingMs, audioBytes: PART_BYTES });
+      const settings = { ...FAST, AUDIO_STORE_URL: postgres.url };
+      const [here, there]: [Workplace, Workplace] = [await makeWorkplace(), await makeWorkplace()];
+      const [command = "", ...args] = [...ELSEWHERE, NODE, BIN];
+      const other = await driveCommand({ command, args, env: there.env(service, settings) });
+      onTestFinished(() => other.close());
+      return { service, first: await startProcess(here, service, settings), here, second: other, there };
+    }
+
+    it("pay for a narration once, and each names its own files", async () => {
+      const { service, first, here, second, there } = await machines(50);
+      const mine = await narrate(first);
+      const theirs = await narrate(second);
+      expect([mine.status, theirs.status]).toEqual(["finished", "finished"]);
+      for (const [{ files }, { outputDir }] of [
+        [mine, here],
+        [theirs, there],
+      ] as const) {
+        expect(files).toHaveLength(1);
+        for (const { path } of files) {
+          expect(path.startsWith(join(outputDir, "/"))).toBe(true);
+          expect(existsSync(path)).toBe(true);
+        }
+      }
+      expect(theirs.files[0]?.sha256).toBe(mine.files[0]?.sha256);
+      expect(service.tasks.size).toBe(4);
+    }, 120_000);
+
+    it("let a call that waits on one go on when the process that drives it on the other is killed", async () => {
+      const { service, first, second, there } = await machines(400);
+      const doomed = first.call("narrate", CALL).catch(() => undefined);
+      await expect.poll(() => service.tasks.size, { timeout: 20_000 }).toBeGreaterThan(0);
+      const waiting = narrate(second, { wait_seconds: 50 });
+      await expect.poll(() => service.tasks.size, { timeout: 20_000 }).toBeGreaterThan(1);
+      await killHard(first.pid);
+      await doomed;
+      const theirs = await waiting;
+      expect(theirs.status).toBe("finished");
+      for (const { path } of theirs.files) expect(path.startsWith(join(there.outputDir, "/"))).toBe(true);
+      expect(theirs.files).toHaveLength(1);
+      expect(service.tasks.size).toBe(4);
+    }, 120_000);
+  },
+);
