@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
+import { nearestVoices } from "./nearest-voices.ts";
 import { publicUrlFault } from "./public-url.ts";
 import {
   AUDIO_REFERENCES_MAX,
@@ -30,6 +31,14 @@ interface RequestField {
 }
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
+
+/** All voices are named only where none is near: a long list hides the one that was meant. */
+function voiceRule(given: unknown): string {
+  const nearest = typeof given === "string" ? nearestVoices(given) : [];
+  return nearest.length === 0
+    ? oneOf(VOICE_IDS)
+    : `must be the id of a voice; nearest: ${nearest.join(", ")}`;
+}
 
 function promptFault(prompt: string): string | null {
   const length = codePointLength(prompt);
@@ -67,7 +76,7 @@ export const REQUEST_FIELDS = {
   },
   voice: {
     schema: z
-      .enum(VOICE_IDS, oneOf(VOICE_IDS))
+      .enum(VOICE_IDS, { error: ({ input }) => voiceRule(input) })
       .describe(
         "The id ends in its languages; no tone or gender is published. Omitted: the service's default",
       ),

@@ -13,6 +13,7 @@ import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
+import { readArguments } from "../tools/read-arguments.ts";
 import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
 import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
@@ -151,7 +152,7 @@ export async function runTool(
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const seconds = longestSeconds(args, deps.tools.defaultWaitSeconds);
+    const seconds = longestSeconds(readArguments(args, tool.input), deps.tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.begin !== undefined

@@ -1,7 +1,8 @@
 /** The tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
 import { z } from "zod";
 import { nearestVoices } from "../contract/nearest-voices.ts";
-import { LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
+import { holdsWords } from "../contract/search-words.ts";
+import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({
@@ -14,12 +15,13 @@ const output = z.strictObject({
 const WHAT_IS_KNOWN =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 
-function matches(voice: Voice, note: string | undefined, query: string): boolean {
-  const mixed = voice.mixed ? "mixed" : "";
-  const haystack = `${voice.id} ${voice.name} ${voice.languages.join(" ")} ${mixed} ${note ?? ""}`;
-  const words = query.toLowerCase().split(/\s+/);
-  return words.every((word) => haystack.toLowerCase().includes(word));
-}
+const searched = ({ id, name, languages, mixed }: Voice, note: string | undefined): string[] => [
+  id,
+  name,
+  ...languages.map((code) => LANGUAGE_NAMES[code]),
+  mixed ? "mixed" : "",
+  note ?? "",
+];
 
 function nothingFound(query: string | undefined): string {
   const nearest = query === undefined ? [] : nearestVoices(query);
@@ -54,7 +56,7 @@ export const listVoices = defineTool({
     const voices = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
-        (query === undefined || matches(voice, voiceNotes.get(voice.id), query.trim())),
+        (query === undefined || holdsWords(searched(voice, voiceNotes.get(voice.id)), query)),
     ).map((voice) => {
       const note = voiceNotes.get(voice.id);
       return { ...voice, ...(note === undefined ? {} : { note }) };

@@ -7,6 +7,7 @@ import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
+import { readValue } from "./read-arguments.ts";
 import { checkCharacters, fileName, take, waitSeconds } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
@@ -27,9 +28,10 @@ function linesOf(voices: unknown): unknown {
 }
 
 /** A name and its voice; no voice has a colon in its id. */
-function speakerIn(line: string): { readonly name: string; readonly voice: string } {
+function speakerIn(line: string): { readonly name: string; readonly voice: unknown } {
   const colon = line.lastIndexOf(":");
-  return { name: line.slice(0, Math.max(colon, 0)).trim(), voice: line.slice(colon + 1).trim() };
+  const voice = readValue(line.slice(colon + 1).trim(), REQUEST_FIELDS.voice.schema);
+  return { name: line.slice(0, Math.max(colon, 0)).trim(), voice };
 }
 
 export const narrateInput = z.strictObject({

@@ -5,6 +5,7 @@ import type { Generation } from "../generation/generation.ts";
 import type { Begun } from "../generation/tickets/standing.ts";
 import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
+import { readArguments } from "./read-arguments.ts";
 
 /** The hints that clients read before they call; all four are always stated. */
 export interface Annotations {
@@ -132,18 +133,11 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
   begin?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<Begun<ToolResult>>;
 }
 
-/** `null` for an argument that may be left out means that it is: OpenAI's strict mode sends it so. */
-function withoutNulls(args: unknown, known: z.ZodObject): unknown {
-  if (typeof args !== "object" || args === null) return args;
-  const isLeftOut = ([name, value]: [string, unknown]): boolean => value === null && name in known.shape;
-  return Object.fromEntries(Object.entries(args).filter((entry) => !isLeftOut(entry)));
-}
-
 /** Ties a handler's argument type to its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   const { begin, handle, ...words } = definition;
   const parse = (args: unknown): z.output<Input> => {
-    const parsed = (definition.rules ?? definition.input).safeParse(withoutNulls(args, definition.input));
+    const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
     if (!parsed.success) throw new BadArguments(parsed.error);
     return parsed.data;
   };
