@@ -141,7 +141,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const entry = await book.entry(narrationId);
       const run = runs.get(narrationId);
       if (statusOf(entry) !== "running" && run === undefined) return;
-      call.onProgress(progressOf(entry.state, clock.wallMs()));
+      const { savedParts, totalParts } = entry.state;
+      call.onProgress(progressOf(entry.state, clock.wallMs()), { done: savedParts, total: totalParts });
       if (deadline.isOver) return;
       await newsOf(run, clock, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }

@@ -186,7 +186,7 @@ export const listTasks = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
+    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: z
@@ -196,7 +196,7 @@ export const listTasks = defineTool({
     query: z
       .string("must be a string")
       .max(200, "must be at most 200 characters")
-      .meta({ description: "Words in text or file name" })
+      .meta({ description: "Words of text or file name, in any order" })
       .optional(),
     limit: wholeNumberFrom(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
   }),

@@ -40,14 +40,17 @@ export const listVoices = defineTool({
   name: "list_voices",
   title: "List voices",
   description:
-    "The 21 voices and their languages. How they sound is published nowhere. Given a name, take one clear near match and say so; else ask. Free, offline.",
+    "The voices, their languages, and the user's own notes about them. How they sound is published nowhere. Free, offline.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
-    language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}`).optional(),
+    language: z
+      .enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}`)
+      .meta({ description: `${LANGUAGES.join(", ")}, or its English name` })
+      .optional(),
     query: z
       .string("must be a string")
       .max(100, "must be at most 100 characters")
-      .meta({ description: "Words in id, name or note" })
+      .meta({ description: "Words of id, name, language or note, in any order" })
       .optional(),
   }),
   output,

@@ -51,20 +51,22 @@ export const narrateInput = z.strictObject({
     .optional(),
   max_credits: wholeNumberFrom(0, MOST_CREDITS)
     .meta({
-      description: `The most it may cost in all, as the user agreed; 0 to ${MOST_CREDITS}, 0 stops it`,
+      description: `A ceiling for what it may cost in all, 0 to ${withThousands(MOST_CREDITS)}; 0 stops it`,
     })
     .optional(),
   ...narrationSettingsSchema.shape,
   voices: z
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
-    .meta({ description: "NAME: voice id, for lines that begin with NAME:" })
+    .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh"]' })
     .optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
-    .meta({ description: `Between paragraphs, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}` })
+    .meta({
+      description: `Silence between paragraphs where two parts meet, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}; inside a part the voice makes its own pauses`,
+    })
     .optional(),
   files: z
     .enum(["one", "chapters"], "must be one or chapters")
-    .meta({ description: "Default one; chapters: a file each" })
+    .meta({ description: "one (default), or chapters: a file each" })
     .optional(),
   retakes: z
     .array(
@@ -81,7 +83,7 @@ export const narrateInput = z.strictObject({
     .meta({ description: "Join without parts that failed" })
     .optional(),
   file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
-  wait_seconds: waitSeconds.meta({ description: "Usually 45" }).optional(),
+  wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
