@@ -36,7 +36,7 @@ function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0
     ? oneOf(VOICE_IDS)
-    : `must be the id of a voice; nearest: ${nearest.join(", ")}`;
+    : `must be the id or the name of a voice; nearest: ${nearest.join(", ")}`;
 }
 
 function promptFault(prompt: string): string | null {

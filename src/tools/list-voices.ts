@@ -26,7 +26,10 @@ const searched = ({ id, name, languages, mixed }: Voice, note: string | undefine
 function nothingFound(query: string | undefined): string {
   const nearest = query === undefined ? [] : nearestVoices(query);
   const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
-  const next = nearest.length > 0 ? `Nearest: ${nearest.join(", ")}.` : "Call list_voices without arguments.";
+  const next =
+    nearest.length > 0
+      ? `Nearest: ${nearest.join(", ")}; say so if you take it.`
+      : "Call list_voices without arguments.";
   return `${start} ${next} ${WHAT_IS_KNOWN}`;
 }
 

@@ -112,7 +112,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   [
     "a voice that is nearly one",
     { prompt: "x", voice: "sofia" },
-    /voice must be the id of a voice; nearest: sophie_en_zh \(got "sofia"\)/,
+    /voice must be the id or the name of a voice; nearest: sophie_en_zh \(got "sofia"\)/,
   ],
   ["null for what is required", { prompt: null }, /prompt must be a string \(got null\)/],
   ["another model", { prompt: "x", model: "audio-2.0" }, /model must be one of audio-1\.0/],

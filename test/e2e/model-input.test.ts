@@ -118,7 +118,7 @@ describe("narrate", () => {
 
   it("names the nearest voice of a speaker, and no list", async () => {
     const said = textOf(await driver.call("narrate", { text, voices: ["ANNA: sofia"] }));
-    expect(said).toMatch(/"ANNA: sofia": must be the id of a voice; nearest: sophie_en_zh/);
+    expect(said).toMatch(/"ANNA: sofia": must be the id or the name of a voice; nearest: sophie_en_zh/);
     expect(said).not.toContain("felix_zh");
   });
 
@@ -178,7 +178,7 @@ describe("on the command line", () => {
   it("a voice may be named, and an unknown one is answered with the nearest", () => {
     expect(run("--voice", "Sophie").status).toBe(0);
     const { status, stderr } = run("--voice", "sofia");
-    expect(stderr).toMatch(/--voice must be the id of a voice; nearest: sophie_en_zh/);
+    expect(stderr).toMatch(/--voice must be the id or the name of a voice; nearest: sophie_en_zh/);
     expect(status).toBe(2);
   });
 });
