@@ -15,7 +15,6 @@ const LOCAL_ERROR_CODES = [
   "output_not_writable",
   "disk_full",
   "too_large",
-  "too_large_to_inline",
   "store_unavailable",
   "wait_expired",
 ] as const;

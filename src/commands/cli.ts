@@ -1,5 +1,6 @@
 /** Chooses the command that argv names, and its exit code; each command is loaded only when it is chosen. */
 import { parseArgs } from "node:util";
+import { decimalIn } from "../contract/decimal.ts";
 import { VERSION } from "../version.ts";
 import { CommandError, UsageError } from "./usage.ts";
 
@@ -16,7 +17,7 @@ function parse(args: readonly string[], options: NonNullable<Options>) {
 
 function numberOption(name: string, value: unknown, minimum: number, maximum: number): number | undefined {
   if (value === undefined) return undefined;
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : Number.NaN;
+  const number = typeof value === "string" ? (decimalIn(value) ?? Number.NaN) : Number.NaN;
   if (number >= minimum && number <= maximum) return number;
   throw new UsageError(`--${name} must be a number from ${minimum} to ${maximum}; see --help.`);
 }

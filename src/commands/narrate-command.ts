@@ -7,7 +7,14 @@ import { duration, messageOf } from "../narration/narration-words.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
-import { changesOf, type NarrateArgs, narrateRules, planRequestOf } from "../tools/narrate-input.ts";
+import {
+  changesOf,
+  type NarrateArgs,
+  narrateInput,
+  narrateRules,
+  planRequestOf,
+} from "../tools/narrate-input.ts";
+import { readArguments } from "../tools/read-arguments.ts";
 import { secretsOf } from "./configuration-error.ts";
 import { LazyGeneration } from "./lazy-generation.ts";
 import { commandError } from "./person-words.ts";
@@ -32,7 +39,7 @@ export interface NarrateCommand {
 
 /** @throws UsageError */
 function checked(given: Readonly<Record<string, unknown>>): NarrateArgs {
-  const parsed = narrateRules.safeParse({ ...given, file: "given" });
+  const parsed = narrateRules.safeParse(readArguments({ ...given, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const option = String(issue?.path[0] ?? "").replaceAll("_", "-");

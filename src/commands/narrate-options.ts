@@ -21,10 +21,6 @@ function pair(option: string, given: string): [string, string] {
   throw new UsageError(`--${option} ${JSON.stringify(given)} has no "=" in its midst; see --help.`);
 }
 
-/** Not a number: left as it is, for the schema to complain of. */
-const numeric = (given: string): unknown =>
-  given.trim() !== "" && Number.isFinite(Number(given)) ? Number(given) : given;
-
 /** @throws UsageError */
 export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   const { values, positionals } = parse(args);
@@ -34,10 +30,9 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   }
   const given: Record<string, unknown> = {};
   const byOption: Readonly<Record<string, unknown>> = values;
-  for (const [argument, schema] of OPTIONS) {
+  for (const [argument] of OPTIONS) {
     const value = byOption[optionOf(argument)];
-    if (value !== undefined)
-      given[argument] = schema.safeParse(value).success ? value : numeric(String(value));
+    if (value !== undefined) given[argument] = value;
   }
   if (values.speaker !== undefined) {
     given["voices"] = Object.fromEntries(values.speaker.map((speaker) => pair("speaker", speaker)));
@@ -45,7 +40,7 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   if (values.retake !== undefined) {
     given["retakes"] = values.retake.map((retake) => {
       const [take, quote] = pair("retake", retake);
-      return { take: numeric(take), quote };
+      return { take, quote };
     });
   }
   return { file, args: given, asJson: values.json === true };

@@ -1,4 +1,5 @@
 /** Reads single settings of each kind, and collects what is wrong with them (docs/design.md, Configuration). */
+import { decimalIn } from "../contract/decimal.ts";
 import { readValue } from "../environment.ts";
 import { readFolder } from "./folder-setting.ts";
 import type { ConfigFault, Surroundings } from "./surroundings.ts";
@@ -32,7 +33,7 @@ export class Reader {
   number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
     const text = this.text(name);
     if (text === undefined) return fallback;
-    const value = /^[+-]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : Number.NaN;
+    const value = decimalIn(text) ?? Number.NaN;
     if (accepts(value)) return value;
     this.fault(
       name,

@@ -5,13 +5,13 @@
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { numberFrom, wholeNumberFrom } from "./bounded-number.ts";
+import { nearestVoices } from "./nearest-voices.ts";
 import { publicUrlFault } from "./public-url.ts";
 import {
   AUDIO_REFERENCES_MAX,
   AUDIO_REFERENCES_MAX_WITH_VOICE,
   MODEL,
   PROMPT_MAX_CODE_POINTS,
-  URL_MAX_CODE_POINTS,
 } from "./service-limits.ts";
 import { withThousands } from "./thousands.ts";
 import { codePointLength } from "./unicode.ts";
@@ -31,6 +31,14 @@ interface RequestField {
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
+/** All voices are named only where none is near: a long list hides the one that was meant. */
+function voiceRule(given: unknown): string {
+  const nearest = typeof given === "string" ? nearestVoices(given) : [];
+  return nearest.length === 0
+    ? oneOf(VOICE_IDS)
+    : `must be the id or the name of a voice; nearest: ${nearest.join(", ")}`;
+}
+
 function promptFault(prompt: string): string | null {
   const length = codePointLength(prompt);
   if (length > PROMPT_MAX_CODE_POINTS) {
@@ -42,34 +50,29 @@ function promptFault(prompt: string): string | null {
   return null;
 }
 
-/** A string checked by `fault`, with the bounds in the JSON Schema where a model can read them. */
-function text(fault: (value: string) => string | null, meta: Record<string, unknown>) {
-  return z
-    .string("must be a string")
-    .superRefine((value, context) => {
-      const message = fault(value);
-      if (message !== null) context.addIssue({ code: "custom", message, input: value });
-    })
-    .meta(meta);
+/** A string checked by `fault`. */
+function text(fault: (value: string) => string | null) {
+  return z.string("must be a string").superRefine((value, context) => {
+    const message = fault(value);
+    if (message !== null) context.addIssue({ code: "custom", message, input: value });
+  });
 }
 
-const publicUrl = text(publicUrlFault, { maxLength: URL_MAX_CODE_POINTS, pattern: "^https://" });
+const publicUrl = text(publicUrlFault);
 
 /** In the order in which the tools publish them. All but the prompt are optional. */
 export const REQUEST_FIELDS = {
   prompt: {
-    schema: text(promptFault, {
-      minLength: 1,
-      maxLength: PROMPT_MAX_CODE_POINTS,
-      description: `Text to speak, verbatim, at most ${withThousands(PROMPT_MAX_CODE_POINTS)} characters; line breaks are kept`,
-    }),
+    schema: text(promptFault).describe(
+      `Text to speak, verbatim, at most ${withThousands(PROMPT_MAX_CODE_POINTS)} characters; line breaks are kept`,
+    ),
     tools: ["generate_audio"],
   },
   voice: {
     schema: z
-      .enum(VOICE_IDS, oneOf(VOICE_IDS))
+      .enum(VOICE_IDS, { error: ({ input }) => voiceRule(input) })
       .describe(
-        "The id ends in its languages; no tone or gender is published. Omitted: the service's default",
+        `One id of ${VOICE_IDS.join(", ")}. It ends in the languages that the voice speaks; no tone or gender is published. Default: the service's choice`,
       ),
   },
   audio_references: {
@@ -77,17 +80,19 @@ export const REQUEST_FIELDS = {
       .array(publicUrl, "must be a list of URLs")
       .max(AUDIO_REFERENCES_MAX, `must hold at most ${AUDIO_REFERENCES_MAX} URLs`)
       .describe(
-        `Public https audio, @Audio1 to @Audio3 in the prompt; at most ${AUDIO_REFERENCES_MAX_WITH_VOICE} with a voice`,
+        `At most ${AUDIO_REFERENCES_MAX} public https URLs of audio, @Audio1 to @Audio3 in the prompt; at most ${AUDIO_REFERENCES_MAX_WITH_VOICE} with a voice`,
       ),
     tools: ["generate_audio"],
     keyDefault: [],
   },
   image_url: {
-    schema: publicUrl.describe("Public https image; excludes voice and audio_references"),
+    schema: publicUrl.describe("Public https URL of an image; excludes voice and audio_references"),
     tools: ["generate_audio"],
   },
   output_format: {
-    schema: z.enum(OUTPUT_FORMATS, oneOf(OUTPUT_FORMATS)).describe("Default mp3"),
+    schema: z
+      .enum(OUTPUT_FORMATS, oneOf(OUTPUT_FORMATS))
+      .describe(`${OUTPUT_FORMATS.join(", ")}; default mp3`),
     keyDefault: "mp3",
   },
   sample_rate: {

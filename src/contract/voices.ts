@@ -3,6 +3,16 @@
 export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
+/** In English, as models name them. */
+export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
+  en: "English",
+  zh: "Chinese",
+  ja: "Japanese",
+  es: "Spanish",
+  id: "Indonesian",
+  pt: "Portuguese",
+};
+
 export const VOICE_IDS = [
   "stokie_en",
   "vivi_mixed_en_zh_ja_es_id",

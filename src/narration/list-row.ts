@@ -1,4 +1,6 @@
 /** A narration as a row of the list of tasks. */
+import { basename } from "node:path";
+import { holdsWords } from "../contract/search-words.ts";
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
 import type { NarrationBook, NarrationEntry } from "./narration-book.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
@@ -61,20 +63,20 @@ export async function rowsOf(
   const found: NarrationRow[] = [];
   for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
     if (found.length === limit) break;
-    const row = await rowOf(book, entry, root);
-    if (query === null || holdsWords(row, (await book.get(entry.narrationId)).plan, query)) found.push(row);
+    const isFound =
+      query === null || holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query);
+    if (isFound) found.push(await rowOf(book, entry, root));
   }
   return found;
 }
 
-/** Whether a narration holds every word of a query, in its text or in the names of its files. */
-function holdsWords({ title, paths }: NarrationRow, { parts }: StoredPlan, query: string): boolean {
-  const haystack = [title, ...paths, ...parts.map(({ text }) => text)].join("\n").toLowerCase();
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => haystack.includes(word));
-}
+/** Where words are looked for: the title, the text, the name that was wished for, the names of the files. */
+const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] => [
+  state.title,
+  state.fileName ?? "",
+  ...state.files.map(({ path }) => basename(path)),
+  ...parts.map(({ text }) => text),
+];
 
 /** What to call next, complete in itself. */
 export function nextStepOf({ narrationId, status, missingPaths }: NarrationRow): string {

@@ -89,14 +89,18 @@ function soFar({ parts, credits }: NarrationView): string {
   return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
 }
 
-/** How it stands and why, without what to do next. */
-export function messageOf(view: NarrationView): string {
+/**
+ * How it stands and why, without what to do next.
+ *
+ * @param saved the sentence about saved files; the structured form lists them in a field of their own
+ */
+export function messageOf(view: NarrationView, saved = fileWords(view)): string {
   const remarks = view.status === "planned" ? view.remarks : [];
-  const files = view.status === "finished" || view.files.length === 0 ? [] : [fileWords(view)];
-  return [headOf(view), ...files, ...problemWords(view), ...remarks].join(" ");
+  const files = view.status === "finished" || view.files.length === 0 || saved === "" ? [] : [saved];
+  return [headOf(view, saved), ...files, ...problemWords(view), ...remarks].join(" ");
 }
 
-function headOf(view: NarrationView): string {
+function headOf(view: NarrationView, saved: string): string {
   switch (view.status) {
     case "planned":
       return view.refusedLimit === null ? planWords(view) : `${planWords(view)} ${lowLimitWords(view)}`;
@@ -108,8 +112,8 @@ function headOf(view: NarrationView): string {
       return `Stopped: ${soFar(view)}${view.problems.length === 0 ? " The process that ran it has ended." : ""}`;
     case "finished":
       return view.isRepeat
-        ? `${fileWords(view)} Nothing new was charged; it had cost ${view.credits.charged} credits.`
-        : `${fileWords(view)} Cost ${view.credits.charged} credits${view.parts.alreadyPaid > 0 ? `; ${plural(view.parts.alreadyPaid, "part")} had been paid for before` : ""}.`;
+        ? `${saved} Nothing new was charged; it had cost ${view.credits.charged} credits.`
+        : `${saved} Cost ${view.credits.charged} credits${view.parts.alreadyPaid > 0 ? `; ${plural(view.parts.alreadyPaid, "part")} had been paid for before` : ""}.`;
   }
 }
 
@@ -131,7 +135,7 @@ function stepOf(view: NarrationView, call: string): string {
       if (view.refusedLimit !== null) {
         return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
-      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.credits.charged > 0 ? ", with the same retakes" : ""}: the price, and what is set aside (150 a part) while parts are made; what is not used is not charged.`;
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.credits.charged > 0 ? ", with the same retakes" : ""}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
       return `${call}: it waits, and tells how it stands.`;
     case "stopped":

@@ -154,7 +154,9 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const driver = drivers.get(narrationId);
       if (statusOf(entry) !== "running" && driver === undefined) return;
       const { chargedCredits } = await book.bill(narrationId);
-      call.onProgress(progressOf(entry.state, chargedCredits, clock.wallMs()));
+      const { savedParts, totalParts } = entry.state;
+      const progress = progressOf(entry.state, chargedCredits, clock.wallMs());
+      call.onProgress(progress, { done: savedParts, total: totalParts });
       if (deadline.isOver) return;
       await nextNews(driver, Math.min(FOLLOW_MS, deadline.leftMs), call.signal);
     }

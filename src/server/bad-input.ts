@@ -1,8 +1,6 @@
 /** The sentence about wrong arguments: field, rule and the value's fault. */
 import type { ZodError, z } from "zod";
-import { nearestVoices } from "../contract/nearest-voices.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
-import { VOICE_IDS } from "../contract/voices.ts";
 
 const MOST_FAULTS = 5;
 const MOST_VALUE_CODE_POINTS = 60;
@@ -34,14 +32,6 @@ function quote(value: unknown): string {
   return String(value);
 }
 
-const isVoice = (value: string): boolean => VOICE_IDS.some((id) => id === value);
-
-function unknownVoice(value: string): string {
-  const nearest = nearestVoices(value);
-  const hint = nearest.length > 0 ? `. Nearest: ${nearest.join(", ")}` : "";
-  return `No voice '${firstCodePoints(value, MOST_VALUE_CODE_POINTS)}'${hint}. All of them: ${VOICE_IDS.join(", ")}`;
-}
-
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
@@ -53,7 +43,6 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = valueAt(args, issue.path);
-  if (field === "voice" && typeof value === "string" && !isVoice(value)) return unknownVoice(value);
   // A rule across fields says by itself which of them it misses.
   if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;
   return `${field} ${issue.message} (got ${quote(value)})`;

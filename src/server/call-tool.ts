@@ -7,7 +7,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { TOOLS } from "../tools/catalog.ts";
-import { type Client, runTool, type ServerDeps } from "./run-tool.ts";
+import type { Client } from "./client.ts";
+import { runTool, type ServerDeps } from "./run-tool.ts";
 
 /** @throws ProtocolError for a tool that does not exist, naming those that do */
 export async function callTool(

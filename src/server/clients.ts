@@ -40,6 +40,14 @@ const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^goose/, source: "Goose: shows them" },
 ];
 
+/** Clients that put the bytes of audio into the context of their model, as text. */
+const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: string }[] = [
+  { name: /^@cline\/core/, source: "Cline, driven on 2026-11-22" },
+  { name: /^strands-agents-ts-sdk/, source: "Strands Agents, driven on 2026-11-22" },
+  { name: /^mcp-use/, source: "mcp-use, driven on 2026-11-22" },
+  { name: /^mcpclient/, source: "BeeAI (MCPClient), driven on 2026-11-22" },
+];
+
 /** Clients that break off the conversation over a block of type `audio`; an embedded resource does them no harm. */
 const AUDIO_BREAKS: readonly { readonly name: RegExp; readonly source: string }[] = [
   {
@@ -60,6 +68,12 @@ export function getsLinks(setting: ResourceLinks, clientName: string | undefined
   if (setting !== "auto") return setting === "always";
   const name = clientName?.toLowerCase() ?? "";
   return LINKING_CLIENTS.some((client) => client.name.test(name));
+}
+
+/** @param clientName `clientInfo.name`; bridges append to it */
+export function putsBytesIntoContext(clientName: string | undefined): boolean {
+  const name = clientName?.toLowerCase() ?? "";
+  return BASE64_IN_CONTEXT.some((client) => client.name.test(name));
 }
 
 /** @param clientName `clientInfo.name`; audio of a client that does not say who it is stays audio */

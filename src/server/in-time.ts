@@ -12,11 +12,13 @@ const SHORTEST_SECONDS = 20;
 
 const withWindow = z.object({ wait_seconds: z.number().nonnegative() });
 
+/** How long a call with these arguments may wait. */
+export const windowSeconds = (args: unknown, defaultWaitSeconds: number): number =>
+  withWindow.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
+
 /** The seconds after which a call with these arguments is answered whatever happens. */
-export function longestSeconds(args: unknown, defaultWaitSeconds: number): number {
-  const { data } = withWindow.safeParse(args);
-  return Math.max(SHORTEST_SECONDS, (data?.wait_seconds ?? defaultWaitSeconds) + OVERTIME_SECONDS);
-}
+export const longestSeconds = (args: unknown, defaultWaitSeconds: number): number =>
+  Math.max(SHORTEST_SECONDS, windowSeconds(args, defaultWaitSeconds) + OVERTIME_SECONDS);
 
 /**
  * @param work gets a signal that aborts with the caller's, or when the time is over

@@ -57,6 +57,38 @@ export const NO_JSON: Refusal = {
   isAwaited: true,
 };
 
+/** No message of the protocol comes near it; the functions that read messages call themselves at each level. */
+const MAX_LEVELS = 100;
+
+/** Where the string ends whose first quotation mark is at `from`. @param line of valid JSON */
+function endOfString(line: string, from: number): number {
+  for (let end = line.indexOf('"', from + 1); end !== -1; end = line.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (line.charAt(end - 1 - backslashes) === "\\") backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return line.length;
+}
+
+/** Whether lists and objects stand in one another at more than {@link MAX_LEVELS} levels. @param line of valid JSON */
+export function isNestedTooDeeply(line: string): boolean {
+  let levels = 0;
+  for (let at = 0; at < line.length; at += 1) {
+    const character = line.charAt(at);
+    if (character === '"') at = endOfString(line, at);
+    else if (character === "[" || character === "{") levels += 1;
+    else if (character === "]" || character === "}") levels -= 1;
+    if (levels > MAX_LEVELS) return true;
+  }
+  return false;
+}
+
+/** The refusal of a message that {@link isNestedTooDeeply}. */
+export const tooDeep = (value: unknown): Refusal => ({
+  ...refusalOf(value),
+  message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
+});
+
 const REQUEST_MEMBERS = ["jsonrpc", "id", "method", "params"];
 
 function faultOf(message: Members): string {

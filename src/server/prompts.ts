@@ -19,7 +19,8 @@ interface Definition extends Prompt {
 
 const PROMPTS: readonly Definition[] = [
   {
-    name: "narrate",
+    // Not as the tool is named: some clients offer prompts as tools.
+    name: "read_aloud",
     title: "Read the text above aloud",
     description: "Narrates the text above, however long it is, and saves it as audio.",
     arguments: [{ name: "voice", description: "A voice id; omitted: the usual one" }],

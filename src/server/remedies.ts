@@ -44,7 +44,6 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
     "Ask the user to free disk space. Then repeat the same call: the paid audio is downloaded again at no cost.",
   too_large:
     "The audio stays at the service. Tell the user its task_id; it can be fetched with any HTTP client from the task's content address with the same key. Shorter texts give smaller files.",
-  too_large_to_inline: "Use the saved file: the path is above. Call with deliver path.",
   store_unavailable:
     "Nothing was sent, because without the ledger it could be paid for twice. Ask the user to mend what is named above, then repeat the same call.",
   wait_expired:

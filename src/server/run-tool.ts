@@ -2,32 +2,33 @@
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
-  type ClientCapabilities,
   type ContentBlock,
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import type { Redact } from "../redaction.ts";
-import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
+import { readArguments } from "../tools/read-arguments.ts";
+import {
+  publishedArguments,
+  type Tool,
+  type ToolCall,
+  type ToolDeps,
+  type ToolResult,
+} from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
+import type { Client } from "./client.ts";
+import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
-import { inTime, longestSeconds } from "./in-time.ts";
+import { inTime, longestSeconds, windowSeconds } from "./in-time.ts";
+import { progressSender } from "./progress.ts";
 import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
-
-/** What a client tells in a handshake. */
-export interface Client {
-  readonly name?: string | undefined;
-  readonly capabilities?: ClientCapabilities | undefined;
-  /** Of the era of 2026-07-28. */
-  readonly isModern?: boolean;
-}
 
 export interface ServerDeps {
   readonly tools: ToolDeps;
@@ -51,26 +52,44 @@ export interface ServerDeps {
 export interface Reader {
   readonly getsLinks: boolean;
   readonly takesAudioBlocks: boolean;
+  readonly putsBytesIntoContext: boolean;
 }
 
-function inlineBlock(
-  { uri, mimeType, bytes }: NonNullable<ToolResult["inline"]>,
+async function inlineBlock(
+  { uri, mimeType, read }: NonNullable<ToolResult["inline"]>,
   reader: Reader,
-): ContentBlock {
-  const data = Buffer.from(bytes).toString("base64");
+): Promise<ContentBlock> {
+  const data = Buffer.from(await read(MAX_INLINE_BYTES)).toString("base64");
   // Raw pcm is no playable audio type, so it travels as a resource.
   if (!reader.takesAudioBlocks || !mimeType.startsWith("audio/"))
     return { type: "resource", resource: { uri, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
 
-export function callResult(result: ToolResult, reader: Reader): CallToolResult {
+/** More would crowd everything else out of the context of a model whose client hands bytes on as text. */
+const MAX_INLINE_BYTES = 256 * 1024;
+
+/** Why audio that was asked for is not in the result; `null`: it is. */
+function whyNotInline({ inline }: ToolResult, reader: Reader): string | null {
+  if (inline === undefined) return null;
+  const where = "The file is at the path, and can be read as a resource.";
+  if (reader.putsBytesIntoContext) {
+    return `No audio is in this result, because this client would put its bytes into the context. ${where}`;
+  }
+  return inline.sizeBytes > MAX_INLINE_BYTES
+    ? `No audio is in this result, because it has ${inline.sizeBytes} bytes, and at most ${MAX_INLINE_BYTES} go into one. ${where}`
+    : null;
+}
+
+export async function callResult(asked: ToolResult, reader: Reader): Promise<CallToolResult> {
+  const why = whyNotInline(asked, reader);
+  const result = withNote(asked, why);
   const content: ContentBlock[] = [{ type: "text", text: result.text }];
   if (reader.getsLinks && result.link !== undefined) {
     const { uri, name, mimeType, sizeBytes } = result.link;
     content.push({ type: "resource_link", uri, name, mimeType, size: sizeBytes });
   }
-  if (result.inline !== undefined) content.push(inlineBlock(result.inline, reader));
+  if (result.inline !== undefined && why === null) content.push(await inlineBlock(result.inline, reader));
   const _meta = result.meta === undefined ? {} : { _meta: { ...result.meta } };
   return { content, structuredContent: result.structured, ..._meta };
 }
@@ -81,19 +100,6 @@ function withNote(result: ToolResult, note: string | null): ToolResult {
   const { message } = result.structured;
   const noted = typeof message === "string" ? { message: `${message} ${note}` } : {};
   return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
-}
-
-/** Sends progress only where the client gave a token, always increasing. */
-function progressSender(context: ServerContext, log: Log): (message: string) => void {
-  const progressToken = context.mcpReq._meta?.progressToken;
-  if (progressToken === undefined) return () => undefined;
-  let progress = 0;
-  return (message) => {
-    progress += 1;
-    context.mcpReq
-      .notify({ method: "notifications/progress", params: { progressToken, progress, message } })
-      .catch((cause: unknown) => log.debug(`a progress notification could not be sent: ${String(cause)}`));
-  };
 }
 
 /** What a call says ends up at the service, in the ledger and in file names, and the key belongs into none of them. */
@@ -128,7 +134,11 @@ function clientNameOf(context: ServerContext, initialized: string | undefined): 
 
 export function readerOf(deps: ServerDeps, context: ServerContext, client: Client): Reader {
   const name = clientNameOf(context, client.name);
-  return { getsLinks: getsLinks(deps.resourceLinks, name), takesAudioBlocks: takesAudioBlocks(name) };
+  return {
+    getsLinks: getsLinks(deps.resourceLinks, name),
+    takesAudioBlocks: takesAudioBlocks(name),
+    putsBytesIntoContext: putsBytesIntoContext(name),
+  };
 }
 
 /**
@@ -146,12 +156,15 @@ export async function runTool(
   const args = withoutAddedArguments(givenArgs);
   const { signal } = context.mcpReq;
   const send = progressSender(context, deps.log);
-  const onProgress = (message: string): void => send(deps.redact(message));
+  const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
   try {
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const seconds = longestSeconds(args, deps.tools.defaultWaitSeconds);
+    const given = readArguments(args, tool.input);
+    const windowMs = windowSeconds(given, deps.tools.defaultWaitSeconds) * 1000;
+    const endsAtMs = systemClock.steadyMs() + windowMs;
+    const seconds = longestSeconds(given, deps.tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.begin !== undefined
@@ -161,14 +174,15 @@ export async function runTool(
       await inTime(seconds, signal, (ending) => start(given, deps.tools, { signal: ending, onProgress }));
     let begun = await begin(args);
     const question = "view" in begun ? begun.view.question : undefined;
-    const asked = question === undefined ? null : askPerson(question, context, client.capabilities);
+    const leftMs = endsAtMs - systemClock.steadyMs();
+    const asked = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (asked?.kind === "ask") return asked.result;
     if (asked?.kind === "answered" && question !== undefined) {
       begun = await begin({ ...args, [question.argument]: asked.value });
     }
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in begun
-      ? callResult(withNote(begun.view, note()), readerOf(deps, context, client))
+      ? await callResult(withNote(begun.view, note()), readerOf(deps, context, client))
       : createTaskResult(begun.ticket, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));

@@ -6,7 +6,15 @@ import {
   serializeMessage,
   type Transport,
 } from "@modelcontextprotocol/server";
-import { NO_JSON, type Refusal, refusalOf, withAbsentForNull, withoutDump } from "./odd-messages.ts";
+import {
+  isNestedTooDeeply,
+  NO_JSON,
+  type Refusal,
+  refusalOf,
+  tooDeep,
+  withAbsentForNull,
+  withoutDump,
+} from "./odd-messages.ts";
 
 const LINE_FEED = 0x0a;
 
@@ -73,6 +81,10 @@ export class StdioWire implements Transport {
       value = JSON.parse(line);
     } catch {
       this.#refuse(NO_JSON);
+      return;
+    }
+    if (isNestedTooDeeply(line)) {
+      this.#refuse(tooDeep(value));
       return;
     }
     if (line.includes("null")) value = withAbsentForNull(value);

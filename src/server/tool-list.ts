@@ -6,33 +6,29 @@ import type { Tool } from "../tools/tool.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** `{ "type": t }` and nothing else. */
-const isBareType = (schema: JsonSchema): boolean =>
-  typeof schema.type === "string" && Object.keys(schema).length === 1;
+/**
+ * Rules that clients would judge by themselves. The descriptions say them in words, and the parse holds to them: a client
+ * that refuses a call hides our sentence about it from the model, and some end their program over one.
+ */
+const JUDGED_HERE = [
+  "additionalProperties",
+  "enum",
+  "const",
+  "minimum",
+  "maximum",
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "pattern",
+  "propertyNames",
+] as const;
 
-/** Says the same in fewer words: what a tool list costs is paid in every conversation. */
-function compact(schema: JsonSchema): void {
-  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  // A bound that the description states is not said twice; clients that drop bounds show the description all the same.
-  const { minimum, maximum, description } = schema;
-  if (description?.includes(`${minimum} to ${maximum}`) === true) {
-    delete schema.minimum;
-    delete schema.maximum;
-  }
-  if (schema.propertyNames !== undefined) {
-    delete schema.propertyNames;
-    delete schema.additionalProperties;
-  }
-  // Some dialects refuse a whole request over an enum of numbers: the description names the values, the parse holds to them.
-  if (schema.enum?.every(Number.isInteger) === true) {
-    schema.type = "integer";
-    delete schema.enum;
-  }
-  const [value, none, ...more] = schema.anyOf ?? [];
-  if (value === undefined || none?.type !== "null" || more.length > 0 || !isBareType(value)) return;
-  delete schema.anyOf;
-  Object.assign(schema, { type: [value.type, "null"] });
+/** Leaves types and descriptions. */
+function open(schema: JsonSchema): void {
+  const value: unknown = schema.enum?.[0];
+  if (schema.type === "integer" || typeof value === "number") schema.type = "number";
+  for (const rule of JUDGED_HERE) delete schema[rule];
 }
 
 /** Without `$schema`: 2020-12 is MCP's default. */
@@ -44,14 +40,13 @@ function jsonSchema(
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",
     io,
-    override: ({ jsonSchema: part }) => compact(part),
+    override: ({ jsonSchema: part }) => open(part),
   });
   for (const name of unpublished) delete json.properties?.[name];
   for (const [index, name] of (boundsIn?.names ?? []).entries()) {
     const { type } = z.object({ type: z.string() }).parse(json.properties?.[name]);
     const description = `This to ${boundsIn?.names.at(-1)}: as in ${boundsIn?.tool}`;
-    // `number` is shorter than `integer`, and the parse refuses fractions all the same.
-    const shown = { type: type.replace("integer", "number"), ...(index === 0 && { description }) };
+    const shown = { type, ...(index === 0 && { description }) };
     Object.assign(json.properties ?? {}, { [name]: shown });
   }
   return json;
@@ -67,7 +62,7 @@ export function toolList(): PublishedTool[] {
     description: tool.description,
     inputSchema: { type: "object", ...jsonSchema(tool.input, "input", tool) },
     outputSchema: { type: "object", ...jsonSchema(tool.output, "output") },
-    annotations: { ...tool.annotations },
+    annotations: { title: tool.title, ...tool.annotations },
     ...(tool.meta === undefined ? {} : { _meta: { ...tool.meta } }),
   }));
   return published;

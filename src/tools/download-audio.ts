@@ -2,7 +2,6 @@
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
 import { MIME_TYPES } from "../contract/audio-format.ts";
-import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { SavedAudio } from "../generation/task-view.ts";
 import { PLAYER_META } from "./player-uri.ts";
@@ -10,26 +9,14 @@ import { fileName, taskId } from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type InlineAudio } from "./tool.ts";
 
-/** More would crowd everything else out of a model's context. */
-const MOST_INLINE_BYTES = 1024 * 1024;
-
 const DELIVERIES = ["path", "inline", "both"] as const;
 
-async function inlineAudio(
-  generation: Generation,
-  ids: { taskId: string | null; idempotencyKey: string | null },
-  audio: SavedAudio,
-): Promise<InlineAudio> {
-  if (audio.sizeBytes > MOST_INLINE_BYTES) {
-    throw new AudioError(
-      "too_large_to_inline",
-      `The audio is ${audio.sizeBytes} bytes; at most ${MOST_INLINE_BYTES} go into a result. It is saved as ${audio.path}.`,
-      { taskId: ids.taskId ?? undefined, idempotencyKey: ids.idempotencyKey ?? undefined },
-    );
-  }
-  const bytes = await generation.bytesOf(audio, MOST_INLINE_BYTES);
-  return { uri: pathToFileURL(audio.path).href, mimeType: MIME_TYPES[audio.format], bytes };
-}
+const inlineAudio = (generation: Generation, audio: SavedAudio): InlineAudio => ({
+  uri: pathToFileURL(audio.path).href,
+  mimeType: MIME_TYPES[audio.format],
+  sizeBytes: audio.sizeBytes,
+  read: (most) => generation.bytesOf(audio, most),
+});
 
 export const downloadAudio = defineTool({
   name: "download_audio",
@@ -44,7 +31,7 @@ export const downloadAudio = defineTool({
       .enum(DELIVERIES, `must be one of ${DELIVERIES.join(", ")}`)
       .meta({
         description:
-          "Default path. inline and both add base64, at most 1 MiB: most clients drop it, or fill the context with it",
+          "path (default), inline or both. inline and both add the audio as base64, which most clients drop or put into the context",
       })
       .optional(),
   }),
@@ -58,6 +45,6 @@ export const downloadAudio = defineTool({
     );
     const result = renderTask(view, deps);
     if ((args.deliver ?? "path") === "path" || view.audio === null) return result;
-    return { ...result, inline: await inlineAudio(generation, view, view.audio) };
+    return { ...result, inline: inlineAudio(generation, view.audio) };
   },
 });

@@ -12,18 +12,18 @@ const input = z.strictObject({
   ...audioInputFields,
   take: take
     .meta({
-      description:
-        "1 to 999, default 1. Another is another rendition and pays again: only when the user asks",
+      description: "1 to 999, default 1. Another take is another rendition, and is paid for again",
     })
     .optional(),
   file_name: fileName.optional(),
   replace: z
     .boolean("must be true or false")
-    .meta({ description: "Replaces this server's own file of that file_name. Only when the user asks" })
+    .meta({ description: "Replaces this server's own file of that file_name; default false" })
     .optional(),
   wait_seconds: waitSeconds
     .meta({
-      description: "Usually 45; 50 or less, for many clients give up at 60 s. The work goes on after it",
+      description:
+        "0 to 3600, default 45; many clients give up at 60 s, so 50 or less. The work goes on after it",
     })
     .optional(),
 });
@@ -61,13 +61,13 @@ export const generateAudio = defineTool({
   name: "generate_audio",
   title: "Generate audio",
   description:
-    "Text to speech: turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Holds 150 credits, charges 10 to 150 by length (75 a minute), returns the rest. The same arguments never pay twice: after a time-out or a cancelled call, repeat it; after an error, do what it says. wait_seconds, file_name and replace make no new task.",
+    "Text to speech (TTS): turns text into narration (voiceover, podcast, reading aloud) and saves an audio file. Charges 10 to 150 credits by length (75 a minute), and holds 150 until then. The same arguments are the same task, which is never paid twice; wait_seconds, file_name and replace do not count.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input,
   rules,
   unpublished: FIELD_NAMES.filter((name) => requestField(name).tools?.length === 0),
   meta: {
-    "anthropic/searchHint": "text to speech tts speak voiceover podcast read aloud",
+    "anthropic/searchHint": "text to speech tts narration speak voiceover podcast audiobook read aloud",
     ...PLAYER_META,
   },
   output: taskOutput,

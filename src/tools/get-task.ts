@@ -13,7 +13,7 @@ export const getTask = defineTool({
   input: z.strictObject({
     task_id: taskId,
     wait_seconds: waitSeconds
-      .meta({ description: "0 to 3600, default 0; 50 or less, for many clients give up at 60 s" })
+      .meta({ description: "0 to 3600, default 0; many clients give up at 60 s" })
       .optional(),
   }),
   output: taskOutput,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { wholeNumberFrom } from "../contract/bounded-number.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
-import type { NarrationRow } from "../narration/list-row.ts";
+import { MOST_SEARCHED, type NarrationRow } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { narrationLine, narrationRow } from "./narration-row.ts";
 import { without } from "./task-output.ts";
@@ -122,11 +122,25 @@ function summary(count: number, isFiltered: boolean): string {
     : "No requests recorded yet.";
 }
 
-/** What narrations are called among tasks. */
-const STATUS_OF_NARRATION: Readonly<Partial<Record<RecordStatus, NarrationRow["status"]>>> = {
-  processing: "running",
-  succeeded: "finished",
-};
+/** What a filter finds: among tasks, and among narrations. */
+type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly NarrationRow["status"][]];
+
+/** Every status that a row may show is a filter; where tasks and narrations have two words for one, either finds both. */
+const FILTERS = {
+  waiting: [["waiting"], []],
+  unresolved: [["unresolved"], []],
+  queued: [["queued"], []],
+  processing: [["processing"], ["running"]],
+  succeeded: [["succeeded"], ["finished"]],
+  failed: [["failed"], []],
+  planned: [[], ["planned"]],
+  running: [["queued", "processing"], ["running"]],
+  stopped: [[], ["stopped"]],
+  finished: [["succeeded"], ["finished"]],
+} as const satisfies Readonly<Record<RecordStatus | NarrationRow["status"], Filter>>;
+
+// `Object.keys` forgets the names.
+const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 interface ListEntry {
   readonly row: Record<string, unknown>;
@@ -141,12 +155,15 @@ const requestOf = ({ taskId, request }: ListedTask): ListEntry["request"] =>
 /** Requests and narrations together, newest first. */
 async function listEntries(
   deps: Pick<ToolDeps, "generation" | "narrations">,
-  asked: ListRequest,
+  { filter, query, limit }: Pick<ListRequest, "query" | "limit"> & { readonly filter: Filter | null },
 ): Promise<ListEntry[]> {
-  const { status, query, limit } = asked;
-  const tasks = await (await deps.generation()).listTasks(asked);
-  const all = await (await deps.narrations()).list(query, limit);
-  const narrations = status === null ? all : all.filter((row) => row.status === STATUS_OF_NARRATION[status]);
+  const generation = await deps.generation();
+  const statuses = filter === null ? [null] : filter[0];
+  const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
+  const tasks = (await Promise.all(lists)).flat();
+  // How a narration stands is found out one by one, so a filter looks at more than it shows.
+  const all = await (await deps.narrations()).list(query, filter === null ? limit : MOST_SEARCHED);
+  const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [
     ...tasks.map((task) => ({
       atMs: task.createdAtMs,
@@ -169,26 +186,28 @@ export const listTasks = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. The way back to a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
+    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
-    status: z.enum(RECORD_STATUSES, `must be one of ${RECORD_STATUSES.join(", ")}`).optional(),
+    status: z
+      .enum(STATUSES, `must be one of ${STATUSES.join(", ")}`)
+      .meta({ description: STATUSES.join(", ") })
+      .optional(),
     query: z
       .string("must be a string")
       .max(200, "must be at most 200 characters")
-      .meta({ description: "Words in text or file name" })
+      .meta({ description: "Words of text or file name, in any order" })
       .optional(),
     limit: wholeNumberFrom(1, 100).meta({ description: "1 to 100, default 20" }).optional(),
   }),
   output,
   async handle({ status, query, limit }, deps) {
     const words = query?.trim() ?? "";
-    const asked = {
-      status: status ?? null,
+    const entries = await listEntries(deps, {
+      filter: status === undefined ? null : FILTERS[status],
       query: words === "" ? null : words,
       limit: limit ?? DEFAULT_LIMIT,
-    };
-    const entries = await listEntries(deps, asked);
+    });
     const message = summary(entries.length, status !== undefined || words !== "");
     return {
       structured: { message, tasks: entries.map(({ row }) => row), count: entries.length },

@@ -1,7 +1,8 @@
 /** The tool `list_voices`: its schema, its words and its handler; needs no service and no configuration. */
 import { z } from "zod";
 import { nearestVoices } from "../contract/nearest-voices.ts";
-import { LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
+import { holdsWords } from "../contract/search-words.ts";
+import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({
@@ -14,17 +15,21 @@ const output = z.strictObject({
 const WHAT_IS_KNOWN =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 
-function matches(voice: Voice, note: string | undefined, query: string): boolean {
-  const mixed = voice.mixed ? "mixed" : "";
-  const haystack = `${voice.id} ${voice.name} ${voice.languages.join(" ")} ${mixed} ${note ?? ""}`;
-  const words = query.toLowerCase().split(/\s+/);
-  return words.every((word) => haystack.toLowerCase().includes(word));
-}
+const searched = ({ id, name, languages, mixed }: Voice, note: string | undefined): string[] => [
+  id,
+  name,
+  ...languages.map((code) => LANGUAGE_NAMES[code]),
+  mixed ? "mixed" : "",
+  note ?? "",
+];
 
 function nothingFound(query: string | undefined): string {
   const nearest = query === undefined ? [] : nearestVoices(query);
   const start = query === undefined ? "No voice matches." : `No voice '${query.trim()}'.`;
-  const next = nearest.length > 0 ? `Nearest: ${nearest.join(", ")}.` : "Call list_voices without arguments.";
+  const next =
+    nearest.length > 0
+      ? `Nearest: ${nearest.join(", ")}; say so if you take it.`
+      : "Call list_voices without arguments.";
   return `${start} ${next} ${WHAT_IS_KNOWN}`;
 }
 
@@ -38,14 +43,17 @@ export const listVoices = defineTool({
   name: "list_voices",
   title: "List voices",
   description:
-    "The 21 voices and their languages. How they sound is published nowhere. Given a name, take one clear near match and say so; else ask. Free, offline.",
+    "The voices, their languages, and the user's own notes about them. How they sound is published nowhere. Free, offline.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
-    language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}`).optional(),
+    language: z
+      .enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}`)
+      .meta({ description: `${LANGUAGES.join(", ")}, or its English name` })
+      .optional(),
     query: z
       .string("must be a string")
       .max(100, "must be at most 100 characters")
-      .meta({ description: "Words in id, name or note" })
+      .meta({ description: "Words of id, name, language or note, in any order" })
       .optional(),
   }),
   output,
@@ -54,7 +62,7 @@ export const listVoices = defineTool({
     const voices = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
-        (query === undefined || matches(voice, voiceNotes.get(voice.id), query.trim())),
+        (query === undefined || holdsWords(searched(voice, voiceNotes.get(voice.id)), query)),
     ).map((voice) => {
       const note = voiceNotes.get(voice.id);
       return { ...voice, ...(note === undefined ? {} : { note }) };

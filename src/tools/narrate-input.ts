@@ -7,6 +7,7 @@ import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
+import { readValue } from "./read-arguments.ts";
 import { checkCharacters, fileName, take, waitSeconds } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
@@ -27,9 +28,10 @@ function linesOf(voices: unknown): unknown {
 }
 
 /** A name and its voice; no voice has a colon in its id. */
-function speakerIn(line: string): { readonly name: string; readonly voice: string } {
+function speakerIn(line: string): { readonly name: string; readonly voice: unknown } {
   const colon = line.lastIndexOf(":");
-  return { name: line.slice(0, Math.max(colon, 0)).trim(), voice: line.slice(colon + 1).trim() };
+  const voice = readValue(line.slice(colon + 1).trim(), REQUEST_FIELDS.voice.schema);
+  return { name: line.slice(0, Math.max(colon, 0)).trim(), voice };
 }
 
 export const narrateInput = z.strictObject({
@@ -49,21 +51,23 @@ export const narrateInput = z.strictObject({
     .optional(),
   max_credits: wholeNumberFrom(0, MOST_CREDITS)
     .meta({
-      description: `The most it may cost in all, as the user agreed; 1 to ${MOST_CREDITS}`,
+      description: `A ceiling for what it may cost in all, 1 to ${withThousands(MOST_CREDITS)}`,
     })
     .optional(),
   stop: z.boolean("must be true or false").meta({ description: "Nothing more is created" }).optional(),
   ...narrationSettingsSchema.shape,
   voices: z
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
-    .meta({ description: "NAME: voice id, for lines that begin with NAME:" })
+    .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh"]' })
     .optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
-    .meta({ description: `Between paragraphs, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}` })
+    .meta({
+      description: `Silence between paragraphs where two parts meet, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}; inside a part the voice makes its own pauses`,
+    })
     .optional(),
   files: z
     .enum(["one", "chapters"], "must be one or chapters")
-    .meta({ description: "Default one; chapters: a file each" })
+    .meta({ description: "one (default), or chapters: a file each" })
     .optional(),
   retakes: z
     .array(
@@ -80,7 +84,7 @@ export const narrateInput = z.strictObject({
     .meta({ description: "Join without parts that failed" })
     .optional(),
   file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
-  wait_seconds: waitSeconds.meta({ description: "Usually 45" }).optional(),
+  wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 

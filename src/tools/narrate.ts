@@ -39,7 +39,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
   return {
     narration_id: view.narrationId,
     status: view.status,
-    message: messageOf(view),
+    message: messageOf(view, "Saved."),
     parts: {
       total: parts.total,
       saved: parts.saved,
@@ -58,8 +58,6 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
     files: files.map((file) =>
       without({
         path: file.path,
-        uri: pathToFileURL(file.path).href,
-        mime_type: file.mimeType,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
         size_bytes: file.sizeBytes,
         sha256: file.sha256,
@@ -122,7 +120,7 @@ export const narrate = defineTool({
   name: "narrate",
   title: "Narrate a long text",
   description:
-    "Reads a long text (pages, a chapter, a book) aloud into one audio file. Without max_credits: a free plan with length and price. With it: speaks the parts, saves the file; goes on after the call returns. Repeats and edits pay for new parts alone.",
+    "Narration of a long text (pages, a chapter, a book), and of a short one with several speakers, as one audio file with captions (.vtt) and chapters. Without max_credits: a free plan with length and price. With it: makes the parts, saves the file; goes on after the call returns. A repeat or an edited text pays for new parts alone.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: narrateInput,
   rules: narrateRules,

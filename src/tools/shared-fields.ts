@@ -12,11 +12,11 @@ export const taskId = z
   .string("must be a string")
   .min(1, "must not be empty")
   .max(256, "must be at most 256 characters")
-  .meta({ description: "Of an earlier result; req-… before acceptance" });
+  .meta({ description: "Of an earlier result; req-… before the service has accepted it" });
 
 export const fileName = z
   .string("must be a string")
-  .meta({ description: "Plain name, up to 120 characters, no folder; the extension is added" });
+  .meta({ description: "Plain name of at most 120 characters, no folder; the extension is added" });
 
 /** Stands where bytes of a text could not be read. */
 const LOST_CHARACTER = "\ufffd";

@@ -100,9 +100,10 @@ function headline(view: TaskView, path: string): string {
   return `The task is ${view.status}. ${costOf(view)}${activity}${goesOn}`;
 }
 
-/** What the structured form says in words: all but what has a field of its own. */
+/** What the structured form says in words: only what has no field of its own. */
 export function messageOf(view: TaskView): string {
-  return [headline(view, ""), ...view.notes].join(" ");
+  const head = view.audio === null ? headline(view, "") : `Saved. ${costOf(view)}`;
+  return [head, ...view.notes].join(" ");
 }
 
 /** The text alone, complete for whoever sees nothing else. */

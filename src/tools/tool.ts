@@ -2,11 +2,13 @@
 import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
 import type { Generation } from "../generation/generation.ts";
+import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Begun } from "../generation/tickets/standing.ts";
 import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
+import { readArguments } from "./read-arguments.ts";
 
-/** The hints that clients read before they call; all four are always stated. */
+/** The hints that clients read before they call; all four are always stated, and published with the title. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -36,10 +38,7 @@ export interface ToolDeps {
   readonly defaultWaitSeconds: number;
 }
 
-export interface ToolCall {
-  readonly signal: AbortSignal;
-  readonly onProgress: (message: string) => void;
-}
+export type ToolCall = Pick<Call, "signal" | "onProgress">;
 
 /** A file that a result points at. */
 export interface AudioLink {
@@ -53,7 +52,9 @@ export interface AudioLink {
 export interface InlineAudio {
   readonly uri: string;
   readonly mimeType: string;
-  readonly bytes: Uint8Array;
+  readonly sizeBytes: number;
+  /** Loads the bytes. @throws AudioError when the file is not what was saved, or larger than `most` */
+  read(most: number): Promise<Uint8Array>;
 }
 
 /** What only the person can say, where the client can ask them: a number for an argument that was left out. */
@@ -132,18 +133,11 @@ interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" |
   begin?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<Begun<ToolResult>>;
 }
 
-/** `null` for an argument that may be left out means that it is: OpenAI's strict mode sends it so. */
-function withoutNulls(args: unknown, known: z.ZodObject): unknown {
-  if (typeof args !== "object" || args === null) return args;
-  const isLeftOut = ([name, value]: [string, unknown]): boolean => value === null && name in known.shape;
-  return Object.fromEntries(Object.entries(args).filter((entry) => !isLeftOut(entry)));
-}
-
 /** Ties a handler's argument type to its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
   const { begin, handle, ...words } = definition;
   const parse = (args: unknown): z.output<Input> => {
-    const parsed = (definition.rules ?? definition.input).safeParse(withoutNulls(args, definition.input));
+    const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
     if (!parsed.success) throw new BadArguments(parsed.error);
     return parsed.data;
   };

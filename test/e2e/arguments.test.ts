@@ -71,7 +71,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   [
     "an unknown voice",
     { prompt: "x", voice: "bob" },
-    /No voice 'bob'\. All of them: stokie_en, .*monkey_king_zh/,
+    /voice must be one of stokie_en, .*monkey_king_zh \(got "bob"\)/,
   ],
   [
     "four references",
@@ -100,7 +100,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   ["an unknown rate", { prompt: "x", sample_rate: 22050 }, /sample_rate must be one of 8000.*got 22050/],
   ["speed too low", { prompt: "x", speed: 0.49 }, /speed must be a number from 0.5 to 2 \(got 0.49\)/],
   ["speed too high", { prompt: "x", speed: 2.01 }, /speed must be/],
-  ["speed as text", { prompt: "x", speed: "1" }, /speed must be a number from 0.5 to 2 \(got "1"\)/],
+  ["speed in words", { prompt: "x", speed: "one" }, /speed must be a number from 0.5 to 2 \(got "one"\)/],
   ["volume too low", { prompt: "x", volume: 0.4 }, /volume must be/],
   ["volume too high", { prompt: "x", volume: 3 }, /volume must be/],
   ["pitch too low", { prompt: "x", pitch: -13 }, /pitch must be a whole number from -12 to 12/],
@@ -112,7 +112,7 @@ const REFUSED: Array<[string, Record<string, unknown>, RegExp]> = [
   [
     "a voice that is nearly one",
     { prompt: "x", voice: "sofia" },
-    /No voice 'sofia'\. Nearest: sophie_en_zh\./,
+    /voice must be the id or the name of a voice; nearest: sophie_en_zh \(got "sofia"\)/,
   ],
   ["null for what is required", { prompt: null }, /prompt must be a string \(got null\)/],
   ["another model", { prompt: "x", model: "audio-2.0" }, /model must be one of audio-1\.0/],

@@ -155,16 +155,16 @@ describe("prompts", () => {
     const server = await start({}, { isConfigured: false });
     const { result } = await server.request("prompts/list");
     expect(result).toMatchObject({
-      prompts: [{ name: "narrate" }, { name: "retake" }, { name: "audition_voices" }],
+      prompts: [{ name: "read_aloud" }, { name: "retake" }, { name: "audition_voices" }],
     });
-    const params = { name: "narrate", arguments: { voice: "felix_zh" } };
+    const params = { name: "read_aloud", arguments: { voice: "felix_zh" } };
     expect((await server.request("prompts/get", params)).result).toMatchObject({
       messages: [
         { role: "user", content: { type: "text", text: expect.stringContaining("voice felix_zh") } },
       ],
     });
     const { error } = await server.request("prompts/get", { name: "sing" });
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("narrate, retake") });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("read_aloud, retake") });
   });
 });
 

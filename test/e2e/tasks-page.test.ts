@@ -49,6 +49,14 @@ describe("tasks --html", () => {
     return { status, stdout, stderr };
   }
 
+  it("isolates characters of a prompt that turn the direction of writing", async () => {
+    const driver = await drive(workplace.env(service, FAST));
+    await driver.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
+    await driver.close();
+    expect(tasks("--html", file).status).toBe(0);
+    expect(readFileSync(file, "utf8")).toContain("<p><bdi>\u202eturned\u202c and \u2067more</bdi></p>");
+  });
+
   it("writes what was asked, its cost by day and voice, and a player for each file that a browser plays", () => {
     expect(tasks("--html", file)).toEqual({ status: 0, stdout: `Written: ${file}\n`, stderr: "" });
     const page = readFileSync(file, "utf8");

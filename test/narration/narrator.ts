@@ -33,8 +33,6 @@ export const narrationOutput = z.strictObject({
   files: z.array(
     z.strictObject({
       path: z.string(),
-      uri: z.string(),
-      mime_type: z.string(),
       duration_seconds: z.number(),
       size_bytes: z.int(),
       sha256: z.string().length(64),

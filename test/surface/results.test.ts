@@ -1,7 +1,9 @@
 /** Each form of a result is complete without the other, small, and free of nulls (docs/design.md, Results). */
 import { describe, expect, it } from "vitest";
 import type { TaskView } from "../../src/generation/task-view.ts";
+import { renderNarration } from "../../src/tools/narrate.ts";
 import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
+import { NARRATIONS } from "./narration-views.ts";
 import { PATH, VIEWS } from "./views.ts";
 
 const MOST_BYTES = 650;
@@ -59,6 +61,25 @@ describe.each(Object.entries(VIEWS))("the result of a task %s", (_name, view) =>
     }
     expect(json).not.toMatch(/sha256|idempotency_key/);
   });
+});
+
+describe("a success", () => {
+  const finished = Object.entries(NARRATIONS).filter(([, { status }]) => status === "finished");
+
+  it.each(finished)(
+    "of a narration, %s, takes at most 650 bytes in each form, without paths and problems",
+    (_name, view) => {
+      const { structured, text } = renderNarration(view);
+      const paths = view.files.flatMap(({ path, captionsPath }) => [path, captionsPath ?? ""]);
+      const left = view.problems.map(({ message }) => message);
+      const bare = (form: string): string =>
+        [...paths, ...left].reduce((words, each) => (each === "" ? words : words.replaceAll(each, "")), form);
+      const files = view.files.slice(1).map((file) => JSON.stringify(file));
+      const room = MOST_BYTES + Buffer.byteLength(files.join(""));
+      expect(Buffer.byteLength(bare(JSON.stringify(structured)))).toBeLessThanOrEqual(room);
+      expect(Buffer.byteLength(bare(text))).toBeLessThanOrEqual(room);
+    },
+  );
 });
 
 describe("what few ask for", () => {

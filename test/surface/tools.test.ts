@@ -1,6 +1,7 @@
 /** What models see of the tools: schemas as committed snapshots, annotations, words and their price. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
@@ -23,10 +24,16 @@ function refusedIn(schema: unknown, path = ""): string[] {
   const keys = new Map(Object.entries(schema));
   const isObject = keys.get("type") === "object";
   const refused = [
-    ...["const", "oneOf", "anyOf", "allOf", "propertyNames", "exclusiveMinimum", "exclusiveMaximum"].filter(
-      (key) => keys.has(key),
-    ),
-    ...(keys.has("enum") && keys.get("type") !== "string" ? ["enum"] : []),
+    ...[
+      "const",
+      "oneOf",
+      "anyOf",
+      "allOf",
+      "propertyNames",
+      "exclusiveMinimum",
+      "exclusiveMaximum",
+      "enum",
+    ].filter((key) => keys.has(key)),
     ...(Array.isArray(keys.get("type")) ? ["type"] : []),
     ...(isObject && Object.keys(keys.get("properties") ?? {}).length === 0 ? ["object without fields"] : []),
   ];
@@ -45,10 +52,10 @@ describe("the tool list", () => {
 
   const sizeOf = (tools: readonly unknown[]): number => Buffer.byteLength(JSON.stringify(tools));
 
-  it("costs at most 7,700 bytes for single tasks, and 10,240 with narrate, without what models never see", () => {
+  it("costs at most 8,200 bytes for single tasks, and 10,400 with narrate, without what models never see", () => {
     const shown = withoutPlayer(toolList());
-    expect(sizeOf(shown.filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(7700);
-    expect(sizeOf(shown)).toBeLessThanOrEqual(10_240);
+    expect(sizeOf(shown.filter(({ name }) => name !== "narrate"))).toBeLessThanOrEqual(8200);
+    expect(sizeOf(shown)).toBeLessThanOrEqual(10_400);
   });
 
   it("points at the player, in both spellings, with at most 300 bytes for the two tools of single tasks", () => {
@@ -72,9 +79,9 @@ describe("the tool list", () => {
     expect(tool.title).toBeTruthy();
     expect(tool.description?.length).toBeGreaterThan(40);
     expect(tool.description?.length).toBeLessThan(2048);
-    expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([...HINTS].sort());
-    expect(tool.inputSchema).toMatchObject({ type: "object", additionalProperties: false });
-    expect(tool.outputSchema).toMatchObject({ type: "object", additionalProperties: false });
+    expect(Object.keys(tool.annotations ?? {}).sort()).toEqual([...HINTS, "title"].sort());
+    expect(tool.annotations?.title).toBe(tool.title);
+    expect([tool.inputSchema.type, tool.outputSchema?.["type"]]).toEqual(["object", "object"]);
     expect(JSON.stringify(tool)).not.toContain("$schema");
   });
 
@@ -84,6 +91,43 @@ describe("the tool list", () => {
       expect(refusedIn(inputSchema)).toEqual([]);
     },
   );
+
+  it.each(toolList().map((tool) => [tool.name, tool] as const))(
+    "gives %s no order: directories of clients refuse such descriptions",
+    (_name, tool) => {
+      expect(JSON.stringify(tool)).not.toMatch(
+        /\b(?:only when|ask the user|tell the user|you must|always)\b/i,
+      );
+    },
+  );
+
+  it("is found by words that people search for tools with", () => {
+    const found = (word: string): string[] =>
+      toolList().flatMap(({ name, description = "" }) =>
+        description.toLowerCase().includes(word) ? [name] : [],
+      );
+    expect(found("tts")).toEqual(["generate_audio"]);
+    expect(found("text to speech")).toEqual(["generate_audio"]);
+    expect(found("narration")).toContain("narrate");
+  });
+
+  it.each([
+    ["generate_audio", { prompt: "x".repeat(3000) }],
+    ["generate_audio", { prompt: "x", voice: "sofia", output_format: "flac", sample_rate: 22_050 }],
+    ["generate_audio", { prompt: "x", speed: 9, pitch: 0.5, take: 0, wait_seconds: -1, tempo: 2 }],
+    ["generate_audio", { prompt: "x", image_url: "ftp://a", audio_references: ["a", "b", "c", "d"] }],
+    ["get_task", { task_id: "", wait_seconds: 9999 }],
+    ["download_audio", { task_id: "x", deliver: "mail" }],
+    ["list_voices", { language: "English", query: "x".repeat(300) }],
+    ["list_tasks", { status: "done", limit: 0 }],
+    ["narrate", { text: "x", files: "two", max_credits: -1, pause_seconds: 99, retakes: [], colour: "red" }],
+  ])("lets a client that judges calls of %s by the schema hand on what we refuse: %j", (name, args) => {
+    const schema = toolList().find((tool) => tool.name === name)?.inputSchema;
+    if (schema === undefined) throw new Error(`no tool ${name}`);
+    // A copy, because the two packages write optional members differently.
+    const validate = new AjvJsonSchemaValidator().getValidator(JSON.parse(JSON.stringify(schema)));
+    expect(validate(args)).toMatchObject({ valid: true });
+  });
 
   it.each(NAMES)("exercises %s end to end and tells users about it", (name) => {
     const folder = join(import.meta.dirname, "..", "e2e");

@@ -5,13 +5,20 @@ import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Job, JobEnd } from "./job.ts";
 
+/** So many of so many. */
+export interface Share {
+  readonly done: number;
+  readonly total: number;
+}
+
 /** One tool call, as the workflow sees it. */
 export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
   /** How long the call may take, in all, before it hands back what it knows; never scaled. 0: it does not wait for audio. */
   readonly windowMs: number;
-  readonly onProgress: (message: string) => void;
+  /** @param share how much of the whole is done, where that can be counted */
+  readonly onProgress: (message: string, share?: Share) => void;
   /** Of a call that is answered as a task of the protocol's extension. */
   readonly ticket?: TicketOfCall;
 }

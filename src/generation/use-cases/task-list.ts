@@ -1,5 +1,6 @@
 /** The use case behind `list_tasks`: the ledger, newest first; asks the service nothing. */
 import { basename } from "node:path";
+import { holdsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { workId } from "../../ledger/identity.ts";
@@ -97,18 +98,19 @@ export async function listTasks(
 ): Promise<ListedTask[]> {
   const most = query === null ? limit : MOST_SEARCHED;
   const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
-  const records = (query === null ? all : all.filter((record) => holdsWords(record, query))).slice(0, limit);
+  const records = (query === null ? all : all.filter((record) => holdsWords(searched(record), query))).slice(
+    0,
+    limit,
+  );
   const own = ownFilesAmong(all);
   return await Promise.all(
     records.map((record) => listed(record, own(record), folder.root, ledger.identity.accountId)),
   );
 }
 
-function holdsWords(record: TaskRecord, query: string): boolean {
-  const names = [record.fileName ?? "", ...record.files.map(({ path }) => basename(path))];
-  const haystack = [storedInput(record)?.prompt ?? "", ...names].join("\n").toLowerCase();
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => haystack.includes(word));
-}
+/** Where words are looked for: the text, the name that was wished for, the names of the files. */
+const searched = (record: TaskRecord): string[] => [
+  storedInput(record)?.prompt ?? "",
+  record.fileName ?? "",
+  ...record.files.map(({ path }) => basename(path)),
+];

@@ -9,8 +9,9 @@ import type { NarrationView } from "../../narration/narration-view.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
+import type { Client } from "../client.ts";
 import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
-import { type Client, callResult, readerOf, type ServerDeps } from "../run-tool.ts";
+import { callResult, readerOf, type ServerDeps } from "../run-tool.ts";
 import { requireTasks } from "./declared.ts";
 import type { TaskMethod } from "./extension.ts";
 import { detailedTask } from "./task-result.ts";
@@ -84,7 +85,8 @@ async function answer<View>(
   if (method === "tasks/update") return {};
   return await detailedTask(standing, deps.redact, async () => {
     if (standing.kind === "error") return errorResult(standing.error, deps.redact);
-    if (standing.kind === "done") return callResult(render(standing.view), readerOf(deps, context, client));
+    if (standing.kind === "done")
+      return await callResult(render(standing.view), readerOf(deps, context, client));
     throw new Error("a task that has not ended has no result");
   });
 }

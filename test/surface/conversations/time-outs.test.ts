@@ -32,7 +32,7 @@ hold(
       play: async (stage) => {
         const assistant = await stage.enter();
         expect(assistant.instructions).toMatch(
-          /After a time-out or a cancelled call, repeat it; if that fails too, list_tasks/,
+          /After a time-out or a cancelled call, send the very same arguments again .*or ask list_tasks/,
         );
         const id = assistant.begin("generate_audio", TEXT);
         await expect.poll(() => stage.service.tasks.size, { timeout: 5000 }).toBe(1);

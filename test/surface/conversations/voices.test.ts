@@ -13,7 +13,7 @@ hold("Voices", [
       const assistant = await stage.enter();
       const refused = await assistant.generate({ prompt: "Good morning", voice: "sofia" });
       refused.says(
-        /^invalid_request: No voice 'sofia'\. Nearest: sophie_en_zh\./,
+        /^invalid_request: voice must be the id or the name of a voice; nearest: sophie_en_zh \(got "sofia"\)\./,
         /Nothing was sent or charged/,
       );
       (await assistant.repeat({ voice: "sophie_en_zh" })).says(/voice: sophie_en_zh/);

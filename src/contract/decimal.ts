@@ -1,0 +1,5 @@
+/** Reads a number as people write it: digits with at most one point. Not `0x10`, `1e3` or `Infinity`, which are typing errors where credits are meant. */
+
+/** `null`: the text is no such number. */
+export const decimalIn = (text: string): number | null =>
+  /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text.trim()) ? Number(text) : null;

@@ -1,0 +1,184 @@
+/** What models send is read as they mean it: other spellings of a value, names in place of ids, words in any order. */
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PART_BYTES } from "../narration/narrator.ts";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  BIN,
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  NODE,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeAll(async () => {
+  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterAll(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+const lastSent = (): unknown =>
+  JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");
+
+describe("generate_audio", () => {
+  it("takes numbers and booleans as strings, names of voices, and empty strings for what is left out", async () => {
+    const args = {
+      prompt: "All of it in other spellings",
+      voice: "Monkey King",
+      speed: "1.5",
+      pitch: "-2",
+      sample_rate: "48000",
+      output_format: "WAV",
+      multilingual: "True",
+      take: "2",
+      wait_seconds: "20",
+      replace: "false",
+      file_name: "",
+      image_url: "",
+      audio_references: '["https://example.com/a.mp3"]',
+    };
+    expect(taskOf(await driver.call("generate_audio", args))).toMatchObject({ status: "succeeded", take: 2 });
+    expect(lastSent()).toEqual({
+      prompt: args.prompt,
+      model: "audio-1.0",
+      voice: "monkey_king_zh",
+      speed: 1.5,
+      volume: 1,
+      pitch: -2,
+      sample_rate: 48_000,
+      output_format: "wav",
+      multilingual: true,
+      audio_references: ["https://example.com/a.mp3"],
+    });
+  });
+
+  it.each([
+    [{ speed: "fast" }, /speed must be a number from 0.5 to 2 \(got "fast"\)/],
+    [{ speed: "0x1" }, /speed must be a number .*got "0x1"/],
+    [{ take: "1e1" }, /take must be a whole number .*got "1e1"/],
+    [{ speed: "2.5" }, /speed must be a number from 0.5 to 2 \(got "2.5"\)/],
+    [{ multilingual: "yes" }, /multilingual must be true or false \(got "yes"\)/],
+    [{ voice: "Sofia" }, /nearest: sophie_en_zh \(got "Sofia"\)/],
+    [{ prompt: "" }, /prompt must contain more than white space/],
+  ])("refuses %j, which says nothing that it takes", async (args, words) => {
+    const before = service.exchanges.length;
+    const outcome = await driver.call("generate_audio", { prompt: "Refused", ...args });
+    expect(errorOf(outcome).code).toBe("invalid_request");
+    expect(textOf(outcome)).toMatch(words);
+    expect(service.exchanges.length).toBe(before);
+  });
+
+  it("names no list of voices where one is near", async () => {
+    const outcome = await driver.call("generate_audio", { prompt: "x", voice: "sofia" });
+    expect(textOf(outcome)).not.toContain("felix_zh");
+  });
+
+  it("waits as long as a string says", async () => {
+    service.processingMs = 1500;
+    const outcome = await driver.call("generate_audio", { prompt: "Not waited for", wait_seconds: "0" });
+    service.processingMs = 0;
+    expect(taskOf(outcome).status).not.toBe("succeeded");
+  });
+});
+
+describe("narrate", () => {
+  const text = `${"ANNA: Good morning. ".repeat(3)}\n\nBEN: Good evening.`;
+
+  it("takes a limit as a string, speakers with names of voices, and null for what is left out", async () => {
+    const outcome = await driver.call("narrate", {
+      text,
+      file: null,
+      narration_id: "",
+      max_credits: "500",
+      output_format: "pcm",
+      voices: '["ANNA: Sophie", "BEN: Felix"]',
+      skip_failed: "false",
+      retakes: [],
+    });
+    expect(outcome.structuredContent).toMatchObject({ status: "finished", credits: { max: 500 } });
+    const sent = service.exchanges.filter(({ kind }) => kind === "create").map(({ body }) => body);
+    expect(sent.join("\n")).toMatch(/"sophie_en_zh"[\s\S]*"felix_zh"/);
+  });
+
+  it("names the nearest voice of a speaker, and no list", async () => {
+    const said = textOf(await driver.call("narrate", { text, voices: ["ANNA: sofia"] }));
+    expect(said).toMatch(/"ANNA: sofia": must be the id or the name of a voice; nearest: sophie_en_zh/);
+    expect(said).not.toContain("felix_zh");
+  });
+
+  it("is found by words of the file name that was wished for, in any order", async () => {
+    service.processingMs = 60_000;
+    const args = { text: "A text about something else.", file_name: "Lighthouse story", max_credits: 300 };
+    await driver.call("narrate", { ...args, output_format: "pcm", wait_seconds: 0 });
+    const outcome = await driver.call("list_tasks", { query: "story, “lighthouse”" });
+    service.processingMs = 0;
+    expect(outcome.structuredContent).toMatchObject({ count: 1, tasks: [{ status: "running" }] });
+  });
+});
+
+describe("lists", () => {
+  it("take the words of their own rows as filters", async () => {
+    await driver.call("generate_audio", { prompt: "A finished task" });
+    await driver.call("narrate", { text: "A plan that nobody has agreed to." });
+    const found = async (status: string): Promise<string> =>
+      textOf(await driver.call("list_tasks", { status }));
+    expect(await found("finished")).toMatch(/A finished task/);
+    expect(await found("Succeeded")).toMatch(/A finished task/);
+    expect(await found("planned")).toMatch(/^\d+ requests?, .*\n.*narration, planned/);
+    expect(await found("planned")).not.toMatch(/A finished task/);
+    expect(await found("stopped")).toMatch(/^No such requests/);
+  });
+
+  it.each([
+    [{ language: "English" }, "sophie_en_zh"],
+    [{ language: "spanish" }, "tracy_es_zh"],
+    [{ query: "Spanish mixed" }, "sandy_es_mixed_en_zh"],
+    [{ query: "zh sophie" }, "sophie_en_zh"],
+  ])("list_voices finds %j", async (args, id) => {
+    expect(textOf(await driver.call("list_voices", args))).toContain(id);
+  });
+});
+
+describe("on the command line", () => {
+  const run = (...args: string[]) => {
+    const path = join(workplace.root, "text.txt");
+    writeFileSync(path, "A text of a file.");
+    const env = workplace.env(service, FAST);
+    return spawnSync(NODE, [BIN, "narrate", path, ...args], { env, encoding: "utf8" });
+  };
+
+  it.each(["0x10", "1e3", "Infinity", "ten"])("--max-credits %s is refused", (credits) => {
+    const { status, stderr } = run("--max-credits", credits);
+    expect(stderr).toMatch(/^audio-generation-mcp: --max-credits must be a whole number from 0 to \d+/m);
+    expect(status).toBe(2);
+  });
+
+  it.each(["0x10", "1e3"])("sandbox --port %s is refused", (port) => {
+    const { status, stderr } = spawnSync(NODE, [BIN, "sandbox", "--port", port], { encoding: "utf8" });
+    expect(stderr).toMatch(/--port must be/);
+    expect(status).toBe(2);
+  });
+
+  it("a voice may be named, and an unknown one is answered with the nearest", () => {
+    expect(run("--voice", "Sophie").status).toBe(0);
+    const { status, stderr } = run("--voice", "sofia");
+    expect(stderr).toMatch(/--voice must be the id or the name of a voice; nearest: sophie_en_zh/);
+    expect(status).toBe(2);
+  });
+});

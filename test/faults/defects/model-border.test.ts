@@ -1,0 +1,98 @@
+/** What a client may send at the border, and what its person and its model are told there. */
+import { describe, expect, it } from "vitest";
+import { PART_BYTES, textOf as paragraphs } from "../../narration/narrator.ts";
+import { taskOf, textOf } from "../../support/workplace.ts";
+import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
+import type { RawServer } from "../raw-server.ts";
+
+closeBenchesAfterEach();
+
+const spoken = { audioBytes: PART_BYTES, audioSeconds: 4 };
+
+/** A server that was greeted as this client. */
+async function greetedBy(bench: Bench, name: string, capabilities: unknown = {}): Promise<RawServer> {
+  const server = await bench.another({}, { isGreeted: false });
+  const clientInfo = { name, version: "1.0.0" };
+  await server.request("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo });
+  server.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return server;
+}
+
+describe("a client that says it can ask its person", () => {
+  const forms = { elicitation: { form: {} } };
+  const plan = { text: paragraphs("One", "Two"), output_format: "pcm" };
+
+  it("and never does, has the plan at the end of the call's window", async () => {
+    const bench = await openBench({ service: spoken });
+    const server = await greetedBy(bench, "never-answers", forms);
+    const outcome = await server.call("narrate", { ...plan, wait_seconds: 1 });
+    expect(outcome.structuredContent).toMatchObject({ status: "planned" });
+    expect(textOf(outcome)).toMatch(/a ceiling: about \d+ are charged, the rest is only held meanwhile/);
+    expect(server.lines.join("\n")).toContain("elicitation/create");
+    expect(bench.service.exchanges).toEqual([]);
+  });
+
+  it("and is not waited with, is not asked", async () => {
+    const bench = await openBench({ service: spoken });
+    const server = await greetedBy(bench, "never-answers", forms);
+    const outcome = await server.call("narrate", { ...plan, wait_seconds: 0 });
+    expect(outcome.structuredContent).toMatchObject({ status: "planned" });
+    expect(server.lines.join("\n")).not.toContain("elicitation/create");
+  });
+});
+
+describe("a line that nests 200,000 deep", () => {
+  const deep = (open: string, close: string): string => open.repeat(200_000) + close.repeat(200_000);
+  it.each([
+    ["in an answer", `{"jsonrpc":"2.0","id":77,"result":${deep('{"a":[', "]}").replace("[]", "[0]")}}`],
+    ["in a fault", `{"jsonrpc":"2.0","id":77,"error":${deep("[", "]")}}`],
+    ["in a notification", `{"jsonrpc":"2.0","method":"notifications/x","params":{"a":${deep("[", "]")}}}`],
+    [
+      "in arguments",
+      `{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"list_voices","arguments":{"query":${deep("[", "]")}}}}`,
+    ],
+  ])("%s is refused like other odd lines, and the server serves on", async (_where, line) => {
+    const { server } = await openBench();
+    server.send(line);
+    expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+    const refusal = server.answers.get(77)?.error?.message;
+    if (line.includes("tools/call"))
+      expect(refusal).toMatch(/nests lists and objects at more than 100 levels/);
+    await expect.poll(() => server.stderr).toMatch(/nests lists and objects at more than 100 levels/);
+  });
+
+  it("in a text is no nesting", async () => {
+    const { server } = await openBench();
+    const outcome = await server.call("list_tasks", { query: `"\\${"[{".repeat(50)}\\"` });
+    expect(outcome.isError).not.toBe(true);
+  });
+});
+
+describe("audio that a call asks for", () => {
+  const made = async (server: RawServer) => {
+    const { task_id } = taskOf(await server.call("generate_audio", { prompt: "Bytes in a result" }));
+    return await server.call("download_audio", { task_id, deliver: "both" });
+  };
+
+  it.each(["@cline/core", "strands-agents-ts-sdk", "mcp-use", "MCPClient", "mcp-use (via a bridge 1.0)"])(
+    "is left out for %s, which would put it into the context, with a word why",
+    async (name) => {
+      const bench = await openBench({ service: { audioBytes: 600 } });
+      const outcome = await made(await greetedBy(bench, name));
+      expect(outcome.content.map(({ type }) => type)).not.toContain("audio");
+      expect(textOf(outcome)).toMatch(/^Saved .*\/out\/.*because this client would put its bytes/s);
+      expect(outcome.structuredContent).toMatchObject({ message: expect.stringContaining("this client") });
+    },
+  );
+
+  it.each([
+    [256 * 1024, true],
+    [256 * 1024 + 1, false],
+  ])("of %d bytes goes to others: %s", async (audioBytes, isThere) => {
+    const bench = await openBench({ service: { audioBytes } });
+    const outcome = await made(await greetedBy(bench, "another"));
+    expect(outcome.content.some(({ type }) => type === "audio")).toBe(isThere);
+    if (!isThere) expect(textOf(outcome)).toMatch(/it has 262145 bytes, and at most 262144 go into one/);
+    expect(outcome.isError).not.toBe(true);
+  });
+});

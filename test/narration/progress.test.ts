@@ -1,0 +1,30 @@
+/** Progress of a narration, as clients draw a bar from it. */
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { RawServer } from "../faults/raw-server.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { createWorkplace, FAST } from "../support/workplace.ts";
+import { PART_BYTES, textOf } from "./narrator.ts";
+
+const news = z.object({ progress: z.number(), total: z.number() });
+
+it("counts the saved parts of all parts, and grows each time", async () => {
+  const service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4, processingMs: 30 });
+  const workplace = await createWorkplace();
+  const server = await RawServer.start(workplace.env(service, FAST));
+  const args = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 900 };
+  const params = { name: "narrate", arguments: args, _meta: { progressToken: "p" } };
+  await server.request("tools/call", params);
+  await server.end();
+  await service.stop();
+  await workplace.remove();
+  const told = server.notifications
+    .filter(({ method }) => method === "notifications/progress")
+    .map((notification) => news.parse(notification.params));
+  expect(told.length).toBeGreaterThan(2);
+  expect(new Set(told.map(({ total }) => total))).toEqual(new Set([3]));
+  for (const [index, { progress }] of told.entries()) {
+    expect(progress).toBeLessThanOrEqual(3);
+    expect(progress).toBeGreaterThan(index === 0 ? -1 : (told[index - 1]?.progress ?? 0));
+  }
+});
