@@ -32,8 +32,10 @@ export interface PartDifference {
   /** In words: "sample rate", "channels". */
   readonly property: string;
   readonly value: string;
-  /** What most of the parts have. */
+  /** What most of the parts have, or where no value is the most common one, the first of them. */
   readonly usual: string;
+  /** The first part that has it. */
+  readonly usualPart: number;
 }
 
 /** The parts are sound, but one file cannot hold them all without encoding some of them anew. */
@@ -79,10 +81,17 @@ function mostCommon(all: readonly Traits[]): Traits | undefined {
  */
 export function assertAlike(all: readonly Traits[]): void {
   const usual = mostCommon(all) ?? {};
+  const usualPart = all.indexOf(usual);
   const differences = all.flatMap((traits, part) =>
     Object.entries(traits)
       .filter(([property, value]) => value !== usual[property])
-      .map(([property, value]) => ({ part, property, value: `${value}`, usual: `${usual[property]}` })),
+      .map(([property, value]) => ({
+        part,
+        property,
+        value: `${value}`,
+        usual: `${usual[property]}`,
+        usualPart,
+      })),
   );
   if (differences.length > 0) throw new PartsDifferError(differences);
 }

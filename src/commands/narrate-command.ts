@@ -66,7 +66,7 @@ function nextStepOf(view: NarrationView): string | null {
 function finishedWords({ files, credits, isRepeat }: NarrationView): string {
   const length = duration(files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0));
   return isRepeat
-    ? `${length} of audio. Nothing new was charged; it had cost ${credits.charged} credits.`
+    ? `${length} of audio. Cost ${credits.charged} credits in all (nothing for this call).`
     : `${length} of audio, ${credits.charged} credits.`;
 }
 

@@ -18,16 +18,21 @@ const STOPPED = { part: null, code: "stopped", message: "It was stopped, as aske
 
 /** The state after a call that wants the narration made. */
 export function wanted(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
-  return {
+  return goingOn({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
-    asks: before.asks + 1,
-    status: "running",
-    problems: [],
-  };
+  });
 }
+
+/** The state of a narration that somebody wants made, or joined, with what it says. */
+export const goingOn = (before: NarrationState): NarrationState => ({
+  ...before,
+  asks: before.asks + 1,
+  status: "running",
+  problems: [],
+});
 
 /** The state after a call with `stop: true`. */
 export const stopped = (before: NarrationState): NarrationState =>

@@ -1,8 +1,9 @@
 /** One process at work on one narration: it takes the lease, does each next step, and writes how it ends. */
+import { DamagedPartError } from "../audio/part-errors.ts";
 import type { Clock } from "../clock.ts";
 import { AudioError, type ErrorCode, ownMistake } from "../errors.ts";
 import { NotWantedError } from "../generation/job/job.ts";
-import type { PartWork } from "../generation/use-cases/generate-part.ts";
+import type { PartRequest, PartWork } from "../generation/use-cases/generate-part.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { isOtherChoice } from "./changes.ts";
@@ -13,7 +14,7 @@ import { leftByOthers } from "./narration-tickets.ts";
 import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
 import type { PartAudio } from "./part-audio.ts";
 import { partRequest } from "./part-request.ts";
-import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf } from "./stop-reasons.ts";
+import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
 import { chargeOf, type PartStanding, standingOf, takeTally } from "./tally.ts";
 
 export interface NarrationDriverDeps {
@@ -44,6 +45,8 @@ export class NarrationDriver {
   /** Resolves when it has ended, or when another process drives the narration. Never rejects. */
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
+  /** Another process drives the narration, because this one was late with its lease. */
+  hasLostLease = false;
   /** Aborts when this process has nothing to say about the narration any more. */
   readonly #left = new AbortController();
   readonly #listeners = new Set<() => void>();
@@ -58,6 +61,8 @@ export class NarrationDriver {
   readonly #working = new Map<number, AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
+  /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
+  readonly #fetchedAgain = new Set<number>();
   /** What ended the work before all parts were there. */
   #obstacle: NarrationProblem | null = null;
   #isFull = false;
@@ -141,13 +146,12 @@ export class NarrationDriver {
   }
 
   async #keepLease(signal: AbortSignal): Promise<void> {
-    const { book, clock, holder, leaseTtlMs, log } = this.#deps;
+    const { clock, leaseTtlMs, log } = this.#deps;
     while (!signal.aborted) {
       await clock.sleep(Math.min(leaseTtlMs / 3, LOOK_MS), signal).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        if (!(await book.lead(this.narrationId, holder, leaseTtlMs))) this.leave();
-        else this.refresh((await book.entry(this.narrationId)).state);
+        await this.#lookAtLease();
       } catch (error) {
         log.debug(`the lease of a narration could not be renewed: ${String(error)}`);
       }
@@ -189,6 +193,7 @@ export class NarrationDriver {
     this.#isFull = false;
     this.#problems.clear();
     this.#tries.clear();
+    this.#fetchedAgain.clear();
     const tally = await takeTally(parts, plan, state, await book.bill(this.narrationId));
     const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
     for (const [index, controller] of [...this.#working]) {
@@ -272,6 +277,7 @@ export class NarrationDriver {
       await parts.generate(request, { signal, narrationId: this.narrationId });
       return "saved";
     } catch (error) {
+      // The narration was stopped, or another process has its lease.
       if (error instanceof NotWantedError) await this.#lookAtLease();
       if (signal.aborted || error instanceof NotWantedError) return await this.#standing(plan, state, part);
       const known = error instanceof AudioError ? error : ownMistake(error);
@@ -282,9 +288,15 @@ export class NarrationDriver {
         this.#halt(known);
         return "open";
       }
-      this.#problems.set(part, problemOf(known, part));
+      this.#problems.set(part, await this.#problemOfPart(request, part, known));
       return state.skipsFailed ? "skipped" : "failed";
     }
+  }
+
+  async #problemOfPart(request: PartRequest, part: number, error: AudioError): Promise<NarrationProblem> {
+    const record = await this.#deps.parts.find(request);
+    const isPaid = record !== null && (record.status === "succeeded" || record.isGone);
+    return isPaid ? unusable(error.message, part) : problemOf(error, part);
   }
 
   async #seeThrough(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
@@ -299,11 +311,15 @@ export class NarrationDriver {
     return INITIAL_STATES[standingOf(record)];
   }
 
-  /** The ledger refused a create: the narration was stopped, or another process has its lease. */
+  /** Renews the lease and reads the state; where another process has the lease, this one leaves. */
   async #lookAtLease(): Promise<void> {
     const { book, holder, leaseTtlMs } = this.#deps;
-    if (!(await book.lead(this.narrationId, holder, leaseTtlMs))) this.leave();
-    else this.refresh((await book.entry(this.narrationId)).state);
+    if (await book.lead(this.narrationId, holder, leaseTtlMs)) {
+      this.refresh((await book.entry(this.narrationId)).state);
+      return;
+    }
+    this.hasLostLease = !this.#left.signal.aborted;
+    this.leave();
   }
 
   /** A failure that was refunded is tried once more. */
@@ -352,8 +368,11 @@ export class NarrationDriver {
       if (isCurrent) this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
       if (this.#left.signal.aborted) return;
+      const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;
       const problems = joinProblems(error, parts);
-      if (problems !== null) this.#giveUp(problems);
+      if (damaged !== undefined && !this.#fetchedAgain.has(damaged))
+        await this.#fetchAgain(plan, state, damaged);
+      else if (problems !== null) this.#giveUp(problems);
       else {
         this.#halt(error);
         this.#files[index] = { parts: file.parts, made: "failed" };
@@ -377,6 +396,11 @@ export class NarrationDriver {
     const saved = await parts.saved(request);
     if (saved !== null) return { index: part, ...saved };
     const record = await parts.find(request);
+    if (this.#fetchedAgain.has(part)) {
+      this.#giveUp([unusable("Its audio was fetched again, and cannot be read all the same.", part)]);
+      return null;
+    }
+    this.#fetchedAgain.add(part);
     if (!mayFetch || standingOf(record) !== "saved") {
       this.#settle(part, "open");
       return null;
@@ -386,9 +410,19 @@ export class NarrationDriver {
       return { index: part, ...(await parts.generate(request, call)) };
     } catch (error) {
       if (!(error instanceof AudioError && isOfOnePart(error))) throw error;
-      this.#giveUp([problemOf(error, part)]);
+      this.#giveUp([await this.#problemOfPart(request, part, error)]);
       return null;
     }
+  }
+
+  /** The bytes that the service has now may be sound; what is here stays until others are. */
+  async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
+    this.#fetchedAgain.add(part);
+    const call = { signal: this.#left.signal, narrationId: this.narrationId, isFetchedAnew: true };
+    await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
+      // Then it is told as damaged.
+      this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
+    });
   }
 
   #giveUp(problems: readonly NarrationProblem[]): void {
@@ -408,7 +442,11 @@ export class NarrationDriver {
 
   /** @returns `false`: somebody has asked for something else meanwhile */
   async #finish(isWhole: boolean): Promise<boolean> {
-    const problems = [...(this.#obstacle === null ? [] : [this.#obstacle]), ...this.#problems.values()];
+    const leftOut = this.#parts.flatMap((part, index) =>
+      part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
+    );
+    const ofParts = [...this.#problems.values(), ...leftOut].sort((one, other) => at(one) - at(other));
+    const problems = [...(this.#obstacle === null ? [] : [this.#obstacle]), ...ofParts];
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
@@ -417,6 +455,15 @@ export class NarrationDriver {
     });
   }
 }
+
+/** Each time that the narration is told, it says what its file lacks. */
+const leftOutProblem = (part: number): NarrationProblem => ({
+  part,
+  code: "left_out",
+  message: "It is left out.",
+});
+
+const at = ({ part }: NarrationProblem): number => part ?? -1;
 
 const withFile = (files: readonly NarrationFile[], made: NarrationFile): NarrationFile[] =>
   [...files.filter(({ section }) => section !== made.section), made].sort(

@@ -83,6 +83,8 @@ const figuresSchema = z.object({
     /** `null`: nobody has allowed anything yet. */
     max: amount.nullable(),
     suggestedMax: amount,
+    /** What the parts that are with the service are likely to be charged. */
+    toCome: amount,
   }),
   seconds: z.object({
     /** Of audio. */

@@ -2,6 +2,7 @@
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
+import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
 import {
   formatOfPlan,
@@ -24,6 +25,8 @@ export interface NarrationView extends NarrationFigures {
   readonly remarks: readonly string[];
   /** It was finished before this call, which has cost nothing. */
   readonly isRepeat: boolean;
+  /** Of files that were saved and are not here: somebody has moved them, or they lie on another machine. */
+  readonly missingPaths: readonly string[];
   /** A limit below what is suggested, for which nothing was sent; `null`: none was refused. */
   readonly refusedLimit: number | null;
 }
@@ -85,7 +88,9 @@ export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): N
       charged,
       reserved: tally.reservedCredits,
       max: state.maxCredits,
-      suggestedMax: suggestedMax(charged, tally.estimatedCredits - charged, tally.missingTasks),
+      suggestedMax:
+        suggestedMax(charged, tally.estimatedCredits - charged, tally.missingTasks) + tally.strayCredits,
+      toCome: tally.toComeCredits,
     },
     seconds: {
       estimate: Math.round(tally.estimatedSeconds),
@@ -94,19 +99,6 @@ export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): N
     },
     otherTakes: state.takes.length,
   };
-}
-
-/** What went wrong, then what the files lack for no other reason that is known, then what should be listened to. */
-function problemsOf({ problems, files }: NarrationState): NarrationProblem[] {
-  const told = new Set(problems.map(({ part }) => part));
-  const missing = files
-    .flatMap(({ isIncomplete, missingParts }) => (isIncomplete ? [] : missingParts))
-    .filter((part) => !told.has(part));
-  return [
-    ...problems,
-    ...missing.map((part) => ({ part, code: "left_out", message: "It is not in the file." })),
-    ...files.flatMap(({ doubts }) => doubts),
-  ];
 }
 
 /** @param figures of now, or as they were kept with an end */
@@ -120,7 +112,8 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     title: state.title,
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
-    problems: problemsOf(state).map((problem) => ({
+    // What went wrong, then what should be listened to.
+    problems: [...state.problems, ...state.files.flatMap(({ doubts }) => doubts)].map((problem) => ({
       ...problem,
       excerpt:
         problem.part === null
@@ -129,6 +122,17 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     })),
     remarks: plan.remarks,
     isRepeat: false,
+    missingPaths: [],
     refusedLimit: null,
+  };
+}
+
+/** @param root of the output folder */
+export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
+  const paths = await Promise.all(view.files.map((file) => newestThatIsThere([file], root)));
+  return {
+    ...view,
+    files: view.files.filter((_, index) => paths[index] !== null),
+    missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),
   };
 }

@@ -44,10 +44,28 @@ const MOST_PROBLEMS = 5;
 
 function fileWords({ files, parts }: NarrationView): string {
   const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts }) => {
-    const held = isIncomplete ? `, without ${partNumbers(missingParts, parts.total)}` : "";
-    return `${path} (${duration(durationSeconds)}${held})`;
+    const kind = isIncomplete ? ", incomplete" : "";
+    const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+    return `${path} (${duration(durationSeconds)}${kind}${held})`;
   });
-  return `Saved ${paths.join(", ")}.`;
+  return paths.length === 0 ? "" : `Saved ${paths.join(", ")}.`;
+}
+
+/** A file is told as gone where somebody has moved it, and on another machine. */
+function missingWords({ missingPaths }: NarrationView): string {
+  if (missingPaths.length === 0) return "";
+  const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
+  return `Not on this machine (any more): ${missingPaths.join(", ")}. ${it} ${is} joined again from the saved parts, free.`;
+}
+
+/** Tasks that the service has are charged whatever becomes of the narration. */
+function toComeWords({ credits }: NarrationView): string[] {
+  const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
+  if (tasks === 0) return [];
+  const are = tasks === 1 ? "1 part that is" : `${tasks} parts that are`;
+  return [
+    `${are} already with the service will still be charged, about ${credits.toCome} credits, and saved.`,
+  ];
 }
 
 /** "part 3", "parts 1 to 3 and 7", counted from 1. */
@@ -96,8 +114,9 @@ function soFar({ parts, credits }: NarrationView): string {
  */
 export function messageOf(view: NarrationView, saved = fileWords(view)): string {
   const remarks = view.status === "planned" ? view.remarks : [];
-  const files = view.status === "finished" || view.files.length === 0 || saved === "" ? [] : [saved];
-  return [headOf(view, saved), ...files, ...problemWords(view), ...remarks].join(" ");
+  const files = view.status === "finished" || fileWords(view) === "" ? "" : saved;
+  const words = [headOf(view, saved), files, missingWords(view), ...problemWords(view), ...remarks];
+  return words.filter((sentence) => sentence !== "").join(" ");
 }
 
 function headOf(view: NarrationView, saved: string): string {
@@ -108,13 +127,19 @@ function headOf(view: NarrationView, saved: string): string {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
       return `Running: ${soFar(view)}${left} It goes on by itself, up to ${view.credits.max} credits in all, as long as this server runs.`;
     }
-    case "stopped":
-      return `Stopped: ${soFar(view)}${view.problems.length === 0 ? " The process that ran it has ended." : ""}`;
+    case "stopped": {
+      const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
+      return [`Stopped: ${soFar(view)}`, ...ended, ...toComeWords(view)].join(" ");
+    }
     case "finished":
-      return view.isRepeat
-        ? `${saved} Nothing new was charged; it had cost ${view.credits.charged} credits.`
-        : `${saved} Cost ${view.credits.charged} credits${view.parts.alreadyPaid > 0 ? `; ${plural(view.parts.alreadyPaid, "part")} had been paid for before` : ""}.`;
+      return [saved, costWords(view)].filter((sentence) => sentence !== "").join(" ");
   }
+}
+
+function costWords({ isRepeat, credits, parts }: NarrationView): string {
+  if (isRepeat) return `Cost ${credits.charged} credits in all (nothing for this call).`;
+  const paid = parts.alreadyPaid > 0 ? `; ${plural(parts.alreadyPaid, "part")} had been paid for before` : "";
+  return `Cost ${credits.charged} credits${paid}.`;
 }
 
 /** What to call next, complete in itself. */
@@ -133,7 +158,7 @@ function stepOf(view: NarrationView, call: string): string {
         return `${call} and max_credits ${Math.max(1, view.credits.charged)}: everything is paid for, so it costs nothing.`;
       }
       if (view.refusedLimit !== null) {
-        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
+        return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${view.otherTakes > 0 ? ", with the same retakes" : ""}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.credits.charged > 0 ? ", with the same retakes" : ""}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
@@ -141,23 +166,30 @@ function stepOf(view: NarrationView, call: string): string {
     case "stopped":
       return stoppedStep(view, call);
     case "finished":
+      if (view.missingPaths.length > 0) {
+        return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
+      }
       return view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths.";
   }
 }
+
+const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
 function stoppedStep(view: NarrationView, call: string): string {
   const more = Math.max(view.credits.suggestedMax, view.credits.max ?? 0);
   const goOn = `${call} and max_credits ${more}: it goes on where it stopped, and pays for nothing twice.`;
   const [first] = view.problems;
-  if (first === undefined) return goOn;
-  // Nothing is missing, so a repeat would only find the same: the audio itself is at fault.
-  if (first.part !== null && first.code === "unexpected_response" && view.parts.saved === view.parts.total) {
-    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.charged + RESERVED_CREDITS}, and retakes with a quote of it and its next take, such as 2.`;
+  if (first === undefined) {
+    if (view.credits.max === null) return goOn;
+    return `${call}: it goes on where it stopped, within the ${view.credits.max} credits that were agreed, and pays for nothing twice.`;
   }
-  if (first.part !== null && first.code !== "parts_differ") {
+  // A repeat would only find the same: the audio itself is at fault.
+  if (UNUSABLE.has(first.code)) {
+    return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
+  }
+  if (first.part !== null) {
     return `${goOn.slice(0, -1)}; it tries only what is missing. With skip_failed true it is joined without those parts.`;
   }
-  if (first.code === "parts_differ") return "Tell the user; the parts are kept.";
   if (first.code === "stopped") return `Tell the user that it is stopped. If they want to go on: ${goOn}`;
   if (first.code === "max_credits_reached" || first.code === "cancelled") {
     return `Ask the user whether to go on. If so: ${goOn}`;

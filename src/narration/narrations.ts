@@ -11,7 +11,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { Log } from "../log.ts";
 import { isCancelledByCaller } from "./cancelled-call.ts";
-import { choosesAnew, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
+import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
@@ -21,7 +21,7 @@ import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import type { NarrationFile, NarrationState } from "./narration-state.ts";
 import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./narration-tickets.ts";
-import { figuresOf, type NarrationView, statusOf, viewOf } from "./narration-view.ts";
+import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
@@ -123,7 +123,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // A driver that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
-    return viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
+    const view = viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
+    return await withoutMissing(view, folder.root);
   };
 
   /** Drives it in this process until it has ended, also where another process has the lease now. */
@@ -142,7 +143,11 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     }
     const driver = new NarrationDriver(driverDeps, narrationId);
     drivers.set(narrationId, driver);
-    void driver.end.then(() => drivers.delete(narrationId));
+    void driver.end.then(() => {
+      drivers.delete(narrationId);
+      // Whoever drives it now may die: what was asked for here is still wanted.
+      if (driver.hasLostLease) start(narrationId);
+    });
   };
 
   /** Waits while it is driven, here or elsewhere. */
@@ -204,24 +209,36 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   /**
-   * What a call changes; nothing where it only looks. A plan takes a name, and a finished narration gets a file under
-   * another one, free. A narration that its process has left goes on within the limit that was agreed.
-   *
-   * @returns whether the call allows something that it has to answer for when it is cancelled
+   * What a call changes. Only a limit allows anything that costs. Without one a call may give a name, go on with a
+   * narration that its process has left, within the limit that was agreed, and have saved parts joined.
    */
   const obey = async (source: NarrateSource, known: KnownNarration, changes: NarrateChanges) => {
-    const { plan, state } = known;
+    const { narrationId, plan, state } = known;
     const { fileName, maxCredits } = changes;
-    if (changes.stop) await write(known, stopped);
-    else if (maxCredits !== null)
-      await write(known, (before) => askedPlainly(wanted(before, changes, plan), holder));
-    else if (fileName !== null && fileName !== state.fileName) {
-      if (state.status === "finished") await write(known, (before) => wanted(before, changes, plan));
-      else if (state.status !== "running")
-        await book.change(known.narrationId, (before) => ({ ...before, fileName }));
-    } else if (source.kind === "narration" && source.mayGoOn && state.status === "running") {
-      if (known.holder === null) await write(known, (before) => before);
+    if (changes.stop) {
+      await write(known, stopped);
+      return;
     }
+    if (maxCredits !== null) {
+      await write(known, (before) => askedPlainly(wanted(before, changes, plan), holder));
+      return;
+    }
+    const isNamed = fileName !== null && fileName !== state.fileName;
+    const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
+    const isLeft = state.status === "running" && known.holder === null && !drivers.has(narrationId);
+    if (isLeft && source.kind === "narration" && source.mayGoOn === true) await write(known, named);
+    else if (state.status === "finished" ? isNamed : await isReadyToJoin(known)) {
+      await write(known, (before) => goingOn(named(before)));
+    } else if (isNamed) {
+      const renamed = await book.change(narrationId, named);
+      drivers.get(narrationId)?.refresh(renamed);
+    }
+  };
+
+  /** It was stopped, and all its parts are saved: nothing is left that somebody would have to allow. */
+  const isReadyToJoin = async (known: KnownNarration): Promise<boolean> => {
+    if (statusOf(known) !== "stopped" || drivers.has(known.narrationId)) return false;
+    return (await tallyOf(known)).standings.every((standing) => standing === "saved");
   };
 
   const narrate: Narrations["narrate"] = async (source, changes, call) => {
@@ -231,7 +248,11 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const { chargedCredits } = await book.bill(narrationId);
     call.signal.throwIfAborted();
     const tooLow = await tooLowLimit(source, known, changes);
-    if (tooLow !== null) return tooLow;
+    if (tooLow !== null) {
+      // Nothing is allowed; its name is kept all the same.
+      await obey(source, known, { ...changes, maxCredits: null });
+      return tooLow;
+    }
     await obey(source, known, changes);
     try {
       if (call.windowMs > 0 && !changes.stop) await wait(narrationId, call);

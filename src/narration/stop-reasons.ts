@@ -1,5 +1,6 @@
 /** Which failures of a part end a narration's run, and which are that part's alone. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
+import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../errors.ts";
 import type { NarrationProblem } from "./narration-state.ts";
 
@@ -19,23 +20,37 @@ export const isOfOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error
 /** Attempts that a run makes at a part: the first job makes two, the second one. */
 export const MOST_JOBS_A_PART = 2;
 
+/** What a person has to know where the error itself does not say it. */
+const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
+  insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
+  invalid_api_key:
+    "AUDIO_API_KEY, in the `env` of this server's entry, has to be an active key of the account; then the server has to be restarted.",
+};
+
 export function problemOf(error: AudioError, part: number | null): NarrationProblem {
-  const remedy = error.remedy === undefined ? "" : ` ${error.remedy}`;
-  return { part, code: error.code, message: `${error.message}${remedy}` };
+  const remedy = error.remedy ?? ADVICE[error.code];
+  return { part, code: error.code, message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}` };
 }
+
+/** The part is paid for, and its audio cannot be had or joined: no repeat mends that, only another take. */
+export const unusable = (message: string, part: number | null): NarrationProblem => ({
+  part,
+  code: "audio_unusable",
+  message,
+});
 
 /** What joining found, told of each part that is concerned; `null`: it was something else. */
 export function joinProblems(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
   if (error instanceof PartsDifferError) {
-    return error.differences.map(({ part, property, value, usual }) => ({
+    return error.differences.map(({ part, property, value, usual, usualPart }) => ({
       part: partIndexes[part] ?? null,
       code: "parts_differ",
-      message: `Its audio has ${property} ${value}, where most parts have ${usual}; it cannot go into one file with them. The parts are kept.`,
+      message: `Its audio has ${property} ${value}, and part ${(partIndexes[usualPart] ?? 0) + 1} has ${usual}; one file cannot hold both. The parts are kept.`,
     }));
   }
   if (error instanceof DamagedPartError) {
     const part = partIndexes[error.part] ?? null;
-    return [{ part, code: "unexpected_response", message: `Its audio is damaged: ${error.why}.` }];
+    return [unusable(`Its audio is damaged: ${error.why}.`, part)];
   }
   return null;
 }

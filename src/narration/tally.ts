@@ -1,5 +1,5 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
-import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS } from "../contract/billing.ts";
+import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import { workName } from "../ledger/identity.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
@@ -20,6 +20,10 @@ export interface Tally {
   readonly reservedCredits: number;
   /** The charge, and what the parts to come are likely to add; parts that are equal are one task. */
   readonly estimatedCredits: number;
+  /** What the parts that are with the service are likely to be charged. */
+  readonly toComeCredits: number;
+  /** Held for tasks on the bill that no part needs any more, since another take of it was chosen. */
+  readonly strayCredits: number;
   /** Tasks that are still to be made. */
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
@@ -48,7 +52,8 @@ const likelyCharge = (credits: number): number =>
 export function standingOf(record: TaskRecord | null): PartStanding {
   if (record === null) return "open";
   if (record.status === "succeeded" && record.files.some(({ isSound }) => isSound)) return "saved";
-  if (record.status === "failed") return "failed";
+  const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
+  if (record.status === "failed" || isLost) return "failed";
   return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
 }
 
@@ -78,7 +83,12 @@ export async function takeTally(
   bill: NarrationBill,
 ): Promise<Tally> {
   const records = await readRecords(parts, plan, state);
-  const standings = records.map(standingOf);
+  const faulty = new Set(state.problems.map(({ part }) => part));
+  // Audio that is here and cannot be used counts for nothing.
+  const standings = records.map((record, index) => {
+    const standing = standingOf(record);
+    return standing === "saved" && faulty.has(index) ? "failed" : standing;
+  });
   const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
   const tasks = new Set<string>();
   const tally = {
@@ -89,6 +99,8 @@ export async function takeTally(
     estimatedSeconds: 0,
     savedSeconds: 0,
     missingTasks: 0,
+    toComeCredits: 0,
+    strayCredits: bill.reservedCredits,
   };
   plan.parts.forEach((part, index) => {
     const record = records[index] ?? null;
@@ -101,7 +113,18 @@ export async function takeTally(
     if (isSaved || tasks.has(task)) return;
     tasks.add(task);
     tally.missingTasks += 1;
-    tally.estimatedCredits += likelyCharge(part.estimatedCredits * pace);
+    const credits = likelyCharge(part.estimatedCredits * pace);
+    tally.estimatedCredits += credits;
+    if (record === null || flightOf(record) === null || !bill.workNames.has(workName(record.workId))) return;
+    tally.toComeCredits += credits;
+    tally.strayCredits -= RESERVED_CREDITS;
   });
-  return { ...tally, estimatedCredits: Math.round(tally.estimatedCredits), standings, records };
+  return {
+    ...tally,
+    estimatedCredits: Math.round(tally.estimatedCredits),
+    toComeCredits: Math.round(tally.toComeCredits),
+    strayCredits: Math.max(0, tally.strayCredits),
+    standings,
+    records,
+  };
 }

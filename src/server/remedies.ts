@@ -7,7 +7,7 @@ const REPEAT = "Repeat the same call: it does not pay twice.";
 export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   invalid_request: "Correct the named argument and call again. Nothing was sent or charged.",
   invalid_api_key:
-    "Ask the user to set AUDIO_API_KEY, in the `env` of this server's entry (not in the chat), to an active key of the account. Then repeat the same call; a task already accepted is picked up again.",
+    "Ask the user to set AUDIO_API_KEY, in the `env` of this server's entry (not in the chat), to an active key of the account, and to restart the server. Then repeat the same call; a task already accepted is picked up again.",
   insufficient_credits:
     "Nothing was charged. Tell the user that at least 150 credits must be available: each task holds 150 whatever its length, and returns the rest. After a top-up, repeat the same call.",
   purchase_required:

@@ -134,7 +134,7 @@ describe("narrate with a file", () => {
     const first = await ask("--max-credits", "300");
     expect(first).toMatch(/^\/.*\.pcm\n.* of audio, 10 credits\.\n$/s);
     for (const again of [await ask("--max-credits", "300"), await ask()]) {
-      expect(again).toMatch(/ of audio\. Nothing new was charged; it had cost 10 credits\.\n$/);
+      expect(again).toMatch(/ of audio\. Cost 10 credits in all \(nothing for this call\)\.\n$/);
       expect(again.split("\n")[0]).toBe(first.split("\n")[0]);
     }
     expect(service.tasks.size).toBe(1);

@@ -17,7 +17,7 @@ it("is told with the one call that helps, and that call asks for another take", 
   const text = "A line that comes out damaged.";
   const call = { text, output_format: "pcm", max_credits: 300 };
   const stopped = narrationOf(await driver.call("narrate", call));
-  expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 1 } });
+  expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 0, failed: 1 } });
   expect(stopped.next_step).toContain("retakes");
   expect(stopped.next_step).toContain("max_credits 160");
   await driver.call("narrate", call);

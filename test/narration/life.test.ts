@@ -116,7 +116,7 @@ describe("a narration", () => {
     );
     const again = await narrator.narrate({ text, max_credits: 1000 });
     expect(again).toMatchObject({ status: "finished", credits: { charged: 30 }, files: done.files });
-    expect(again.message).toContain("Nothing new was charged; it had cost 30 credits.");
+    expect(again.message).toContain("Cost 30 credits in all (nothing for this call).");
     expect(narrator.service.count("create")).toBe(3);
   });
 

@@ -10,12 +10,13 @@ const planned: NarrationView = {
   status: "planned",
   title: "The Harbour",
   parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
-  credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560 },
+  credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560, toCome: 0 },
   seconds: { estimate: 840, saved: 0, left: null },
   files: [],
   problems: [],
   remarks: [],
   isRepeat: false,
+  missingPaths: [],
   refusedLimit: null,
   otherTakes: 0,
 };
@@ -42,7 +43,7 @@ const running: NarrationView = {
   ...planned,
   status: "running",
   parts: { total: 12, saved: 4, running: 2, failed: 0, alreadyPaid: 1 },
-  credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548 },
+  credits: { estimate: 1040, charged: 262, reserved: 300, max: 1560, suggestedMax: 1548, toCome: 180 },
   seconds: { estimate: 838, saved: 281, left: 95 },
 };
 
@@ -69,6 +70,21 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   },
   running,
   "stopped with its process": stopped([]),
+  "stopped while parts are with the service": {
+    ...stopped([{ part: null, code: "stopped", message: "It was stopped, as asked for." }]),
+    parts: running.parts,
+    credits: running.credits,
+  },
+  "stopped by a part whose audio is damaged": stopped(
+    [
+      {
+        part: 6,
+        code: "audio_unusable",
+        message: "Its audio is damaged: it ends in the middle of its header.",
+      },
+    ],
+    "The gulls were gone by morning, and nobody had seen them",
+  ),
   "stopped by its limit": stopped([
     {
       part: null,
@@ -107,7 +123,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
       {
         part: 6,
         code: "left_out",
-        message: "It is not in the file.",
+        message: "It is left out.",
         excerpt: "The gulls were gone by morning, and nobody had seen them",
       },
     ],
@@ -125,7 +141,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
         part: 6,
         code: "parts_differ",
         message:
-          "Its audio has sample rate 48000, where most parts have 24000; it cannot go into one file with them. The parts are kept.",
+          "Its audio has sample rate 48000, and part 1 has 24000; one file cannot hold both. The parts are kept.",
       },
     ],
     "The gulls were gone by morning, and nobody had seen them",
@@ -149,11 +165,20 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     files: [file("The-Harbour-1a2b3c4d", null)],
     isRepeat: true,
   },
+  "finished, and its file is not here": {
+    ...running,
+    status: "finished",
+    parts: { ...running.parts, saved: 12, running: 0 },
+    credits: { ...running.credits, estimate: 1038, charged: 1038, reserved: 0, suggestedMax: 1038 },
+    seconds: { estimate: 844, saved: 836, left: null },
+    missingPaths: [`${FOLDER}/The-Harbour-1a2b3c4d.mp3`],
+    isRepeat: true,
+  },
   "a plan for another take of one part": {
     ...running,
     status: "planned",
     parts: { ...running.parts, saved: 11, running: 0 },
-    credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188 },
+    credits: { estimate: 1125, charged: 1038, reserved: 0, max: 1560, suggestedMax: 1188, toCome: 0 },
     seconds: { estimate: 844, saved: 766, left: null },
     otherTakes: 1,
   },

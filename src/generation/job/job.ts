@@ -34,6 +34,8 @@ export class Job {
   narrationId: string | null = null;
   /** Past attempts that failed, where the answer to a create tells of them. */
   mayWalk = true;
+  /** The audio is fetched although it is here, because that is damaged. */
+  isFetchedAnew = false;
   /** New tasks that creates of this job made. */
   newTasks = 0;
   /** The attempt of which a send of this job was not answered by the service: it may have made the task. */

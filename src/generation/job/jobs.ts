@@ -41,12 +41,17 @@ export class Jobs {
    * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
    *
    * @param narrationId the narration that asks for it; `null`: a caller asks for it by itself
+   * @param isFetchedAnew whether audio that is here is fetched all the same
    * @param mayWalk whether it begins another attempt where the answer to a create says that this one has failed
    */
   start(
     record: TaskRecord,
     purpose: JobPurpose,
-    { narrationId = null, mayWalk = true }: { narrationId?: string | null; mayWalk?: boolean } = {},
+    {
+      narrationId = null,
+      mayWalk = true,
+      isFetchedAnew = false,
+    }: { narrationId?: string | null; mayWalk?: boolean; isFetchedAnew?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
@@ -58,6 +63,7 @@ export class Jobs {
     const job = new Job(record, purpose, this.#deps.clock);
     job.narrationId = narrationId;
     job.mayWalk = mayWalk;
+    job.isFetchedAnew = isFetchedAnew;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {

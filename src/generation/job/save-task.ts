@@ -44,7 +44,7 @@ export async function saveTask(
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
-  if (existing?.isSound === true) return existing;
+  if (existing?.isSound === true && !job.isFetchedAnew) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {

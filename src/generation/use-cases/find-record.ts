@@ -168,7 +168,7 @@ const DENIALS: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase
 export function checkTaskId(taskId: string): void {
   if (/^nar_/.test(taskId)) {
     throw new AudioError("invalid_request", "That is the id of a narration, not of a task.", {
-      remedy: `Call narrate with narration_id ${taskId}: it tells how it stands, and where its file is.`,
+      remedy: `Call narrate with narration_id ${taskId}: it tells how it stands, and where its file is; with file_name it is saved under that name, too, free.`,
     });
   }
   if (isTaskId(taskId)) return;

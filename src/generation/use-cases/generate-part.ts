@@ -1,6 +1,6 @@
 /** The use case behind a narration's part: one request to its saved file, among the parts, in the background. */
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { Deadline } from "../../deadline.ts";
+import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { workId } from "../../ledger/identity.ts";
@@ -44,11 +44,13 @@ export interface PartCall {
   readonly signal: AbortSignal;
   /** The narration that pays for it. */
   readonly narrationId: string;
+  /** Its audio is fetched although it is here, because that is damaged. */
+  readonly isFetchedAnew?: boolean;
 }
 
 /**
- * Waits for a part that was accepted, until it has ended and is saved; creates nothing. One that nobody has accepted,
- * or that has ended, is left as it is.
+ * Waits for a part that was accepted, or whose create is on its way, until it has ended and is saved; creates nothing.
+ * One that nobody has accepted, or that has ended, is left as it is.
  *
  * @throws the signal's reason
  */
@@ -59,6 +61,14 @@ export async function finishPart(
   { signal }: Pick<PartCall, "signal">,
 ): Promise<void> {
   const record = await findPart(deps, request);
+  const running = record === null ? undefined : jobs.running(record.recordId);
+  if (running !== undefined && record?.taskId === null) {
+    // Whoever joined it would want it created, if the service refuses it now.
+    const { leftMs: ms } = openEnded(deps, signal).deadline;
+    const late = (): AudioError => new AudioError("timeout", "A part could not be brought to its end.");
+    await withDeadline({ clock: deps.clock, ms, signal, late }, () => running.end);
+    return;
+  }
   if (record === null || record.taskId === null || !isOpen(record)) return;
   const { job } = jobs.start(record, "finish");
   await waitForJob(job, openEnded(deps, signal));
@@ -118,15 +128,15 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, take }: PartRequest,
-  { signal, narrationId }: PartCall,
+  { signal, narrationId, isFetchedAnew = false }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const { record, file } = await findOrDraft(deps, work, signal);
-    if (file !== null) return { record, file };
+    if (file !== null && !isFetchedAnew) return { record, file };
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
-    const { job } = jobs.start(record, "create", { narrationId });
+    const { job } = jobs.start(record, "create", { narrationId, isFetchedAnew });
     const end = await waitForJob(job, openEnded(deps, signal));
     switch (end?.kind) {
       case "saved":

@@ -1,0 +1,137 @@
+/** Parts whose audio cannot be had or joined: each is told by its number, another take mends it, skip_failed joins the rest. */
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { wav } from "../audio/make-wav.ts";
+import type { Interceptor } from "../support/counting-service.ts";
+import { type NarrationOutput, Narrator, PART_BYTES, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const PAUSE_BYTES = 0.6 * 24_000 * 2;
+const THREE = textOf("One", "Two", "Three");
+
+/** The service hands out other bytes for parts whose text holds the words. */
+const deliver =
+  (bytesOf: (body: string, times: number) => Buffer | null): Interceptor =>
+  ({ kind, taskId }, response, self) => {
+    const task = self.tasks.get(taskId ?? "");
+    if (kind !== "content" || task === undefined) return false;
+    const times = self.exchanges.filter(
+      (other) => other.kind === "content" && other.taskId === taskId,
+    ).length;
+    const bytes = bytesOf(task.body, times);
+    if (bytes === null) return false;
+    response.writeHead(200, { "content-type": "application/octet-stream", "content-length": bytes.length });
+    response.end(bytes);
+    return true;
+  };
+
+/** Told as that part's, with both ways out. */
+function expectOnlyPartTwo(told: NarrationOutput): void {
+  expect(told).toMatchObject({ status: "stopped", parts: { total: 3, saved: 2, running: 0, failed: 1 } });
+  expect(told.problems).toMatchObject([{ part: 2 }]);
+  expect(told.problems[0]?.excerpt).toContain("Two begins");
+  expect(told.message).toMatch(/\(incomplete\).*without part 2 of 3/);
+  expect(told.next_step).toContain("retakes with a quote of it");
+  expect(told.next_step).toContain("skip_failed true");
+}
+
+describe("a part that is gone here and at the service", () => {
+  it("is that part's problem; the rest can be joined, and another take of it be made", async () => {
+    const done = await narrator.narrate({ text: THREE, max_credits: 1000 });
+    const { narration_id } = done;
+    const [file] = done.files;
+    await rm(file?.path ?? "");
+    const parts = join(narrator.workplace.outputDir, ".parts");
+    const two = (await readdir(parts)).find((name) => name.startsWith("Two"));
+    await rm(join(parts, two ?? ""));
+    for (const [id, task] of narrator.service.tasks) {
+      if (task.body.includes("Two begins")) narrator.service.tasks.delete(id);
+    }
+    expectOnlyPartTwo(await narrator.narrate({ narration_id, max_credits: 1000 }));
+    const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+    expect(joined).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [{ part: 2 }] });
+    expect((await readFile(joined.files[0]?.path ?? "")).length).toBe(2 * PART_BYTES + PAUSE_BYTES);
+    expect(narrator.service.count("create")).toBe(3);
+    const retakes = [{ quote: "So ends Two", take: 2 }];
+    const whole = await narrator.narrate({ narration_id, max_credits: 1000, retakes });
+    expect(whole).toMatchObject({
+      status: "finished",
+      parts: { saved: 3 },
+      credits: { charged: 40 },
+      problems: [],
+    });
+  });
+});
+
+describe("a part that the service delivers damaged", () => {
+  const CUT = Buffer.alloc(PART_BYTES / 8, 1);
+
+  it("is fetched again once, free, before anybody hears of it", async () => {
+    narrator.service.intercept = deliver((body, times) =>
+      body.includes("Two begins") && times === 1 ? CUT : null,
+    );
+    const done = await narrator.narrate({ text: THREE, max_credits: 1000 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 30 }, problems: [] });
+    expect((await readFile(done.files[0]?.path ?? "")).length).toBe(3 * PART_BYTES + 2 * PAUSE_BYTES);
+    expect(narrator.service.count("create")).toBe(3);
+  });
+
+  it("again and again is told as that part's problem, and skip_failed joins the rest", async () => {
+    narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? CUT : null));
+    const told = await narrator.narrate({ text: THREE, max_credits: 1000 });
+    expectOnlyPartTwo(told);
+    expect(told.problems[0]?.message).toContain("damaged");
+    const { narration_id } = told;
+    const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+    expect(joined).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
+    expect(narrator.service.count("create")).toBe(3);
+  });
+});
+
+describe("parts of other rates", () => {
+  const sound = Buffer.alloc(4 * 8000 * 2, 1);
+  const wavOf = (rates: Readonly<Record<string, number>>): Interceptor =>
+    deliver((body) => {
+      const rate = Object.entries(rates).find(([name]) => body.includes(`${name} begins`))?.[1];
+      return rate === undefined ? null : wav(sound, { sampleRateHz: rate });
+    });
+
+  it("one among equals is that part's problem, and skip_failed joins the rest", async () => {
+    narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 8000 });
+    const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expectOnlyPartTwo(told);
+    expect(told.problems[0]?.message).toContain("sample rate 16000, and part 1 has 8000");
+    const { narration_id } = told;
+    const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+    expect(joined).toMatchObject({ status: "finished", problems: [{ part: 2, code: "parts_differ" }] });
+  });
+
+  it("that all differ are told without a rate that most have", async () => {
+    narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 24_000 });
+    const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expect(told.problems).toMatchObject([{ part: 2 }, { part: 3 }]);
+    expect(told.message).not.toContain("most parts");
+  });
+});
+
+describe("a part whose bytes are not of its format", () => {
+  it("does not run in a narration that ended, and is told as failed", async () => {
+    narrator.service.intercept = deliver((body) =>
+      body.includes("Two begins")
+        ? Buffer.from(`<html>${"no audio ".repeat(2000)}</html>`)
+        : wav(Buffer.alloc(PART_BYTES, 1), { sampleRateHz: 24_000 }),
+    );
+    const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
+    expectOnlyPartTwo(told);
+    const { narration_id } = told;
+    const joined = await narrator.narrate({ narration_id, max_credits: 1000, skip_failed: true });
+    expect(joined).toMatchObject({ status: "finished", parts: { saved: 2, running: 0, failed: 1 } });
+    expect(narrator.service.count("create")).toBe(3);
+  });
+});

@@ -1,0 +1,176 @@
+/** What a narration that ended early leaves: a file of what is paid for, and words that say what it lacks. */
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Narrator, PART_BYTES, paragraph, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const FOUR = textOf("One", "Two", "Three", "Four");
+const PAUSE_BYTES = 0.6 * 24_000 * 2;
+/** A busy machine starts a process in seconds. */
+const LONG = { timeout: 20_000, interval: 10 };
+
+/** Names of the audio files, with their captions. */
+const outputs = async (): Promise<string[]> =>
+  (await narrator.workplace.outputNames()).filter((name) => name !== ".parts");
+
+describe("a first call whose limit is too low", () => {
+  it("sends nothing, is answered with the plan, and starts with the same limit and narration_id", async () => {
+    const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
+    expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
+    expect(first.message).toContain("max_credits 165 is likely to end it before its last part");
+    expect(first.next_step).toContain("with max_credits 165 it starts all the same");
+    expect(narrator.service.exchanges).toEqual([]);
+    const { narration_id } = first;
+    const ended = await narrator.narrate({ narration_id, max_credits: 165 });
+    expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+    // The name was given with the first call alone.
+    expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
+  });
+});
+
+describe("what is paid for is joined as NAME (incomplete)", () => {
+  const refuseFrom = (from: number, code: string, status: number): void => {
+    narrator.service.intercept = ({ kind, ordinal }, response, self) => {
+      if (kind !== "create" || ordinal < from) return false;
+      self.refuse(response, status, code);
+      return true;
+    };
+  };
+  const failTwo = (): void => {
+    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
+      const task = self.tasks.get(taskId ?? "");
+      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
+      return false;
+    };
+  };
+
+  it.each([
+    ["its limit", 165, () => undefined, /without parts 3 and 4 of 4|without parts 3 to 4 of 4/],
+    ["a 402", 1000, () => refuseFrom(3, "insufficient_credits", 402), /without parts 3 to 4 of 4/],
+    ["a part that fails", 1000, failTwo, /without part 2 of 4/],
+  ])(
+    "where %s ended it, and goes when the whole is there, with its captions",
+    async (_what, limit, arrange, lacks) => {
+      arrange();
+      const { narration_id } = await narrator.narrate({ text: FOUR, file_name: "tale" });
+      const ended = await narrator.narrate({ narration_id, max_credits: limit });
+      expect(ended.status).toBe("stopped");
+      expect(ended.message).toMatch(/tale \(incomplete\)\.pcm \(.*, incomplete, without/);
+      expect(ended.message).toMatch(lacks);
+      const saved = ended.parts.saved;
+      const bytes = await readFile(ended.files[0]?.path ?? "");
+      expect(bytes.length).toBe(saved * PART_BYTES + (saved - 1) * PAUSE_BYTES);
+      narrator.service.intercept = undefined;
+      const done = await narrator.narrate({ narration_id, max_credits: 2000 });
+      expect(done).toMatchObject({ status: "finished", parts: { saved: 4 } });
+      expect(await outputs()).toEqual(["tale.pcm", "tale.vtt"]);
+    },
+  );
+
+  it("where the budget ended it", async () => {
+    await narrator.restart({ AUDIO_CREDIT_BUDGET: "170" });
+    const ended = await narrator.narrate({ text: FOUR, max_credits: 5000, file_name: "tale" });
+    expect(ended).toMatchObject({ status: "stopped", problems: [{ code: "budget_exceeded" }] });
+    expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
+  });
+
+  it("after stop, which says what will still be charged", async () => {
+    narrator.service.processingMs = 400;
+    const begun = await narrator.narrate({
+      text: FOUR,
+      max_credits: 5000,
+      wait_seconds: 0,
+      file_name: "tale",
+    });
+    const { narration_id } = begun;
+    await expect
+      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).credits.reserved, LONG)
+      .toBe(300);
+    const told = await narrator.narrate({ narration_id, stop: true });
+    expect(told.status).toBe("stopped");
+    expect(told.message).toMatch(
+      /2 parts that are already with the service will still be charged, about \d+ credits/,
+    );
+    await expect.poll(outputs, LONG).toContain("tale (incomplete).pcm");
+    await expect
+      .poll(async () => (await narrator.narrate({ narration_id })).message, LONG)
+      .toMatch(/2 of 4 parts saved.*tale \(incomplete\)\.pcm \(.*, without parts 3 to 4 of 4\)/);
+    expect((await narrator.narrate({ narration_id })).message).not.toContain("will still be charged");
+  });
+});
+
+describe("a chapter's file", () => {
+  it("is there as soon as its parts are, while the others are made", async () => {
+    await narrator.stop();
+    const processingMsOf = (prompt: string): number => (prompt.includes("Two begins") ? 60_000 : 20);
+    narrator = await Narrator.start({}, { processingMsOf });
+    const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
+    const args = { text, files: "chapters", file_name: "book", max_credits: 5000, wait_seconds: 0 };
+    const { narration_id } = await narrator.narrate(args);
+    await expect
+      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).files.length, LONG)
+      .toBe(1);
+    const running = await narrator.narrate({ narration_id, wait_seconds: 0 });
+    expect(running).toMatchObject({ status: "running", files: [{ chapter: "Down" }] });
+    expect(running.message).toContain("book-01-Down.pcm");
+    for (const task of narrator.service.tasks.values()) task.status = "succeeded";
+    await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).toBe("finished");
+    expect(await outputs()).toEqual([
+      "book-01-Down.pcm",
+      "book-01-Down.vtt",
+      "book-02-Up.pcm",
+      "book-02-Up.vtt",
+    ]);
+  });
+});
+
+describe("a finished narration without a part that failed", () => {
+  it("names the part that its file lacks each time it is told", async () => {
+    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
+      const task = self.tasks.get(taskId ?? "");
+      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
+      return false;
+    };
+    const done = await narrator.narrate({ text: FOUR, max_credits: 1000, skip_failed: true });
+    const { narration_id } = done;
+    const again = await narrator.narrate({ narration_id });
+    const repeated = await narrator.narrate({ text: FOUR, max_credits: 1000 });
+    for (const told of [done, again, repeated]) {
+      expect(told).toMatchObject({ status: "finished", problems: [{ part: 2 }] });
+      expect(told.message).toContain("without part 2 of 4");
+      expect(told.problems[0]?.excerpt).toContain("Two begins");
+    }
+  });
+
+  it("names it also where it was a chapter of its own", async () => {
+    narrator.service.intercept = ({ kind, taskId }, _response, self) => {
+      const task = self.tasks.get(taskId ?? "");
+      if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
+      return false;
+    };
+    const text = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
+    const args = { text, files: "chapters", max_credits: 1000, skip_failed: true };
+    await narrator.narrate(args);
+    const again = await narrator.narrate(args);
+    expect(again).toMatchObject({
+      status: "finished",
+      files: [{ chapter: "Down" }],
+      problems: [{ part: 2 }],
+    });
+  });
+});
+
+describe("what a narration cost", () => {
+  it("that finished by itself is told in all, and for this call, as the first news of it", async () => {
+    narrator.service.processingMs = 100;
+    const { narration_id } = await narrator.narrate({ text: FOUR, max_credits: 1000, wait_seconds: 0 });
+    await expect.poll(outputs, LONG).toHaveLength(2);
+    const told = await narrator.narrate({ narration_id });
+    expect(told.message).toContain("Cost 40 credits in all (nothing for this call).");
+  });
+});
