@@ -96,7 +96,8 @@ export async function takeTally(
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
     tally.estimatedSeconds += seconds + part.pauseAfterSeconds;
     if (isSaved) tally.savedSeconds += record?.audioSeconds ?? 0;
-    if (isSaved && record !== null && !bill.workNames.has(workName(record.workId))) tally.alreadyPaid += 1;
+    if (isSaved && record !== null && !bill.chargedByWork.has(workName(record.workId)))
+      tally.alreadyPaid += 1;
     const task = JSON.stringify(partRequest(plan, state, index));
     if (isSaved || tasks.has(task)) return;
     tasks.add(task);
