@@ -9,6 +9,8 @@ export interface PageEntry {
   readonly status: string;
   /** `null`: none yet, or not known. */
   readonly credits: number | null;
+  /** What each of its tasks counts, by the name of its work: entries may share a task. */
+  readonly charges: ReadonlyMap<string, number>;
   readonly seconds: number | null;
   /** Whose voice, in words; of a narration, that it is one. */
   readonly voice: string;
@@ -76,12 +78,29 @@ function summedUp(
 const MOST_DAYS = 31;
 const MOST_VOICES = 20;
 
-function sumsBy(entries: readonly PageEntry[], keyOf: (entry: PageEntry) => string): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const entry of entries) {
-    if (entry.credits !== null && entry.credits > 0) {
-      sums.set(keyOf(entry), (sums.get(keyOf(entry)) ?? 0) + entry.credits);
+/**
+ * What each entry adds to the totals, in the order of the entries. A task counts once: with the entry that knows most
+ * of its cost, the oldest of these.
+ */
+function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
+  const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
+  for (const entry of entries.toReversed()) {
+    for (const [workName, credits] of entry.charges) {
+      if (credits > (byWork.get(workName)?.credits ?? 0)) byWork.set(workName, { entry, credits });
     }
+  }
+  const counted = new Map(entries.map((entry) => [entry, 0]));
+  for (const { entry, credits } of byWork.values()) counted.set(entry, (counted.get(entry) ?? 0) + credits);
+  return counted;
+}
+
+function sumsBy(
+  counted: ReadonlyMap<PageEntry, number>,
+  keyOf: (entry: PageEntry) => string,
+): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [entry, credits] of counted) {
+    if (credits > 0) sums.set(keyOf(entry), (sums.get(keyOf(entry)) ?? 0) + credits);
   }
   return sums;
 }
@@ -118,8 +137,9 @@ function article(entry: PageEntry): string {
  * @param hasOlder there are requests that are not among them
  */
 export function tasksPage(entries: readonly PageEntry[], hasOlder: boolean): string {
-  const days = sumsBy(entries, ({ at }) => at.slice(0, 10));
-  const voices = sumsBy(entries, ({ voice }) => voice || "not known");
+  const counted = countedOnce(entries);
+  const days = sumsBy(counted, ({ at }) => at.slice(0, 10));
+  const voices = sumsBy(counted, ({ voice }) => voice || "not known");
   const newestDays = summedUp([...days], MOST_DAYS, "earlier days");
   const dearest = summedUp(
     [...voices].sort(([, a], [, b]) => b - a),

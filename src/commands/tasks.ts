@@ -4,12 +4,13 @@ import { readConfig, type ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeOwn } from "../files/write-own.ts";
-import { listTasks } from "../generation/use-cases/task-list.ts";
+import { type ListedTask, listTasks } from "../generation/use-cases/task-list.ts";
 import { createHolderId } from "../holder.ts";
 import { settlePlace } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { type NarrationRow, nextStepOf, rowOf } from "../narration/list-row.ts";
+import type { NarrationBill } from "../narration/narration-bill.ts";
 import { NarrationBook } from "../narration/narration-book.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
@@ -56,12 +57,14 @@ function describeNarration(row: NarrationRow): string {
   return lines.map(printable).join("\n");
 }
 
-function pageEntry(row: Row): PageEntry {
+function pageEntry(task: ListedTask): PageEntry {
+  const row = taskRow(task);
   return {
     what: row.prompt_excerpt,
     at: row.created_at,
     status: row.status,
     credits: row.credits ?? null,
+    charges: new Map([[task.workName, row.credits ?? 0]]),
     seconds: row.audio_seconds ?? null,
     voice: row.voice ?? "",
     take: row.take ?? 1,
@@ -72,14 +75,14 @@ function pageEntry(row: Row): PageEntry {
   };
 }
 
-function pageEntryOfNarration(row: NarrationRow): PageEntry {
-  const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths, missingPaths } =
-    row;
+function pageEntryOfNarration(row: NarrationRow, bill: NarrationBill): PageEntry {
+  const { narrationId, status, title, createdAtMs, savedParts, totalParts, paths, missingPaths } = row;
   return {
     what: title,
     at: isoWithOffset(createdAtMs),
     status: `${status}, ${savedParts} of ${totalParts} parts`,
-    credits: status === "planned" ? null : credits,
+    credits: status === "planned" ? null : Math.round(bill.chargedCredits),
+    charges: bill.chargedByWork,
     seconds: row.audioSeconds,
     voice: "narration",
     take: 1,
@@ -115,19 +118,24 @@ async function readListing(limit: number): Promise<Listing> {
     const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit });
     const book = new NarrationBook(ledger.store.narrations, () => systemClock.wallMs());
     const entries = await book.newest(limit);
-    const narrations = await Promise.all(entries.map((entry) => rowOf(book, entry, folder.root)));
+    const narrations = await Promise.all(
+      entries.map(async (entry) => ({
+        row: await rowOf(book, entry, folder.root),
+        bill: await book.bill(entry.narrationId),
+      })),
+    );
     const all = [
       ...listed.map((task) => ({
         atMs: task.createdAtMs,
         row: taskRow(task),
         words: describe(taskRow(task)),
-        page: pageEntry(taskRow(task)),
+        page: pageEntry(task),
       })),
-      ...narrations.map((row) => ({
+      ...narrations.map(({ row, bill }) => ({
         atMs: row.createdAtMs,
         row: narrationRow(row),
         words: describeNarration(row),
-        page: pageEntryOfNarration(row),
+        page: pageEntryOfNarration(row, bill),
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const others = all.length === 0 ? await ledger.store.otherOrigins() : [];

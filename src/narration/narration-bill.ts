@@ -3,7 +3,8 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { BillLine } from "../ledger/rules/bill.ts";
 
 export interface NarrationBill {
-  readonly workNames: ReadonlySet<string>;
+  /** What each task was charged, by the name of its work. */
+  readonly chargedByWork: ReadonlyMap<string, number>;
   readonly chargedCredits: number;
   /** Held for the tasks that run. */
   readonly reservedCredits: number;
@@ -12,11 +13,15 @@ export interface NarrationBill {
 /** @param lines one for each work */
 export function narrationBill(lines: readonly BillLine[]): NarrationBill {
   const running = lines.filter(({ isInFlight }) => isInFlight).length;
-  const sum = lines.reduce((credits, line) => credits + line.credits, 0);
-  const reservedCredits = running * RESERVED_CREDITS;
+  const chargedByWork = new Map(
+    lines.map(({ workName, credits, isInFlight }) => [
+      workName,
+      isInFlight ? Math.max(0, credits - RESERVED_CREDITS) : credits,
+    ]),
+  );
   return {
-    workNames: new Set(lines.map(({ workName }) => workName)),
-    chargedCredits: Math.max(0, sum - reservedCredits),
-    reservedCredits,
+    chargedByWork,
+    chargedCredits: [...chargedByWork.values()].reduce((sum, credits) => sum + credits, 0),
+    reservedCredits: running * RESERVED_CREDITS,
   };
 }

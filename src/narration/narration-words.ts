@@ -51,6 +51,14 @@ function fileWords({ files, parts }: NarrationView): string {
   return paths.length === 0 ? "" : `Saved ${paths.join(", ")}.`;
 }
 
+/** The same for a reader of the structured form, which lists the files in a field of their own. */
+export function briefFileWords({ files, parts }: NarrationView): string {
+  const lacking = files.flatMap(({ missingParts }, index) =>
+    missingParts.length === 0 ? [] : [`file ${index + 1} without ${partNumbers(missingParts, parts.total)}`],
+  );
+  return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
+}
+
 /** A file is told as gone where somebody has moved it, and on another machine. */
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";

@@ -108,14 +108,16 @@ export async function takeTally(
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
     tally.estimatedSeconds += seconds + part.pauseAfterSeconds;
     if (isSaved) tally.savedSeconds += record?.audioSeconds ?? 0;
-    if (isSaved && record !== null && !bill.workNames.has(workName(record.workId))) tally.alreadyPaid += 1;
+    if (isSaved && record !== null && !bill.chargedByWork.has(workName(record.workId)))
+      tally.alreadyPaid += 1;
     const task = JSON.stringify(partRequest(plan, state, index));
     if (isSaved || tasks.has(task)) return;
     tasks.add(task);
     tally.missingTasks += 1;
     const credits = likelyCharge(part.estimatedCredits * pace);
     tally.estimatedCredits += credits;
-    if (record === null || flightOf(record) === null || !bill.workNames.has(workName(record.workId))) return;
+    if (record === null || flightOf(record) === null || !bill.chargedByWork.has(workName(record.workId)))
+      return;
     tally.toComeCredits += credits;
     tally.strayCredits -= RESERVED_CREDITS;
   });

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { messageOf, nextStep } from "../narration/narration-words.ts";
+import { briefFileWords, messageOf, nextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
@@ -39,7 +39,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
   return {
     narration_id: view.narrationId,
     status: view.status,
-    message: messageOf(view, "Saved."),
+    message: messageOf(view, briefFileWords(view)),
     parts: {
       total: parts.total,
       saved: parts.saved,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type PageEntry, tasksPage } from "../../src/commands/tasks-page.ts";
+import { Narrator, paragraph, textOf } from "../narration/narrator.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
@@ -102,6 +103,34 @@ describe("tasks --html", () => {
   });
 });
 
+describe("a task that a narration and a request share", () => {
+  let narrator: Narrator;
+
+  beforeEach(async () => {
+    narrator = await Narrator.start();
+  });
+  afterEach(() => narrator.stop());
+
+  it("counts once in the totals, and stays with each", async () => {
+    const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+    expect(done.credits.charged).toBe(20);
+    taskOf(await narrator.driver.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
+    expect(narrator.service.count("create")).toBe(2);
+    const file = join(narrator.workplace.root, "tasks.html");
+    const { status } = spawnSync(NODE, [BIN, "tasks", "--html", file], {
+      env: narrator.workplace.env(narrator.service, FAST),
+      encoding: "utf8",
+    });
+    expect(status).toBe(0);
+    const page = readFileSync(file, "utf8");
+    expect(page).toContain("2 requests, 20 credits.");
+    expect(page).toMatch(/<dd>20 credits<\/dd>/);
+    expect(page).not.toContain("30 credits");
+    expect(page.match(/ · 10 credits · /g)).toHaveLength(1);
+    expect(page.match(/ · 20 credits · /g)).toHaveLength(1);
+  });
+});
+
 describe("the page of many tasks", () => {
   const DAY_MS = 86_400_000;
   const entry = (index: number): PageEntry => ({
@@ -109,6 +138,7 @@ describe("the page of many tasks", () => {
     at: new Date(1_700_000_000_000 - index * DAY_MS).toISOString(),
     status: "succeeded",
     credits: 3,
+    charges: new Map([[`work:${index}`, 3]]),
     seconds: 1,
     voice: `voice_${index}`,
     take: 1,

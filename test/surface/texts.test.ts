@@ -30,6 +30,7 @@ const listed = (changes: Partial<ListedTask>): ListedTask => ({
   promptExcerpt: "The harbour at dawn, before the first ferry…",
   voice: "sophie_en_zh",
   take: 1,
+  workName: "work:0",
   request: null,
   audioSeconds: 41.317,
   createdAtMs: CREATED_AT_MS,

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { holdsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
-import { workId } from "../../ledger/identity.ts";
+import { workId, workName } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
@@ -34,6 +34,8 @@ export interface ListedTask {
   /** A preset's id, or in words what stands in for one. */
   readonly voice: string | null;
   readonly take: number | null;
+  /** Equal for all records of one task, also in the bills of narrations. */
+  readonly workName: string;
   /** Equal for all takes of one request, and for nothing else; `null`: the request is not known. */
   readonly request: string | null;
   readonly audioSeconds: number | null;
@@ -75,6 +77,7 @@ async function listed(
     promptExcerpt: excerpt === null || excerpt === input?.prompt ? excerpt : `${excerpt}…`,
     voice: input?.voice ?? null,
     take: record.take,
+    workName: workName(record.workId),
     request: record.input === null ? null : workId(record.origin, record.input, 1).slice(0, REQUEST_DIGITS),
     audioSeconds: record.audioSeconds,
     createdAtMs: record.createdAtMs,
