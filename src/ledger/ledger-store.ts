@@ -34,6 +34,7 @@ import {
 } from "./store/narration-rows.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
+  dropRefused,
   dropRow,
   type LoadedRow,
   leaseRow,
@@ -143,6 +144,9 @@ const originRow = z.object({ origin: z.string() });
 const NOT_REGISTERED = Symbol("not registered");
 
 const MAX_OTHER_ORIGINS = 5;
+
+/** A refused request holds nothing but its reason. */
+const REFUSALS_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
  * Windows, leases and places run on the engine's steady clock; the budget runs on the wall clock, which outlives a
@@ -317,6 +321,7 @@ export class LedgerStore {
             }),
             ...(narrationId === null ? [] : [addToBill(this.#viewer, narrationId, workName(workId))]),
             ...clamped,
+            ...dropRefused(accountId, wallMs - REFUSALS_KEPT_MS),
             ...lapsed.map((other) => forgetPlace(accountId, other.recordId)),
             sql(
               "DELETE FROM agm_spend WHERE origin = ? AND quarter <= ?",

@@ -145,12 +145,12 @@ export class Ledger {
         if (lease === "release") await this.store.release(recordId);
         return current;
       }
-      const after = next === null ? null : { ...next, revision: nextRevision(current) };
+      const after = { ...next, revision: nextRevision(current) };
       const answer = await this.store.write({
         accountId,
         recordId,
         expectedRevision,
-        after: after === null ? null : rowOf(after),
+        after: rowOf(after),
         durability: durabilityOf(expectedRevision === null ? null : current, after),
         slot: tries === 0 ? slot : undefined,
         lease,
@@ -158,7 +158,7 @@ export class Ledger {
       if (answer.written) return after;
       const found = answer.value === undefined ? null : { accountId, recordId, value: answer.value };
       const stored = found === null ? null : await this.#stored.read(found);
-      if (stored === null && (next === null || next.taskId === null)) return null;
+      if (stored === null && next.taskId === null) return null;
       // Refused although the revision is the expected one: the columns are damaged.
       const isOdd: boolean = stored?.revision === expectedRevision;
       if (found !== null && isOdd) await this.#stored.setAside(found, "its columns say something else");
@@ -185,7 +185,7 @@ export class Ledger {
     for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
       const { attempt } = current;
       const next = step(current, { kind: "sent", attempt, send, atMs: this.#clock.wallMs() });
-      if (next === null || next === current) {
+      if (next === current) {
         return { kind: "changed", record: current, isLeaseLost: false };
       }
       const after = { ...next, revision: nextRevision(current) };
@@ -216,7 +216,7 @@ export class Ledger {
       await this.store.releaseSlot(slot);
       return null;
     }
-    return await this.apply(stored, { kind: "notTaken", send, isFinal: false }, { slot });
+    return await this.apply(stored, { kind: "notTaken", send }, { slot });
   }
 }
 

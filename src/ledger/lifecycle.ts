@@ -5,13 +5,8 @@ import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import { isRefunded, type TaskRecord } from "./record.ts";
-import {
-  hasCancelled,
-  settleTickets,
-  stepTicket,
-  type TicketEvent,
-  ticketsOfFailed,
-} from "./record-tickets.ts";
+import { settleTickets, stepTicket, type TicketEvent, ticketsOfFailed } from "./record-tickets.ts";
+import type { StoredError } from "./stored-error.ts";
 
 /**
  * What can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,
@@ -20,8 +15,10 @@ import {
 export type TaskEvent =
   /** A create is about to be sent. Written before it is, so that a crash leaves an attempt whose answer is unknown. */
   | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
-  /** That send certainly made no task. `isFinal`: the service refused it, and nobody is going to send it again. */
-  | { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean }
+  /** That send certainly made no task. */
+  | { readonly kind: "notTaken"; readonly send: string }
+  /** What was not sent, or was not taken, is not sent again by itself: a call that asks for it gets this reason. */
+  | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
   /** The service told how the task of this attempt stands. */
   | {
       readonly kind: "observed";
@@ -48,6 +45,7 @@ export type TaskEvent =
 /** What a record says of its attempt before anything was sent. */
 export const NO_TASK_YET = {
   status: "waiting",
+  refusal: null,
   send: null,
   mayHaveArrived: false,
   taskId: null,
@@ -71,21 +69,21 @@ export function unsent(record: TaskRecord): TaskRecord {
 
 const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
-/**
- * The record after an event; the very same object where the event is no news for it; `null` where there is nothing
- * left to remember (the first attempt was refused, so there is no task).
- */
-export function step(record: TaskRecord, event: TaskEvent): TaskRecord | null {
-  const after = stepTask(record, event);
-  return after === null ? null : settleTickets(after);
+/** The record after an event; the very same object where the event is no news for it. */
+export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
+  return settleTickets(stepTask(record, event));
 }
 
-function stepTask(record: TaskRecord, event: TaskEvent): TaskRecord | null {
+function stepTask(record: TaskRecord, event: TaskEvent): TaskRecord {
   switch (event.kind) {
     case "sent":
       return sent(record, event);
     case "notTaken":
       return notTaken(record, event);
+    case "refused":
+      return record.status === "waiting"
+        ? { ...record, refusal: { error: event.error, atMs: event.atMs } }
+        : record;
     case "observed":
       return observed(record, event);
     case "gone":
@@ -130,6 +128,7 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
   return {
     ...record,
     status: "unresolved",
+    refusal: null,
     send: event.send,
     // It was sent before and the answer not seen: whatever becomes of this send, that one may have made the task.
     mayHaveArrived: record.mayHaveArrived || record.status === "unresolved",
@@ -138,10 +137,8 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
   };
 }
 
-function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord | null {
+function notTaken(record: TaskRecord, event: TaskEvent & { kind: "notTaken" }): TaskRecord {
   if (record.status !== "unresolved" || record.send !== event.send || record.mayHaveArrived) return record;
-  // A later attempt stays known, so that the next call need not walk past the failed ones again.
-  if (event.isFinal && record.attempt === 1 && !hasCancelled(record)) return null;
   return unsent(record);
 }
 
@@ -161,6 +158,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   return {
     ...seen,
     status: task.status,
+    refusal: null,
     send: null,
     mayHaveArrived: false,
     taskId: task.taskId,

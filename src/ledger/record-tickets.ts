@@ -43,10 +43,6 @@ export function isTicketWanted(record: TaskRecord, openedAtMs: number): boolean 
 export const isCancelNews = (seen: TaskRecord, now: TaskRecord): boolean =>
   now.tickets.some(({ openedAtMs }) => isTicketWanted(seen, openedAtMs) && !isTicketWanted(now, openedAtMs));
 
-/** A handle that was told as cancelled must stay so: its record is not forgotten. */
-export const hasCancelled = ({ tickets }: TaskRecord): boolean =>
-  tickets.some(({ end }) => end?.kind === "cancelled");
-
 /** The record after an event of a ticket; the very same object where it is no news. */
 export function stepTicket(record: TaskRecord, event: TicketEvent): TaskRecord {
   switch (event.kind) {

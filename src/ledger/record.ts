@@ -4,6 +4,7 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
+import { storedErrorSchema } from "./stored-error.ts";
 import { ticketSchema } from "./ticket.ts";
 
 /**
@@ -52,6 +53,8 @@ export const taskRecordSchema = z.looseObject({
   attempt: z.int().positive(),
   idempotencyKey: z.string().nullable(),
   status: z.enum(RECORD_STATUSES),
+  /** Why a request that waits is not sent by itself; `null`: nothing has refused it. */
+  refusal: z.object({ error: storedErrorSchema, atMs: z.number() }).nullable().default(null),
   /** The newest send of this attempt: the answer to an older one says nothing of it. */
   send: z.string().nullable(),
   /** An earlier send of this attempt may have reached the service. */
@@ -140,6 +143,8 @@ export interface Row {
   readonly isListed: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
+  /** When it was refused, by the wall clock; `null`: it holds something that has to be kept. */
+  readonly refusedAtMs: number | null;
   /** Hashed names that the record is found by: its work, its tasks, its files. */
   readonly names: readonly string[];
   readonly createdAtMs: number;
@@ -160,6 +165,7 @@ export function rowOf(record: TaskRecord): Row {
     isListed: shelf === "output",
     flight: flightOf(record),
     spend,
+    refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,
     names: [
       ...new Set([
         workName(workId),

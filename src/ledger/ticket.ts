@@ -1,6 +1,7 @@
 /** A call that was answered as a task of the protocol's extension, as its record remembers it. */
 import { z } from "zod";
 import { type Billing, billingSchema } from "../contract/audio-task.ts";
+import { type StoredError, storedErrorSchema } from "./stored-error.ts";
 
 /** What the service said of a task that failed. */
 interface FailedTask {
@@ -8,18 +9,6 @@ interface FailedTask {
   readonly idempotencyKey: string | null;
   readonly billing: Billing | null;
   readonly taskError: { readonly code: string; readonly message: string } | null;
-}
-
-/** An error as it was told: the words for the caller, and the facts that are known. */
-export interface ToldError {
-  readonly code: string;
-  readonly message: string;
-  readonly httpStatus?: number | undefined;
-  readonly retryable?: boolean | undefined;
-  readonly retryAfterSeconds?: number | undefined;
-  readonly taskId?: string | undefined;
-  readonly idempotencyKey?: string | undefined;
-  readonly remedy?: string | undefined;
 }
 
 /** How a ticket ended: once, and for every process that is asked about it. */
@@ -30,7 +19,7 @@ export type TicketEnd =
   | { readonly kind: "cancelled"; readonly atMs: number }
   /** The service's task failed: what it said then, for the record may tell of a later attempt by now. */
   | ({ readonly kind: "failed"; readonly atMs: number } & FailedTask)
-  | { readonly kind: "error"; readonly atMs: number; readonly error: ToldError };
+  | { readonly kind: "error"; readonly atMs: number; readonly error: StoredError };
 
 export interface Ticket {
   /** By the wall clock; also its name, which no other ticket of the record has or gets. */
@@ -71,16 +60,7 @@ export const ticketSchema: z.ZodType<Ticket> = z.looseObject({
       z.looseObject({
         kind: z.literal("error"),
         atMs,
-        error: z.looseObject({
-          code: z.string(),
-          message: z.string(),
-          httpStatus: z.int().optional(),
-          retryable: z.boolean().optional(),
-          retryAfterSeconds: z.number().optional(),
-          taskId: z.string().optional(),
-          idempotencyKey: z.string().optional(),
-          remedy: z.string().optional(),
-        }),
+        error: storedErrorSchema,
       }),
     ])
     .nullable(),

@@ -49,6 +49,9 @@ function nextStep(task: ListedTask): string {
   }
   switch (task.status) {
     case "waiting":
+      if (task.refusal !== null) {
+        return `Refused (${task.refusal.code}): ${task.refusal.message} Nothing was charged. When that is mended, repeat the same generate_audio call.`;
+      }
       return `Not sent yet. get_task with task_id ${handle} says whether it is under way; else repeat the same generate_audio call.`;
     case "unresolved":
       return `Sent, not known to be accepted. download_audio with task_id ${handle} sends the very same request again under its key and saves the audio; it never pays twice.`;

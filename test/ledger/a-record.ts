@@ -14,6 +14,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     idempotencyKey: "key",
     status: "processing",
     send: null,
+    refusal: null,
     mayHaveArrived: false,
     taskId: "task-1",
     isGone: false,

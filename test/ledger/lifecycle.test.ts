@@ -65,9 +65,9 @@ type Name = keyof typeof RECORDS;
 const EVENTS = {
   "sent as send-1": { kind: "sent", attempt: 1, send: "send-1", atMs: NOW_MS },
   "sent as send-2": { kind: "sent", attempt: 1, send: "send-2", atMs: NOW_MS },
-  "send-1 not taken": { kind: "notTaken", send: "send-1", isFinal: false },
-  "send-1 refused": { kind: "notTaken", send: "send-1", isFinal: true },
-  "send-2 not taken": { kind: "notTaken", send: "send-2", isFinal: false },
+  "send-1 not taken": { kind: "notTaken", send: "send-1" },
+  refused: { kind: "refused", error: { code: "invalid_request", message: "No." }, atMs: NOW_MS },
+  "send-2 not taken": { kind: "notTaken", send: "send-2" },
   "seen queued": observed(task("queued")),
   "seen processing": observed(task("processing")),
   "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
@@ -82,6 +82,7 @@ type EventName = keyof typeof EVENTS;
 /** `status credits`; `=`: the very same record; `polled`: nothing but the time of the poll; `nothing`: forgotten. */
 const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
   waiting: {
+    refused: "waiting 0",
     "sent as send-1": "unresolved 150",
     "sent as send-2": "unresolved 150",
     // The answer to a send that had been taken for lost.
@@ -93,7 +94,6 @@ const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
   unresolved: {
     "sent as send-2": "unresolved 150",
     "send-1 not taken": "waiting 0",
-    "send-1 refused": "nothing",
     "seen queued": "queued 150",
     "seen processing": "processing 150",
     "seen succeeded": "succeeded 10",
@@ -186,11 +186,8 @@ describe("an attempt", () => {
     expect(second.idempotencyKey).toBe(idempotencyKey(fresh.input ?? "", 1, 2));
     const sent = recordAfter([{ kind: "sent", attempt: 2, send: "send-2", atMs: NOW_MS }], second);
     expect(sent.spend).toEqual({ credits: 190, atMs: NOW_MS });
-    for (const isFinal of [true, false]) {
-      // A later attempt stays known, refused or not.
-      const refused = recordAfter([{ kind: "notTaken", send: "send-2", isFinal }], sent);
-      expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
-    }
+    const refused = recordAfter([{ kind: "notTaken", send: "send-2" }], sent);
+    expect(refused).toMatchObject({ status: "waiting", attempt: 2, spend: { credits: 40 } });
     const end = (seen: ObservedTask): number => recordAfter([observed(seen, 2)], sent).spend?.credits ?? 0;
     expect(end(task("succeeded", { taskId: "task-2", billing: billing(10) }))).toBe(50);
     expect(end(task("failed", { taskId: "task-2", billing: billing(0) }))).toBe(40);
@@ -282,7 +279,7 @@ const taskId = fc.constantFrom("task-1", "task-2");
 const atMs = fc.integer({ min: SENT_AT_MS, max: SENT_AT_MS + 100 * MINUTE_MS });
 const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
   fc.record({ kind: fc.constant("sent" as const), attempt, send, atMs }),
-  fc.record({ kind: fc.constant("notTaken" as const), send, isFinal: fc.boolean() }),
+  fc.record({ kind: fc.constant("notTaken" as const), send }),
   fc
     .tuple(anyTask, attempt, atMs)
     .map(([{ status, taskId: id, charged }, of, at]) =>
@@ -364,7 +361,7 @@ describe("whatever happens, in whatever order", () => {
         const foreign = task(status, { taskId: "task-9", billing: billing(charged) });
         const strangers: TaskEvent[] = [
           { kind: "sent", attempt: 9, send: "send-9", atMs: NOW_MS },
-          { kind: "notTaken", send: "send-9", isFinal: true },
+          { kind: "notTaken", send: "send-9" },
           observed(foreign, 9),
           { kind: "gone", taskId: "task-9" },
           { kind: "takenBack", taskId: "task-9", atMs: NOW_MS },

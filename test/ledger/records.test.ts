@@ -30,6 +30,8 @@ const NO_LIMITS: CreateLimits = {
 type OpenStore = (identity: LedgerIdentity) => LedgerStore;
 
 /** One test's ledger, at an origin of its own. */
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 class Bench {
   readonly origin = `https://${randomUUID()}`;
   readonly logged: string[] = [];
@@ -221,13 +223,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const first = await sent(sleeper, await claimed(sleeper), "send-1");
       await sleeper.store.release(first.recordId);
       const second = await sent(other, (await other.claim(first)).record, "send-2");
-      for (const isFinal of [true, false]) {
-        expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1", isFinal })).toEqual(second);
-      }
+      expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1" })).toEqual(second);
       const accepted = await other.apply(second, seen("queued"));
-      expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1", isFinal: true })).toEqual(
-        accepted,
-      );
+      expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1" })).toEqual(accepted);
       expect(await sleeper.takeBack(first, "send-1")).toEqual(accepted);
       expect(await sleeper.admit(first, "send-3", NO_LIMITS)).toMatchObject({
         kind: "changed",
@@ -253,7 +251,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await other.get(id)).toEqual(anew);
     });
 
-    it("refused for good leave nothing behind, and an unused admission leaves what was before it", async () => {
+    it("refused cost nothing and are kept for 30 days, and an unused admission leaves what was before it", async () => {
       const ledger = newBench().ledger();
       const claim = await claimed(ledger);
       const unused = await sent(ledger, claim, "send-1");
@@ -262,9 +260,19 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const again = await sent(ledger, back ?? claim, "send-2");
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(150);
-      expect(await ledger.apply(again, { kind: "notTaken", send: "send-2", isFinal: true })).toBeNull();
-      expect(await ledger.get(claim.recordId)).toBeNull();
+      const waiting = await ledger.apply(again, { kind: "notTaken", send: "send-2" });
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
+      const error = { code: "invalid_request", message: "No." };
+      const refused = await ledger.apply(waiting ?? again, { kind: "refused", error, atMs: WALL_MS });
+      expect(refused).toMatchObject({ status: "waiting", refusal: { error } });
+      expect(await ledger.get(claim.recordId)).toEqual(refused);
+      await sent(ledger, await claimed(ledger), "send-3");
+      expect(await ledger.get(claim.recordId)).toEqual(refused);
+      const old = { kind: "refused", error, atMs: WALL_MS - 31 * DAY_MS } as const;
+      expect(await ledger.apply(refused ?? again, old)).toMatchObject({ refusal: { atMs: old.atMs } });
+      await sent(ledger, await claimed(ledger), "send-4");
+      expect(await ledger.get(claim.recordId)).toBeNull();
+      expect(await ledger.ofWork(claim.workId)).toEqual([]);
     });
   });
 

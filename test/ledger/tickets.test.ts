@@ -19,7 +19,7 @@ function play(record: TaskRecord, ...events: TaskEvent[]): TaskRecord {
 
 const cancelling = (openedAtMs: number): TaskEvent => ({ kind: "ticketCancelled", openedAtMs, atMs: 900 });
 const sent: TaskEvent = { kind: "sent", attempt: 1, send: "send-1", atMs: 50 };
-const notTaken = (isFinal: boolean): TaskEvent => ({ kind: "notTaken", send: "send-1", isFinal });
+const notTaken: TaskEvent = { kind: "notTaken", send: "send-1" };
 const endOf = (record: TaskRecord, openedAtMs: number) => ticketOf(record, openedAtMs)?.end?.kind;
 
 describe("a ticket", () => {
@@ -50,7 +50,7 @@ describe("a ticket", () => {
   it("of what is under way ends when that was certainly not taken, and not before", () => {
     const asked = play(waiting, opening(10), sent, cancelling(10));
     expect(endOf(asked, 10)).toBeUndefined();
-    expect(endOf(play(asked, notTaken(false)), 10)).toBe("cancelled");
+    expect(endOf(play(asked, notTaken), 10)).toBe("cancelled");
     expect(openTicket(asked, WISH)).toBeUndefined();
   });
 
@@ -85,9 +85,8 @@ describe("a ticket", () => {
 });
 
 describe("a record", () => {
-  it("is forgotten after a refusal with its tickets, and kept where one was taken back", () => {
-    expect(step(play(waiting, opening(10), sent), notTaken(true))).toBeNull();
-    const kept = play(waiting, opening(10), cancelling(10), opening(20), sent, notTaken(true));
+  it("keeps its tickets after a refusal", () => {
+    const kept = play(waiting, opening(10), cancelling(10), opening(20), sent, notTaken);
     expect(kept.status).toBe("waiting");
     expect(endOf(kept, 10)).toBe("cancelled");
   });

@@ -105,9 +105,9 @@ export class Process {
     return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
   }
 
-  /** The service refused it for good: nothing is left to remember. */
+  /** The service refused it for good. */
   async refuse(grant: Admitted): Promise<void> {
-    await this.#answered(grant, { kind: "notTaken", send: grant.send, isFinal: true });
+    await this.#answered(grant, { kind: "notTaken", send: grant.send });
     this.limits.freed();
   }
 

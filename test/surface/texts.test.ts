@@ -31,6 +31,7 @@ const listed = (changes: Partial<ListedTask>): ListedTask => ({
   voice: "sophie_en_zh",
   take: 1,
   workName: "work:0",
+  refusal: null,
   request: null,
   audioSeconds: 41.317,
   createdAtMs: CREATED_AT_MS,

@@ -56,8 +56,7 @@ export async function recover(
     if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
     await limits.report("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
-    const isFinal = decision.kind === "stop";
-    job.record = (await notTaken(job, deps, { kind: "notTaken", send, isFinal }, slot)) ?? job.record;
+    job.record = (await notTaken(job, deps, { kind: "notTaken", send }, slot)) ?? job.record;
     limits.freed();
     if (!wasCommitted) job.uncommit();
   }
@@ -90,7 +89,7 @@ export async function recover(
 async function notTaken(
   job: Job,
   { ledger, limits }: GenerationDeps,
-  event: { readonly kind: "notTaken"; readonly send: string; readonly isFinal: boolean },
+  event: { readonly kind: "notTaken"; readonly send: string },
   slot: SlotRelease,
 ): Promise<Job["record"] | null> {
   const { record } = job;

@@ -1,6 +1,7 @@
 /** The running jobs of this process, one a record: each is driven from its claim to the saved file. */
-import { AudioError, ownMistake } from "../../errors.ts";
+import { AudioError, type ErrorCode, ownMistake } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
@@ -13,6 +14,9 @@ import { watchTask } from "./watch-task.ts";
 
 /** A create that was sent when the program is told to stop may be answered within this; its id is then kept. */
 const LAST_ANSWER_MS = 1200;
+
+/** They say nothing about the request: it is tried again by the next call, or a narration reports them itself. */
+const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
 
 interface Running {
   readonly job: Job;
@@ -85,7 +89,9 @@ export class Jobs {
       if (job.signal.aborted) return { kind: "left" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
-      return { kind: "error", error: explain(job, error) };
+      const explained = explain(job, error);
+      if (lease.isHeld) await this.#noteRefusal(job, explained);
+      return { kind: "error", error: explained };
     } finally {
       limits.dropLease(job.record.recordId);
       const { recordId } = job.record;
@@ -94,6 +100,16 @@ export class Jobs {
         await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }
     }
+  }
+
+  /** A call may have been told that the request goes on by itself: its handle answers with the reason from now on. */
+  async #noteRefusal(job: Job, error: AudioError): Promise<void> {
+    const { ledger, limits, clock } = this.#deps;
+    if (job.purpose !== "create" || job.record.status !== "waiting" || PASSING.has(error.code)) return;
+    const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
+    await limits.report("the refusal of a request", async () => {
+      job.record = (await ledger.apply(job.record, event)) ?? job.record;
+    });
   }
 
   /** @param hadFailed an earlier call's attempt had failed: then this call makes one new task, and no second */

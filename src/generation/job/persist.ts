@@ -37,7 +37,7 @@ export async function persist(
       if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Whoever asks meanwhile gets to know it.
-      job.record = step(known, event) ?? known;
+      job.record = step(known, event);
       const pauseMs = Math.min(LONGEST_PAUSE_MS, backoffMs(failures, random));
       job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
       await clock.sleep(pauseMs, job.signal);

@@ -1,6 +1,7 @@
 /** What requests with tickets have come to: written into their record, or remembered where that is gone. */
 import { AudioError, ownMistake } from "../../errors.ts";
 import { ticketOf } from "../../ledger/record-tickets.ts";
+import { toStoredError } from "../../ledger/stored-error.ts";
 import type { TicketEnd } from "../../ledger/ticket.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { TaskView } from "../task-view.ts";
@@ -8,7 +9,6 @@ import { leadKnown } from "./lead.ts";
 import type { TicketStanding } from "./standing.ts";
 import { ticketName } from "./ticket-handle.ts";
 import { TicketOver, type TicketRun } from "./ticket-run.ts";
-import { toldError } from "./told-error.ts";
 
 export type Outcome =
   | { readonly kind: "view"; readonly view: TaskView }
@@ -54,7 +54,7 @@ export class Outcomes {
     const end: TicketEnd =
       outcome.kind === "view"
         ? { kind: "done", atMs }
-        : { kind: "error", atMs, error: toldError(outcome.error) };
+        : { kind: "error", atMs, error: toStoredError(outcome.error) };
     const record = await ledger.get(name.recordId);
     const lead = record === null || end.kind !== "error" ? null : await leadKnown(ledger, record);
     // Whoever leads it may be about to try once more: what becomes of that is told by its own process.

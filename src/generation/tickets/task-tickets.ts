@@ -1,5 +1,6 @@
 /** Calls that are answered as tasks of the protocol's extension: begun, looked at and taken back by their handles, in any process. */
 import { failedEnd, ticketOf } from "../../ledger/record-tickets.ts";
+import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { TicketEnd } from "../../ledger/ticket.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
@@ -8,14 +9,13 @@ import type { Call } from "../job/wait-for-job.ts";
 import type { TaskView } from "../task-view.ts";
 import type { NameRequest } from "../use-cases/file-names.ts";
 import type { Work } from "../use-cases/find-record.ts";
-import { generateWork } from "../use-cases/generate.ts";
+import { generateWork, taskFailed } from "../use-cases/generate.ts";
 import { viewOfDone } from "./done-view.ts";
 import { leadKnown } from "./lead.ts";
 import { type Outcome, Outcomes, outcomeOfError } from "./outcomes.ts";
 import type { Begun, TicketDesk, TicketStanding, WorkingTicket } from "./standing.ts";
 import { ticketName } from "./ticket-handle.ts";
 import { NoTicket, type OpenedTicket, SharedTicket, TicketRun } from "./ticket-run.ts";
-import { errorOfEnd } from "./told-error.ts";
 
 const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
@@ -199,8 +199,10 @@ export class Tickets implements TicketDesk<TaskView> {
       case "cancelled":
         return this.#standing(told, { kind: "cancelled", message: CANCELLED });
       case "failed":
+        // What the record says by now may be of a later attempt.
+        return this.#standing(told, { kind: "error", error: taskFailed({ ...record, ...end }) });
       case "error":
-        return this.#standing(told, { kind: "error", error: errorOfEnd(end, record) });
+        return this.#standing(told, { kind: "error", error: fromStoredError(end.error) });
     }
   }
 

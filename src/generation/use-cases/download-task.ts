@@ -6,6 +6,7 @@ import { precheckFileName } from "../../files/save-audio.ts";
 import { foreignWorkId } from "../../ledger/identity.ts";
 import { step } from "../../ledger/lifecycle.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
@@ -74,6 +75,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.running(record.recordId) !== undefined) throw notReady(record);
+    if (record.refusal !== null) throw fromStoredError(record.refusal.error);
     throw new AudioError("not_ready", "This request has not been accepted yet, so there is no audio of it.", {
       taskId: handleOf(record),
       remedy: "Repeat the generate_audio call that made it; nothing was charged.",
@@ -124,7 +126,7 @@ async function recordForeignTask(
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
   // Nothing is written yet: the job that saves it claims the record, and writes it with that.
-  return step(empty, observed) ?? empty;
+  return step(empty, observed);
 }
 
 /** A free wanted name becomes the record's own, so that the audio is saved under it at once. */

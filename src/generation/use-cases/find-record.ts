@@ -142,7 +142,7 @@ async function takeUp(
   const { accountId } = ledger.identity;
   const copy = { ...other, accountId, recordId: recordId(other.workId, accountId), revision: 0, tickets: [] };
   const own = await ledger.get(copy.recordId);
-  return (own === null ? step(copy, observed) : await ledger.apply(own, observed)) ?? copy;
+  return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }
 
 /** `null`: the service does not show the task to this key, so it is another account's, and stays theirs. */

@@ -147,6 +147,12 @@ async function runFound(
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
+      // A record that the ledger has not taken yet cannot be found by a handle.
+      if (job.record.revision === 0 && job.phase.kind === "starting") {
+        throw unansweredInTime(deps.ledger.store.trouble, {
+          idempotencyKey: job.record.idempotencyKey ?? undefined,
+        });
+      }
       throwIfUnreachable(job, deps.clock);
       if (call.ticket === undefined) job.promise();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });

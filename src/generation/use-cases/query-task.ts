@@ -6,6 +6,7 @@ import type { Clock } from "../../clock.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { ReadWaitReason } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { type AskOptions, askService } from "../job/ask-service.ts";
@@ -49,6 +50,7 @@ async function getOwnTask(
   if (saved?.isSound === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
   // Audio that is too large is fetched again by download_audio alone: looking at it must not cost so much.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
+  throwRefusal(jobs, record);
   if (record.taskId === null && call.windowMs === 0) return await lookAtUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Its job goes on, or begins, whether somebody waits for it or not.
@@ -60,6 +62,11 @@ async function getOwnTask(
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
   return viewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
+}
+
+/** A refused request that nobody is sending again. @throws AudioError the refusal, with its remedy */
+function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
+  if (refusal !== null && jobs.running(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
 /** Whether another process drives a record is known with the claim, which is one look into the ledger. */

@@ -2,9 +2,11 @@
 import { basename } from "node:path";
 import { holdsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
+import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import { workId, workName } from "../../ledger/identity.ts";
 import type { RecordStatus, TaskRecord } from "../../ledger/record.ts";
+import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { storedInput } from "../saved-files.ts";
@@ -50,6 +52,8 @@ export interface ListedTask {
   readonly unsoundPath: string | null;
   /** Asked for under another API key alone: what repeating does depends on whose account that is. */
   readonly isOtherKey: boolean;
+  /** Why a request that was never accepted is not sent by itself. */
+  readonly refusal: AudioError | null;
   readonly isGone: boolean;
   readonly isTooLarge: boolean;
 }
@@ -89,6 +93,7 @@ async function listed(
       root,
     ),
     isOtherKey: record.accountId !== accountId,
+    refusal: record.refusal === null ? null : fromStoredError(record.refusal.error),
     isGone: record.isGone,
     isTooLarge: record.isTooLarge,
   };

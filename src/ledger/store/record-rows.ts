@@ -162,18 +162,20 @@ export function saveRow(
     place.owner,
     spend?.quarter ?? null,
     spend?.credits ?? null,
+    row.refusedAtMs,
     ...leaseValues(lease),
     row.value,
   ];
   const upsert = sql(
     `INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, flight,
-       flight_at_ms, flight_owner, spend_quarter, spend_credits, lease_owner, lease_at_ms, lease_ttl_ms, value)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       flight_at_ms, flight_owner, spend_quarter, spend_credits, refused_at_ms, lease_owner, lease_at_ms, lease_ttl_ms,
+       value)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (key_id, record_id) DO UPDATE SET origin = excluded.origin, status = excluded.status,
        is_open = excluded.is_open, is_listed = excluded.is_listed, created_at_ms = excluded.created_at_ms,
        revision = excluded.revision, flight = excluded.flight, flight_at_ms = excluded.flight_at_ms,
        flight_owner = excluded.flight_owner, spend_quarter = excluded.spend_quarter,
-       spend_credits = excluded.spend_credits, lease_owner = excluded.lease_owner,
+       spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
        lease_at_ms = excluded.lease_at_ms, lease_ttl_ms = excluded.lease_ttl_ms, value = excluded.value`,
     row.accountId,
     row.recordId,
@@ -199,6 +201,20 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
     ...saveNames(name, stored.names, []),
     // Another record that names the task goes on counting it.
     ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
+  ];
+}
+
+/** Removes the requests of a key that were refused before a moment of the wall clock, with their names. */
+export function dropRefused(accountId: string, beforeMs: number): Statement[] {
+  const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
+  return [
+    sql(
+      `DELETE FROM agm_names WHERE key_id = ? AND record_id IN (${refused})`,
+      accountId,
+      accountId,
+      beforeMs,
+    ),
+    sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", accountId, beforeMs),
   ];
 }
 

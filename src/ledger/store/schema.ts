@@ -1,10 +1,10 @@
 /** The tables of the ledger: one text for both engines. */
 
 /** Grows with every change of the tables; a ledger of another layout is refused. */
-export const LAYOUT_VERSION = 3;
+export const LAYOUT_VERSION = 4;
 
 /**
- * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms`, which is the wall clock's.
+ * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms` and `refused_at_ms`, which are the wall clock's.
  *
  * `agm_api_keys.state` is what is under way for a key (see rules/api-key-state.ts); its row is the key's lock.
  * `agm_narration_tasks` is a narration's bill: the works that were sent for it, and the key that sent each first.
@@ -30,6 +30,7 @@ export const TABLES: readonly string[] = [
     flight_owner TEXT,
     spend_quarter INTEGER,
     spend_credits DOUBLE PRECISION,
+    refused_at_ms DOUBLE PRECISION,
     lease_owner TEXT,
     lease_at_ms DOUBLE PRECISION,
     lease_ttl_ms DOUBLE PRECISION,
@@ -39,6 +40,7 @@ export const TABLES: readonly string[] = [
     ON agm_records (key_id, is_listed, status, created_at_ms DESC, record_id DESC)`,
   `CREATE INDEX agm_records_open
     ON agm_records (key_id, status, created_at_ms DESC, record_id DESC) WHERE is_open = 1`,
+  `CREATE INDEX agm_records_refused ON agm_records (key_id, refused_at_ms) WHERE refused_at_ms IS NOT NULL`,
   `CREATE INDEX agm_records_flight ON agm_records (key_id) WHERE flight IS NOT NULL`,
   `CREATE TABLE agm_names (
     name TEXT NOT NULL, key_id TEXT NOT NULL, record_id TEXT NOT NULL, PRIMARY KEY (name, key_id, record_id))`,

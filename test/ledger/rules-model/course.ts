@@ -40,7 +40,6 @@ const pick = fc.oneof(
 const outcome = fc.oneof(
   { weight: 5, arbitrary: fc.constant("accepted" as const) },
   { weight: 5, arbitrary: fc.constant("refused" as const) },
-  { weight: 2, arbitrary: fc.constant("forgotten" as const) },
   { weight: 1, arbitrary: fc.constant("unsent" as const) },
   { weight: 1, arbitrary: fc.constant("unanswered" as const) },
 );
@@ -450,10 +449,7 @@ class Run {
         return await this.#releaseSlot(process, slot);
       case "refused":
       case "unsent":
-      case "forgotten": {
-        const isFinal = outcome === "forgotten";
-        return await this.#apply(process, recordId, { kind: "notTaken", send: slotId, isFinal }, slot);
-      }
+        return await this.#apply(process, recordId, { kind: "notTaken", send: slotId }, slot);
     }
   }
 
