@@ -264,8 +264,6 @@ describe("what may be spent", () => {
   });
 
   it("is not spent on a part whose failure was charged, before somebody has asked", async () => {
-    // A create that a busy machine repeats is answered with how the task stands: it must not have succeeded by then.
-    narrator.service.processingMs = 60_000;
     narrator.service.intercept = (exchange, response, self) => {
       const task = self.tasks.get(exchange.taskId ?? "");
       if (exchange.kind !== "query" || task === undefined) return false;

@@ -111,12 +111,12 @@ export class CountingService {
   }
 
   /** What running tasks have reserved, and what all others were charged. */
-  get committedCredits(): number {
+  #committedCredits(): number {
     let credits = 0;
     for (const task of this.tasks.values()) {
-      this.#progress(task);
-      if (task.status === "succeeded") credits += chargeForSeconds(this.audioSeconds);
-      else if (task.status !== "failed") credits += 150;
+      const status = this.#statusNow(task);
+      if (status === "succeeded") credits += chargeForSeconds(this.audioSeconds);
+      else if (status !== "failed") credits += 150;
     }
     return credits;
   }
@@ -195,9 +195,9 @@ export class CountingService {
       audio: this.#audio(exchange.body, this.#options.soundOfTheirOwn === true ? key : ""),
       status: "queued",
     };
+    this.mostCommittedCredits = Math.max(this.mostCommittedCredits, this.#committedCredits() + 150);
     this.tasks.set(id, task);
     this.byKey.set(account + key, task);
-    this.mostCommittedCredits = Math.max(this.mostCommittedCredits, this.committedCredits);
     return task;
   }
 
@@ -223,11 +223,16 @@ export class CountingService {
   }
 
   #progress(task: CountedTask): void {
-    if (task.status === "failed" || task.status === "succeeded") return;
+    task.status = this.#statusNow(task);
+  }
+
+  /** Changes nothing: a task that nobody has looked at yet may still be made to fail. */
+  #statusNow(task: CountedTask): CountedTask["status"] {
+    if (task.status === "failed" || task.status === "succeeded") return task.status;
     const elapsedMs = performance.now() - task.acceptedAtMs;
     const processingMs = task.processingMs ?? this.processingMs;
-    if (elapsedMs >= processingMs) task.status = "succeeded";
-    else if (elapsedMs >= processingMs / 3) task.status = "processing";
+    if (elapsedMs >= processingMs) return "succeeded";
+    return elapsedMs >= processingMs / 3 ? "processing" : task.status;
   }
 
   #isOverLimit(all: Map<string, number[]>, account: string, most: number): boolean {
