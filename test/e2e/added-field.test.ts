@@ -131,8 +131,8 @@ describe("an entry added to the table of request fields", () => {
       (await driver.tools()).map((tool) => [tool.name, schema.parse(tool).inputSchema.properties]),
     );
     expect(properties.get("generate_audio")).toMatchObject({
-      style: { type: "string", maxLength: 20, description: "The manner" },
-      seed: { type: "integer", description: "0 to 99" },
+      style: { type: "string", description: "The manner" },
+      seed: { type: "number", description: "0 to 99" },
     });
     const { narrate, ...others } = Object.fromEntries(properties);
     expect(narrate).toMatchObject({

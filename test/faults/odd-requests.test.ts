@@ -46,7 +46,7 @@ describe("null for what is absent is read so", () => {
     ["params", "tools/list", null],
     ["_meta", "tools/list", { _meta: null }],
     ["cursor", "tools/list", { cursor: null }],
-    ["an argument of a prompt", "prompts/get", { name: "narrate", arguments: { voice: null } }],
+    ["an argument of a prompt", "prompts/get", { name: "read_aloud", arguments: { voice: null } }],
     ["params of a ping", "ping", null],
   ])("%s (%s)", async (_what, method, params) => {
     expect(await answerOf(shared().server, method, params)).toMatchObject({ result: {} });
