@@ -101,8 +101,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       );
     }
     // Only who plans needs the reading of texts.
-    const { makePlan } = await import("./make-plan.ts");
-    const plan = makePlan(source.source, source.options);
+    const { planText } = await import("./plan-text.ts");
+    const plan = await planText(source.source, source.options);
     const narrationId = narrationIdOf(origin, plan);
     if (await book.knows(narrationId)) return await book.get(narrationId);
     await book.begin(narrationId, plan, await inheritedTakes(book, plan), clock.wallMs());
