@@ -109,12 +109,7 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedSeconds: part.estimatedSeconds,
       estimatedCredits: part.estimatedCredits,
     })),
-    remarks: [
-      ...planRemarks(plan, settings.voice),
-      ...plan.skipped.map(skippedRemark),
-      ...silent,
-      ...voiceless,
-      ...shortPartsRemarks(plan),
-    ],
+    remarks: [...planRemarks(plan, settings.voice), ...silent, ...voiceless, ...shortPartsRemarks(plan)],
+    unspoken: plan.skipped.map(skippedRemark),
   };
 }

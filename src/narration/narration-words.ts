@@ -71,8 +71,9 @@ function soFar({ parts, credits }: NarrationView): string {
 
 /** How it stands and why, without what to do next. */
 export function messageOf(view: NarrationView): string {
-  const remarks = view.status === "planned" ? view.remarks : [];
-  return [headOf(view), ...problemWords(view), ...remarks].join(" ");
+  const { status, remarks, unspoken } = view;
+  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "finished" ? unspoken : [];
+  return [headOf(view), ...problemWords(view), ...ofText].join(" ");
 }
 
 function headOf(view: NarrationView): string {

@@ -17,7 +17,7 @@ import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
-import type { NarrationFile, NarrationState } from "./narration-state.ts";
+import { type NarrationFile, type NarrationState, withRemarks } from "./narration-state.ts";
 import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./narration-tickets.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
@@ -104,7 +104,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const { planText } = await import("./plan-text.ts");
     const plan = await planText(source.source, source.options);
     const narrationId = narrationIdOf(origin, plan);
-    if (await book.knows(narrationId)) return await book.get(narrationId);
+    if (await book.knows(narrationId)) {
+      await book.change(narrationId, (state) => withRemarks(state, plan));
+      return await book.get(narrationId);
+    }
     await book.begin(narrationId, plan, await inheritedTakes(book, plan), clock.wallMs());
     return await book.get(narrationId);
   };
