@@ -13,7 +13,7 @@ import {
   type TextFormat,
 } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
-import { planRemarks } from "./plan-remarks.ts";
+import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 
 export interface NarrationText {
   readonly text: string;
@@ -109,7 +109,13 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedSeconds: part.estimatedSeconds,
       estimatedCredits: part.estimatedCredits,
     })),
-    remarks: [...planRemarks(plan, settings.voice), ...silent, ...voiceless, ...shortPartsRemarks(plan)],
+    remarks: [
+      edgesRemark(plan),
+      ...planRemarks(plan, settings.voice),
+      ...silent,
+      ...voiceless,
+      ...shortPartsRemarks(plan),
+    ],
     unspoken: plan.skipped.map(skippedRemark),
   };
 }
