@@ -28,6 +28,7 @@ const { output } = await build({
     sandbox: join(root, "src/commands/sandbox-entry.ts"),
     // An entry of its own, so that it lies beside the worker that it starts.
     "sandbox-service": join(root, "src/sandbox/sandbox.ts"),
+    "plan-worker": join(root, "src/narration/plan-worker.ts"),
     "speech-worker": join(root, "src/sandbox/speech/worker.ts"),
   },
   platform: "node",

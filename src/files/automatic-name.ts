@@ -1,24 +1,29 @@
 /** The name of an audio that nobody named: the first words of its text, and a short id (docs/design.md, Names of files). */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
+import { firstCodePoints } from "../contract/unicode.ts";
 
 const MOST_CHARACTERS = 40;
 /** Of a hash: services number their tasks in ways that nobody knows, and the beginnings of ids may be all alike. */
 const ID_DIGITS = 8;
 
-/** Letters, digits and single hyphens; accents are dropped, anything else becomes a hyphen. */
+/** Letters, digits, Chinese and Japanese characters, and single hyphens; accents are dropped, anything else becomes a hyphen. */
 function plain(text: string): string {
-  return text
-    .normalize("NFKD")
-    .replace(/\p{M}+/gu, "")
-    .replace(/[^A-Za-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "");
+  return (
+    text
+      .normalize("NFKD")
+      // A voiced kana is a kana and a mark.
+      .replace(/(?<![\u3041-\u30ff])\p{M}+/gu, "")
+      .normalize("NFC")
+      .replace(/[^A-Za-z0-9\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu, "-")
+      .replace(/^-+|-+$/g, "")
+  );
 }
 
 /** As many whole words as fit; a first word that is too long alone is cut. */
 export function firstWords(text: string): string {
   const [first = "", ...others] = plain(text).split("-");
-  let words = first.slice(0, MOST_CHARACTERS);
+  let words = firstCodePoints(first, MOST_CHARACTERS);
   for (const word of others) {
     if (words.length + 1 + word.length > MOST_CHARACTERS) break;
     words += `-${word}`;

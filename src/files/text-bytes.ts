@@ -33,10 +33,34 @@ export async function readStream(stream: AsyncIterable<unknown>, name: string): 
   return Buffer.concat(chunks, sizeBytes);
 }
 
+const SAVE_AS_UTF8 = "Ask the user to save the file as UTF-8, or give the text itself.";
+
 /** UTF-16 tells of itself by its byte order mark; all else must be UTF-8. */
 function encodingOf(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return "utf-16le";
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+}
+
+/** Kana between other double bytes: what hardly any other text has. */
+const SHIFT_JIS_KANA = /[\x82\x83][\x40-\xf1]/g;
+const KANA_SHARE = 0.2;
+/** Bytes of letters with accents in Latin-1, between letters of ASCII. */
+const LATIN_LETTER = /(?<=[A-Za-z])[\xc0-\xff](?=[\sA-Za-z.,;:!?]|$)/g;
+const LATIN_SHARE = 0.7;
+
+/** Says how a file that is not UTF-8 is encoded, where it can be nothing else. Evidence: the share of such bytes. */
+function probableEncoding(bytes: Uint8Array): string | null {
+  const text = Buffer.from(bytes).toString("latin1");
+  const high = text.match(/[\x80-\xff]/g)?.length ?? 0;
+  if ((text.match(SHIFT_JIS_KANA)?.length ?? 0) >= KANA_SHARE * high) {
+    try {
+      new TextDecoder("shift_jis", { fatal: true }).decode(bytes);
+      return "Shift-JIS";
+    } catch {
+      return null;
+    }
+  }
+  return (text.match(LATIN_LETTER)?.length ?? 0) >= LATIN_SHARE * high ? "Latin-1" : null;
 }
 
 /**
@@ -53,12 +77,15 @@ export function decodeText(bytes: Uint8Array, name: string): string {
     text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
+    if (encoding !== "utf-8") {
+      throw refuseInput(name, "is not valid UTF-16, which its byte order mark promises", SAVE_AS_UTF8);
+    }
+    const probable = probableEncoding(bytes);
+    if (probable === null) throw refuseInput(name, "is not text in UTF-8", SAVE_AS_UTF8);
     throw refuseInput(
       name,
-      encoding === "utf-8"
-        ? "is not text in UTF-8"
-        : "is not valid UTF-16, which its byte order mark promises",
-      "Ask the user to save the file as UTF-8, or give the text itself.",
+      `is not text in UTF-8; it seems to be in ${probable}`,
+      `Ask the user to open the file as ${probable} and to save it as UTF-8, or give the text itself.`,
     );
   }
   if (!text.includes("\0")) return text;

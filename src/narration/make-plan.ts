@@ -5,9 +5,15 @@ import type { VoiceId } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
-import type { NarrationPlan, Skipped, SkippedKind, TextFormat } from "./plan/plan.ts";
+import {
+  MOST_PARTS,
+  type NarrationPlan,
+  type Skipped,
+  type SkippedKind,
+  type TextFormat,
+} from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
-import { planRemarks } from "./plan-remarks.ts";
+import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 
 export interface NarrationText {
   readonly text: string;
@@ -20,9 +26,6 @@ export interface PlanSettings {
   readonly pauseSeconds: number;
   readonly files: "one" | "chapters";
 }
-
-/** Three books of 8 MiB each: whoever has more parts has headings for text. */
-const MOST_PARTS = 20_000;
 
 /** Counted before anything is planned, which would take minutes. */
 function checkHeadings({ text, format }: NarrationText): void {
@@ -107,11 +110,12 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
       estimatedCredits: part.estimatedCredits,
     })),
     remarks: [
+      edgesRemark(plan),
       ...planRemarks(plan, settings.voice),
-      ...plan.skipped.map(skippedRemark),
       ...silent,
       ...voiceless,
       ...shortPartsRemarks(plan),
     ],
+    unspoken: plan.skipped.map(skippedRemark),
   };
 }

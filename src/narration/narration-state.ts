@@ -20,6 +20,14 @@ const plannedPartSchema = z.object({
   estimatedCredits: z.number().nonnegative(),
 });
 
+/** What is said of a text, in whole sentences. */
+const remarksSchema = z.object({
+  /** Before anything is paid. */
+  remarks: z.array(z.string()),
+  /** What is left out: also with the finished files. */
+  unspoken: z.array(z.string()),
+});
+
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
   /** Strict, because an older version must not pay for parts without a setting that it does not know. */
@@ -29,8 +37,7 @@ export const storedPlanSchema = z.object({
   title: z.string(),
   sections: z.array(z.object({ title: z.string().nullable() })),
   parts: z.array(plannedPartSchema).min(1),
-  /** What will not be spoken, in whole sentences. */
-  remarks: z.array(z.string()),
+  ...remarksSchema.shape,
 });
 export type StoredPlan = z.infer<typeof storedPlanSchema>;
 export type StoredPart = StoredPlan["parts"][number];
@@ -151,6 +158,8 @@ export const narrationStateSchema = z.object({
   files: z.array(narrationFileSchema),
   /** For lists, which read no plan: what it is called, and how it stood when this was last written. */
   title: z.string(),
+  /** Of the text that was given last: texts with the same parts may leave out different things. */
+  ...remarksSchema.shape,
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
   createdAtMs: z.number(),
@@ -162,7 +171,10 @@ export const narrationStateSchema = z.object({
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;
 
-export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): NarrationState => ({
+export const newState = (
+  { title, parts, remarks, unspoken }: StoredPlan,
+  createdAtMs: number,
+): NarrationState => ({
   version: STORED_VERSION,
   status: "planned",
   maxCredits: null,
@@ -175,6 +187,8 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   problems: [],
   files: [],
   title,
+  remarks,
+  unspoken,
   totalParts: parts.length,
   savedParts: 0,
   createdAtMs,
@@ -182,6 +196,15 @@ export const newState = ({ title, parts }: StoredPlan, createdAtMs: number): Nar
   savedAtBegin: 0,
   lastSavedAtMs: null,
 });
+
+/** What is said of the text at hand instead of an earlier one with the same parts; the same object where nothing differs. */
+export function withRemarks(
+  state: NarrationState,
+  { remarks, unspoken }: Pick<StoredPlan, "remarks" | "unspoken">,
+): NarrationState {
+  const isSame = JSON.stringify([state.remarks, state.unspoken]) === JSON.stringify([remarks, unspoken]);
+  return isSame ? state : { ...state, remarks, unspoken };
+}
 
 /** @throws AudioError `store_unavailable` when what is stored cannot be read */
 export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: string): T {

@@ -21,8 +21,10 @@ export interface NarrationView extends NarrationFigures {
   readonly title: string;
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
-  /** What will not be spoken, in whole sentences. */
+  /** What a producer should know before paying, in whole sentences. */
   readonly remarks: readonly string[];
+  /** What is left out, in whole sentences. */
+  readonly unspoken: readonly string[];
   /** It was finished before this call, which has cost nothing. */
   readonly isRepeat: boolean;
   /** Of files that were saved and are not here: somebody has moved them, or they lie on another machine. */
@@ -120,7 +122,8 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
           ? null
           : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
     })),
-    remarks: plan.remarks,
+    remarks: state.remarks,
+    unspoken: state.unspoken,
     isRepeat: false,
     missingPaths: [],
     refusedLimit: null,

@@ -121,9 +121,10 @@ function soFar({ parts, credits }: NarrationView): string {
  * @param saved the sentence about saved files; the structured form lists them in a field of their own
  */
 export function messageOf(view: NarrationView, saved = fileWords(view)): string {
-  const remarks = view.status === "planned" ? view.remarks : [];
-  const files = view.status === "finished" || fileWords(view) === "" ? "" : saved;
-  const words = [headOf(view, saved), files, missingWords(view), ...problemWords(view), ...remarks];
+  const { status, remarks, unspoken } = view;
+  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "finished" ? unspoken : [];
+  const files = status === "finished" || fileWords(view) === "" ? "" : saved;
+  const words = [headOf(view, saved), files, missingWords(view), ...problemWords(view), ...ofText];
   return words.filter((sentence) => sentence !== "").join(" ");
 }
 

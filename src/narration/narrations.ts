@@ -19,7 +19,7 @@ import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
-import type { NarrationFile, NarrationState } from "./narration-state.ts";
+import { type NarrationFile, type NarrationState, withRemarks } from "./narration-state.ts";
 import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./narration-tickets.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
@@ -110,10 +110,13 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       );
     }
     // Only who plans needs the reading of texts.
-    const { makePlan } = await import("./make-plan.ts");
-    const plan = makePlan(source.source, source.options);
+    const { planText } = await import("./plan-text.ts");
+    const plan = await planText(source.source, source.options);
     const narrationId = narrationIdOf(origin, plan);
-    if (await book.knows(narrationId)) return await book.get(narrationId);
+    if (await book.knows(narrationId)) {
+      await book.change(narrationId, (state) => withRemarks(state, plan));
+      return await book.get(narrationId);
+    }
     await book.begin(narrationId, plan, await inheritedTakes(book, plan), clock.wallMs());
     return await book.get(narrationId);
   };

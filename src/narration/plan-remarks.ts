@@ -48,6 +48,15 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
   return [`Spoken by ${shares.join(", ")}.`];
 }
 
+/** How the text begins and ends, so that a cut or a wrong file is seen before it is paid for. */
+export function edgesRemark({ parts }: NarrationPlan): string {
+  const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
+  const last = flat.at(-1) ?? "";
+  const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];
+  const ending = end === last ? end : `…${end}`;
+  return `It begins ${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
+}
+
 /** @param voice of the narration; absent: the service's own choice */
 export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
   ...chaptersRemark(plan),

@@ -181,6 +181,7 @@ describe("the npm package", () => {
         "dist/main.d.ts",
         "dist/main.js",
         "dist/package.json",
+        "dist/plan-worker.js",
         "dist/sandbox-service.js",
         "dist/sandbox.d.ts",
         "dist/sandbox.js",

@@ -83,7 +83,13 @@ describe("a file in the input folder", () => {
 
   it.each([
     ["nothing", Buffer.alloc(0), /is empty/],
-    ["Latin-1", Buffer.from("caf\u00e9", "latin1"), /is not text in UTF-8/],
+    [
+      "Latin-1",
+      Buffer.from("Un caf\u00e9, s\u00ed", "latin1"),
+      /is not text in UTF-8; it seems to be in Latin-1/,
+    ],
+    ["Shift-JIS", Buffer.from("82b182ea82cd", "hex"), /is not text in UTF-8; it seems to be in Shift-JIS/],
+    ["an unknown encoding", Buffer.from("cff0e8e2e5f2", "hex"), /is not text in UTF-8\. /],
     ["a NUL", Buffer.from("a\0b"), /holds NUL/],
     ["UTF-16 without its mark", Buffer.from("abc", "utf16le"), /holds NUL/],
     ["UTF-16 cut in half", Buffer.from("\ufeffabc", "utf16le").subarray(0, 7), /is not valid UTF-16/],

@@ -1,7 +1,7 @@
 /** What a plan says before anything is paid, and where it says nothing. */
 import { expect, it } from "vitest";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
-import { planRemarks } from "../../src/narration/plan-remarks.ts";
+import { edgesRemark, planRemarks } from "../../src/narration/plan-remarks.ts";
 
 const EN = "It was the best of times and the worst of times, and they had been there with her.";
 const ES = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
@@ -59,5 +59,14 @@ it.each([
 it("says how much is spoken by whom", () => {
   expect(remarks("Anna: 你好，你今天怎么样？\n\nIt was late.", "stokie_en").at(-1)).toMatch(
     /^Spoken by (?:felix_zh|stokie_en) \d+ %, (?:felix_zh|stokie_en) \d+ %\.$/,
+  );
+});
+
+it("says how the text begins and ends", () => {
+  const edges = (text: string): string =>
+    edgesRemark(planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 }));
+  expect(edges("It was late.")).toBe('It begins "It was late." and ends "It was late.".');
+  expect(edges(`${EN}\n\nThey walked on through the long night, and in the morning the sea was there.`)).toBe(
+    'It begins "It was the best of times and the worst of times, and they ha…" and ends "…the long night, and in the morning the sea was there.".',
   );
 });

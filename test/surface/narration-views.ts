@@ -15,6 +15,7 @@ const planned: NarrationView = {
   files: [],
   problems: [],
   remarks: [],
+  unspoken: [],
   isRepeat: false,
   missingPaths: [],
   refusedLimit: null,
@@ -61,7 +62,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   "a plan with parts that are paid for, and text that is not spoken": {
     ...planned,
     parts: { ...planned.parts, saved: 1, alreadyPaid: 1 },
-    remarks: ['Not spoken: a block of code ("npm ci").'],
+    unspoken: ['Not spoken: a block of code ("npm ci").'],
   },
   "a plan of which everything is paid for": {
     ...planned,

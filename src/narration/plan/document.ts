@@ -1,9 +1,10 @@
 /** Puts what was read in order: sections that begin at headings, and in them runs of paragraphs that may share parts. */
 import type { VoiceId } from "../../contract/voices.ts";
+import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
-import type { PlannedSection } from "./plan.ts";
+import { MOST_PARTS, type PlannedSection } from "./plan.ts";
 import { ITALIC_MARK, type Speakers } from "./speakers.ts";
 
 /** Why a run ends and another begins; of several between two runs, the last in this list counts. */
@@ -71,6 +72,12 @@ class Builder {
   }
 
   #open(voice: VoiceId | null, edge: Edge, text: string): void {
+    if (this.runs.length >= MOST_PARTS) {
+      throw new AudioError(
+        "invalid_request",
+        `The text has more than ${MOST_PARTS} headings and changes of voice, each of which begins a part; a narration has at most ${MOST_PARTS} parts. Nothing was sent.`,
+      );
+    }
     this.runs.push({ section: this.sections.length - 1, voice, edge, paragraphs: [text] });
   }
 }

@@ -50,7 +50,7 @@ function* piecesOf(source: string): Generator<string> {
  * The tokens of a text.
  *
  * @param source with `\n` for line ends
- * @throws AudioError `invalid_request` for what is nested deeper than can be read
+ * @throws AudioError `invalid_request` for a block that is nested deeper, or longer, than the library can read
  */
 export function lexMarkdown(source: string): Token[] {
   const lexer = new Lexer(defaults);
@@ -65,8 +65,11 @@ export function lexMarkdown(source: string): Token[] {
     if (!(error instanceof RangeError)) throw error;
     throw new AudioError(
       "invalid_request",
-      "The Markdown is nested too deeply (lists, quotations or emphasis inside each other). Give the text without this markup.",
-      { cause: error },
+      "The Markdown holds a list, a quotation or a paragraph that is nested too deeply or too long to be read.",
+      {
+        remedy: "Give the text without this markup, or as a .txt file. Nothing was sent or charged.",
+        cause: error,
+      },
     );
   }
   return lexer.tokens;

@@ -4,6 +4,9 @@ import type { VoiceId } from "../../contract/voices.ts";
 /** Changes whenever a text could come to other parts: what is half done goes on with the plan that it began with. */
 export const PLAN_VERSION = 2;
 
+/** Twice as many as 8 MiB of prose make: a text with more consists of headings or labels. */
+export const MOST_PARTS = 20_000;
+
 /** How a text is marked up. */
 export type TextFormat = "plain" | "markdown";
 

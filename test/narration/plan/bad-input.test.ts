@@ -64,6 +64,13 @@ describe("a text", () => {
     }
   });
 
+  it("may be one paragraph of nearly 8 MiB, in Markdown too", () => {
+    const text = "The river ran past the old mill and on to the sea. ".repeat(160_000);
+    expect(plan(text, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
+    // The mark makes it Markdown, which is read by the library.
+    expect(plan(`# Mill\n\n${text}`, { format: "markdown" }).parts.length).toBeGreaterThan(5_000);
+  }, 60_000);
+
   it("is not cut between a heading and the long paragraph below it", () => {
     const words = "All of these words are in one sentence after another. ".repeat(26);
     const [first] = plan(`Chapter 1\n\n${words}`).parts;

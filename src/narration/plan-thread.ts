@@ -1,0 +1,65 @@
+/** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
+import { Worker } from "node:worker_threads";
+import { AudioError, ownMistake } from "../errors.ts";
+import type { NarrationText, PlanSettings } from "./make-plan.ts";
+import type { StoredPlan } from "./narration-state.ts";
+import { planAnswerSchema } from "./plan-answer.ts";
+
+/** Five novels take 3 s; a call that nothing else ends is answered after 20 s. */
+const LIMIT_MS = 10_000;
+const MEMORY_MIB = 1024;
+
+/** In the bundle this code lies in a chunk, and the worker is an entry beside the bin. */
+const workerUrl = (): URL =>
+  new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
+
+function tooMuch(what: string, cause?: unknown): AudioError {
+  return new AudioError("invalid_request", `Planning the text ${what}. Nothing was sent.`, {
+    remedy:
+      "Split the file into several, by chapters, and narrate each; a text of this size without chapters or paragraphs may be no prose.",
+    cause,
+  });
+}
+
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && "code" in error ? error.code : undefined;
+
+function startWorker(workerData: unknown): Worker {
+  return new Worker(workerUrl(), {
+    workerData,
+    // The parent's flags (a test runner's loader, say) are not the worker's.
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
+  });
+}
+
+/** @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory */
+export async function planInThread(source: NarrationText, settings: PlanSettings): Promise<StoredPlan> {
+  let worker: Worker;
+  try {
+    worker = startWorker({ source, settings });
+  } catch (error) {
+    // Under `node --permission` a process may not be allowed to start threads.
+    if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
+    const { makePlan } = await import("./make-plan.ts");
+    return makePlan(source, settings);
+  }
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const answer = await new Promise<unknown>((resolve, reject) => {
+      timer = setTimeout(() => reject(tooMuch(`took longer than ${LIMIT_MS / 1000} s`)), LIMIT_MS);
+      worker.on("message", resolve);
+      worker.on("error", (error) => {
+        const isMemory = codeOf(error) === "ERR_WORKER_OUT_OF_MEMORY";
+        reject(isMemory ? tooMuch(`took more than ${MEMORY_MIB} MiB of memory`, error) : ownMistake(error));
+      });
+      worker.on("exit", (code) => reject(ownMistake(new Error(`the planning thread ended with ${code}`))));
+    });
+    const parsed = planAnswerSchema.parse(answer);
+    if (parsed.isPlanned) return parsed.plan;
+    throw new AudioError("invalid_request", parsed.message, { remedy: parsed.remedy });
+  } finally {
+    clearTimeout(timer);
+    await worker.terminate();
+  }
+}

@@ -1,0 +1,55 @@
+/** Texts of 8 MiB through the built bin: each is planned or refused for its own reason, and other calls are answered meanwhile. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TEXT_FILE_MAX_BYTES } from "../../src/files/text-bytes.ts";
+import { textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator } from "./narrator.ts";
+
+const filled = (unit: string): string => unit.repeat(Math.floor(TEXT_FILE_MAX_BYTES / unit.length));
+
+/** Both end a call within its 20 s; which one depends on how fast the machine is, and how busy. */
+const PLANNED_OR_REFUSED =
+  /A plan of \d+ parts|Planning the text took (?:longer than 10 s|more than 1024 MiB)/;
+const NOT_READ = /a quotation or a paragraph that is nested too deeply or too long to be read|took longer/;
+const TOO_MANY = /headings.*at most 20000 parts|took longer/;
+
+let narrator: Narrator;
+let inputDir: string;
+beforeAll(async () => {
+  narrator = await Narrator.start();
+  inputDir = join(narrator.workplace.root, "texts");
+  await mkdir(inputDir);
+  // The limit of a call is scaled, too; the work is not.
+  await narrator.restart({ AUDIO_INPUT_DIR: inputDir, AUDIO_TIME_SCALE: "1" });
+});
+afterAll(() => narrator.stop());
+
+describe("a text of 8 MiB", () => {
+  it.each([
+    ["one line", "md", filled("The river ran past the old mill and on to the sea. "), PLANNED_OR_REFUSED],
+    ["one word", "txt", filled("river"), PLANNED_OR_REFUSED],
+    ["headings", "md", filled("# A\n"), TOO_MANY],
+    ["numerals", "txt", filled("I.\n\nYes.\n\n"), PLANNED_OR_REFUSED],
+    ["labels", "txt", filled("ANNA: Yes.\n\nNo.\n\n"), TOO_MANY],
+    ["brackets", "md", filled("[a]("), NOT_READ],
+    ["a list", "md", filled("- one\n"), PLANNED_OR_REFUSED],
+    ["quotations", "md", filled("> one\n"), NOT_READ],
+  ])(
+    "of %s",
+    async (name, extension, text, answer) => {
+      const file = `${name.replace(" ", "-")}.${extension}`;
+      await writeFile(join(inputDir, file), text);
+      const answered: string[] = [];
+      const voices = name === "labels" ? { voices: ["ANNA: felix_zh"] } : {};
+      const planned = narrator.driver
+        .call("narrate", { file, ...voices })
+        .finally(() => answered.push("narrate"));
+      const listed = narrator.driver.call("list_tasks", {}).finally(() => answered.push("list_tasks"));
+      const [outcome] = await Promise.all([planned, listed]);
+      expect(wordsOf(outcome)).toMatch(answer);
+      expect(answered).toEqual(["list_tasks", "narrate"]);
+    },
+    60_000,
+  );
+});

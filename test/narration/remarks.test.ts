@@ -1,0 +1,29 @@
+/** What is said of a text is said of the text at hand, before anything is paid and with the finished file. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Narrator } from "./narrator.ts";
+
+const WORDS = "# Setup\n\nIt takes a minute.";
+const WITH_CODE = `${WORDS}\n\n\`\`\`sh\nnpm ci\n\`\`\``;
+const LEFT_OUT = 'Not spoken: a block of code ("npm ci").';
+
+let narrator: Narrator;
+beforeAll(async () => {
+  narrator = await Narrator.start();
+});
+afterAll(() => narrator.stop());
+
+it("says of each of two texts with the same parts what that one leaves out", async () => {
+  const without = await narrator.narrate({ text: WORDS });
+  const withCode = await narrator.narrate({ text: WITH_CODE });
+  expect(withCode.narration_id).toBe(without.narration_id);
+  expect(without.message).not.toContain(LEFT_OUT);
+  expect(withCode.message).toContain(LEFT_OUT);
+  expect((await narrator.narrate({ narration_id: withCode.narration_id })).message).toContain(LEFT_OUT);
+  expect((await narrator.narrate({ text: WORDS })).message).not.toContain(LEFT_OUT);
+});
+
+it("says with the finished file what it leaves out", async () => {
+  const done = await narrator.narrate({ text: WITH_CODE, max_credits: 1000 });
+  expect(done).toMatchObject({ status: "finished" });
+  expect(done.message).toContain(LEFT_OUT);
+});
