@@ -1,6 +1,6 @@
 /** A narration as a row of the list of tasks. */
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
-import type { NarrationBook, NarrationEntry } from "./narration-book.ts";
+import type { KnownNarration, NarrationBook, NarrationEntry } from "./narration-book.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
@@ -19,6 +19,9 @@ export interface NarrationRow {
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
 }
+
+/** What tells how many parts of a narration are saved by now. */
+type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
 export async function rowOf(
@@ -56,13 +59,17 @@ export const MOST_SEARCHED = 500;
 export async function rowsOf(
   book: NarrationBook,
   root: string,
+  countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<NarrationRow[]> {
   const found: NarrationRow[] = [];
   for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
     if (found.length === limit) break;
     const row = await rowOf(book, entry, root);
-    if (query === null || holdsWords(row, (await book.get(entry.narrationId)).plan, query)) found.push(row);
+    if (query !== null && !holdsWords(row, (await book.get(entry.narrationId)).plan, query)) continue;
+    // What was under way when it stopped is saved later, and nobody drives it then.
+    const isStopped = row.status === "stopped";
+    found.push(isStopped ? { ...row, savedParts: await countSaved(await book.get(row.narrationId)) } : row);
   }
   return found;
 }
@@ -77,7 +84,7 @@ function holdsWords({ title, paths }: NarrationRow, { parts }: StoredPlan, query
 }
 
 /** What to call next, complete in itself. */
-export function nextStepOf({ narrationId, status, missingPaths }: NarrationRow): string {
+export function nextStepOf({ narrationId, status, missingPaths, credits }: NarrationRow): string {
   switch (status) {
     case "planned":
       return `Nothing was sent. narrate with narration_id ${narrationId} tells its price.`;
@@ -88,6 +95,6 @@ export function nextStepOf({ narrationId, status, missingPaths }: NarrationRow):
     case "finished":
       return missingPaths.length === 0
         ? "None; it is saved."
-        : `narrate with narration_id ${narrationId} and max_credits 1 joins it again, free.`;
+        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
   }
 }

@@ -296,7 +296,9 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return { ticket: await desk.opened(known.narrationId, state, ticket) };
     },
     async list(query, limit) {
-      return await rowsOf(book, folder.root, { query, limit });
+      const countSaved = async (known: KnownNarration): Promise<number> =>
+        (await tallyOf(known)).standings.filter((standing) => standing === "saved").length;
+      return await rowsOf(book, folder.root, countSaved, { query, limit });
     },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });

@@ -8,16 +8,19 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
+import { isCancelledByCaller } from "../narration/cancelled-call.ts";
 import type { Redact } from "../redaction.ts";
 import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
 import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
 import { inTime, longestSeconds } from "./in-time.ts";
+import type { Patience } from "./patience.ts";
 import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
 
@@ -25,6 +28,7 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
+  readonly patience?: Patience;
   /** Of the era of 2026-07-28. */
   readonly isModern?: boolean;
 }
@@ -131,6 +135,17 @@ export function readerOf(deps: ServerDeps, context: ServerContext, client: Clien
   return { getsLinks: getsLinks(deps.resourceLinks, name), takesAudioBlocks: takesAudioBlocks(name) };
 }
 
+/** A client whose call has timed out once gets its answers sooner from then on, unless it says how long it waits. */
+function toolsFor({ tools }: ServerDeps, { patience }: Client, signal: AbortSignal): ToolDeps {
+  if (patience === undefined) return tools;
+  const beganAtMs = systemClock.steadyMs();
+  const gaveUp = (): void => {
+    if (!isCancelledByCaller(signal.reason)) patience.gaveUpAfter(systemClock.steadyMs() - beganAtMs);
+  };
+  signal.addEventListener("abort", gaveUp, { once: true });
+  return { ...tools, defaultWaitSeconds: patience.waitSeconds(tools.defaultWaitSeconds) };
+}
+
 /**
  * Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else.
  *
@@ -147,18 +162,19 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const send = progressSender(context, deps.log);
   const onProgress = (message: string): void => send(deps.redact(message));
+  const tools = toolsFor(deps, client, signal);
   try {
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
-    const seconds = longestSeconds(args, deps.tools.defaultWaitSeconds);
+    const seconds = longestSeconds(args, tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.begin !== undefined
         ? tool.begin
         : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
     const begin = async (given: unknown) =>
-      await inTime(seconds, signal, (ending) => start(given, deps.tools, { signal: ending, onProgress }));
+      await inTime(seconds, signal, (ending) => start(given, tools, { signal: ending, onProgress }));
     let begun = await begin(args);
     const question = "view" in begun ? begun.view.question : undefined;
     const asked = question === undefined ? null : askPerson(question, context, client.capabilities);
