@@ -87,9 +87,10 @@ export class NarrationDriver {
     this.#wake();
   }
 
-  /** Takes over what a call has changed. */
+  /** Takes over what a call has changed. A read that was overtaken by a newer call says nothing any more. */
   refresh(state: NarrationState): void {
     const before = this.#state;
+    if (before !== null && state.asks < before.asks) return;
     this.#state = state;
     if (state.status !== "running") this.#stopParts();
     if (before?.maxCredits !== state.maxCredits) this.#isFull = false;
@@ -201,7 +202,12 @@ export class NarrationDriver {
       controller.abort(new Error("another take was chosen"));
       this.#working.delete(index);
     }
-    this.#firstEqual = requests.map((request) => requests.indexOf(request));
+    const firsts = new Map<string, number>();
+    this.#firstEqual = requests.map((request, index) => {
+      const first = firsts.get(request) ?? index;
+      firsts.set(request, first);
+      return first;
+    });
     this.#parts = tally.standings.map((standing, index) => {
       if (this.#working.has(index)) return "working";
       return standing === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[standing];
