@@ -1,7 +1,7 @@
 /** What is odd about the sound of single parts: told with the file, for a person to listen to. */
 import type { JoinedAudio } from "../audio/join.ts";
-import type { PartFile } from "./joined-files.ts";
 import type { NarrationProblem, StoredPlan } from "./narration-state.ts";
+import type { PartFile } from "./part-request.ts";
 
 /** Encoders add some silence, and services round. */
 const LENGTH_TOLERANCE_SECONDS = 0.15;

@@ -12,9 +12,9 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
-import type { SavedPart } from "../generation/use-cases/generate-part.ts";
 import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
+import type { PartFile } from "./part-request.ts";
 
 /** One file that a plan makes. */
 export interface PlannedFile {
@@ -22,12 +22,6 @@ export interface PlannedFile {
   readonly section: number | null;
   /** Indexes of its parts, in reading order. */
   readonly parts: readonly number[];
-}
-
-/** A saved part, verified before it is joined. */
-export interface PartFile extends SavedPart {
-  /** In the plan. */
-  readonly index: number;
 }
 
 export interface JoinOrder {

@@ -286,7 +286,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
       const tooLow = await tooLowLimit(source, known, changes);
       if (changes.stop || changes.maxCredits === null || isThere || tooLow !== null) {
-        return { view: tooLow ?? (await narrate(source, changes, call)) };
+        return { view: await narrate(source, changes, call) };
       }
       const state = await write(known, (before) =>
         withTicket(wanted(before, changes, known.plan), clock.wallMs()),

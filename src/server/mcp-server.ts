@@ -2,7 +2,7 @@
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { VERSION } from "../version.ts";
-import { Patience } from "./patience.ts";
+import { ClientTimeOut } from "./client-time-out.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 
@@ -44,9 +44,9 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     const { toolList } = await import("./tool-list.ts");
     return { tools: toolList() };
   });
-  const patience = new Patience();
+  const timeOut = new ClientTimeOut();
   const client = () => ({
-    patience,
+    timeOut,
     name: server.getClientVersion()?.name,
     capabilities: server.getClientCapabilities(),
     isModern,

@@ -17,10 +17,10 @@ import { isCancelledByCaller } from "../narration/cancelled-call.ts";
 import type { Redact } from "../redaction.ts";
 import { publishedArguments, type Tool, type ToolDeps, type ToolResult } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
+import type { ClientTimeOut } from "./client-time-out.ts";
 import { getsLinks, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
 import { inTime, longestSeconds } from "./in-time.ts";
-import type { Patience } from "./patience.ts";
 import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
 
@@ -28,7 +28,7 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
-  readonly patience?: Patience;
+  readonly timeOut?: ClientTimeOut;
   /** Of the era of 2026-07-28. */
   readonly isModern?: boolean;
 }
@@ -136,14 +136,14 @@ export function readerOf(deps: ServerDeps, context: ServerContext, client: Clien
 }
 
 /** A client whose call has timed out once gets its answers sooner from then on, unless it says how long it waits. */
-function toolsFor({ tools }: ServerDeps, { patience }: Client, signal: AbortSignal): ToolDeps {
-  if (patience === undefined) return tools;
+function toolsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
+  if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
   const gaveUp = (): void => {
-    if (!isCancelledByCaller(signal.reason)) patience.gaveUpAfter(systemClock.steadyMs() - beganAtMs);
+    if (!isCancelledByCaller(signal.reason)) timeOut.gaveUpAfter(systemClock.steadyMs() - beganAtMs);
   };
   signal.addEventListener("abort", gaveUp, { once: true });
-  return { ...tools, defaultWaitSeconds: patience.waitSeconds(tools.defaultWaitSeconds) };
+  return { ...tools, defaultWaitSeconds: timeOut.waitSeconds(tools.defaultWaitSeconds) };
 }
 
 /**

@@ -3,7 +3,7 @@
 /** Of the time after which it gave up: room for the answer's way back. */
 const SHARE = 2 / 3;
 
-export class Patience {
+export class ClientTimeOut {
   #seconds = Number.POSITIVE_INFINITY;
 
   /** @param usual for a client that has not given up yet */
