@@ -42,7 +42,7 @@ describe("a driver that sleeps past its lease", () => {
 
   it("drives again when the window that replaced it dies", async () => {
     narrator.service.processingMs = 1500;
-    const narration_id = await begun(FOUR);
+    const narration_id = await begun(EIGHT);
     process.kill(narrator.driver.pid, "SIGSTOP");
     const other = await another();
     const told = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
@@ -52,7 +52,7 @@ describe("a driver that sleeps past its lease", () => {
     await killHard(other.pid);
     await expect.poll(async () => (await narrator.workplace.outputNames()).length, LONG).toBeGreaterThan(1);
     expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
-    expect(narrator.service.tasks.size).toBe(4);
+    expect(narrator.service.tasks.size).toBe(8);
   });
 });
 
