@@ -1,7 +1,7 @@
 /** What is odd about the sound of single parts: told with the file, for a person to listen to. */
 import type { JoinedAudio } from "../audio/join.ts";
 import type { NarrationProblem, StoredPlan } from "./narration-state.ts";
-import type { PartAudio } from "./part-audio.ts";
+import type { PartFile } from "./part-request.ts";
 
 /** Encoders add some silence, and services round. */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
@@ -37,7 +37,7 @@ function cutDoubt(seconds: number, pace: number, usualPace: number): string | nu
 /** @param joined of these parts, in their order */
 export function doubtsOf(
   plan: StoredPlan,
-  parts: readonly PartAudio[],
+  parts: readonly PartFile[],
   joined: Pick<JoinedAudio, "parts">,
 ): NarrationProblem[] {
   const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);

@@ -14,7 +14,7 @@ import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
-import type { PartAudio } from "./part-audio.ts";
+import type { PartFile } from "./part-request.ts";
 
 /** One file that a plan makes. */
 export interface PlannedFile {
@@ -30,7 +30,7 @@ export interface JoinOrder {
   /** How it is named, and the files that there are. */
   readonly state: NarrationState;
   readonly file: PlannedFile;
-  readonly parts: readonly PartAudio[];
+  readonly parts: readonly PartFile[];
   /** Whether these are all parts that the file is to have; the name of an incomplete file says so. */
   readonly isWhole: boolean;
   readonly signal: AbortSignal;
@@ -181,7 +181,7 @@ async function join(
 /** Where each section begins; a text without headings has no chapters. */
 function chapterMarks(
   plan: StoredPlan,
-  parts: readonly PartAudio[],
+  parts: readonly PartFile[],
 ): Array<{ readonly title: string; readonly firstPart: number }> {
   const heading = plan.sections.find(({ title }) => title !== null)?.title;
   if (heading === undefined) return [];

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { holdsWords } from "../contract/search-words.ts";
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
-import type { NarrationBook, NarrationEntry } from "./narration-book.ts";
+import type { KnownNarration, NarrationBook, NarrationEntry } from "./narration-book.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
@@ -21,6 +21,9 @@ export interface NarrationRow {
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
 }
+
+/** What tells how many parts of a narration are saved by now. */
+type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
 export async function rowOf(
@@ -58,14 +61,18 @@ export const MOST_SEARCHED = 500;
 export async function rowsOf(
   book: NarrationBook,
   root: string,
+  countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<NarrationRow[]> {
   const found: NarrationRow[] = [];
   for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
     if (found.length === limit) break;
-    const isFound =
-      query === null || holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query);
-    if (isFound) found.push(await rowOf(book, entry, root));
+    if (query !== null && !holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query))
+      continue;
+    const row = await rowOf(book, entry, root);
+    // What was under way when it stopped is saved later, and nobody drives it then.
+    const isStopped = row.status === "stopped";
+    found.push(isStopped ? { ...row, savedParts: await countSaved(await book.get(row.narrationId)) } : row);
   }
   return found;
 }
@@ -79,7 +86,7 @@ const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] =>
 ];
 
 /** What to call next, complete in itself. */
-export function nextStepOf({ narrationId, status, missingPaths }: NarrationRow): string {
+export function nextStepOf({ narrationId, status, missingPaths, credits }: NarrationRow): string {
   switch (status) {
     case "planned":
       return `Nothing was sent. narrate with narration_id ${narrationId} tells its price.`;
@@ -90,6 +97,6 @@ export function nextStepOf({ narrationId, status, missingPaths }: NarrationRow):
     case "finished":
       return missingPaths.length === 0
         ? "None; it is saved."
-        : `narrate with narration_id ${narrationId} and max_credits 1 joins it again, free.`;
+        : `narrate with narration_id ${narrationId} and max_credits ${Math.max(1, credits)} joins it again, free.`;
   }
 }

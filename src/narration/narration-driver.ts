@@ -1,34 +1,21 @@
 /** One process at work on one narration: it takes the lease, does each next step, and writes how it ends. */
 import { DamagedPartError } from "../audio/part-errors.ts";
-import type { Clock } from "../clock.ts";
 import { AudioError, type ErrorCode, ownMistake } from "../errors.ts";
 import { NotWantedError } from "../generation/job/job.ts";
 import type { PartRequest, PartWork } from "../generation/use-cases/generate-part.ts";
-import type { HolderId } from "../holder.ts";
-import type { Log } from "../log.ts";
 import { isOtherChoice } from "./changes.ts";
 import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
-import type { NarrationBook } from "./narration-book.ts";
+import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
-import { leftByOthers } from "./narration-tickets.ts";
 import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
-import type { PartAudio } from "./part-audio.ts";
-import { partRequest } from "./part-request.ts";
+import { type PartFile, partRequest } from "./part-request.ts";
 import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
 import { chargeOf, type PartStanding, standingOf, takeTally } from "./tally.ts";
 
-export interface NarrationDriverDeps {
-  readonly book: NarrationBook;
+export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly parts: PartWork;
   readonly joined: JoinedFiles;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly holder: HolderId;
-  readonly leaseTtlMs: number;
 }
-
-/** How often the lease is renewed and the ledger is asked what other processes have changed. */
-const LOOK_MS = 1000;
 
 /** There may be room again as soon as a running part has ended and has returned most of its reservation. */
 const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
@@ -45,6 +32,7 @@ export class NarrationDriver {
   /** Resolves when it has ended, or when another process drives the narration. Never rejects. */
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
+  readonly #lease: NarrationLease;
   /** Another process drives the narration, because this one was late with its lease. */
   hasLostLease = false;
   /** Aborts when this process has nothing to say about the narration any more. */
@@ -70,6 +58,7 @@ export class NarrationDriver {
   constructor(deps: NarrationDriverDeps, narrationId: string) {
     this.#deps = deps;
     this.narrationId = narrationId;
+    this.#lease = new NarrationLease(deps, narrationId);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
       .finally(() => this.#tell());
@@ -88,9 +77,10 @@ export class NarrationDriver {
     this.#wake();
   }
 
-  /** Takes over what a call has changed. */
+  /** Takes over what a call has changed. A read that was overtaken by a newer call says nothing any more. */
   refresh(state: NarrationState): void {
     const before = this.#state;
+    if (before !== null && state.asks < before.asks) return;
     this.#state = state;
     if (state.status !== "running") this.#stopParts();
     if (before?.maxCredits !== state.maxCredits) this.#isFull = false;
@@ -112,10 +102,9 @@ export class NarrationDriver {
   }
 
   async #drive(): Promise<void> {
-    const { book, log } = this.#deps;
-    if (!(await this.#lead())) return;
+    if (!(await this.#lease.take(this.#left.signal))) return;
     const kept = new AbortController();
-    const keeping = this.#keepLease(kept.signal);
+    const keeping = this.#lease.keep(() => this.#lookAtLease(), kept.signal);
     try {
       await this.#work();
     } catch (error) {
@@ -126,35 +115,7 @@ export class NarrationDriver {
       this.#stopParts();
       kept.abort();
       await keeping;
-      await book.release(this.narrationId).catch((cause: unknown) => log.debug(String(cause)));
-    }
-  }
-
-  /** Waits for the lease as long as the narration is wanted: its driver may die, or end it just now. */
-  async #lead(): Promise<boolean> {
-    const { book, clock, holder, leaseTtlMs } = this.#deps;
-    for (let hasWaited = false; ; hasWaited = true) {
-      if (await book.lead(this.narrationId, holder, leaseTtlMs)) {
-        // What was asked for in the process that had the lease has ended with it.
-        if (hasWaited) await book.change(this.narrationId, (before) => leftByOthers(before, holder));
-        return true;
-      }
-      if ((await book.entry(this.narrationId)).state.status !== "running") return false;
-      await clock.sleep(LOOK_MS, this.#left.signal).catch(() => undefined);
-      if (this.#left.signal.aborted) return false;
-    }
-  }
-
-  async #keepLease(signal: AbortSignal): Promise<void> {
-    const { clock, leaseTtlMs, log } = this.#deps;
-    while (!signal.aborted) {
-      await clock.sleep(Math.min(leaseTtlMs / 3, LOOK_MS), signal).catch(() => undefined);
-      if (signal.aborted) return;
-      try {
-        await this.#lookAtLease();
-      } catch (error) {
-        log.debug(`the lease of a narration could not be renewed: ${String(error)}`);
-      }
+      await this.#lease.release();
     }
   }
 
@@ -202,7 +163,12 @@ export class NarrationDriver {
       controller.abort(new Error("another take was chosen"));
       this.#working.delete(index);
     }
-    this.#firstEqual = requests.map((request) => requests.indexOf(request));
+    const firsts = new Map<string, number>();
+    this.#firstEqual = requests.map((request, index) => {
+      const first = firsts.get(request) ?? index;
+      firsts.set(request, first);
+      return first;
+    });
     this.#parts = tally.standings.map((standing, index) => {
       if (this.#working.has(index)) return "working";
       return standing === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[standing];
@@ -311,11 +277,11 @@ export class NarrationDriver {
     return INITIAL_STATES[standingOf(record)];
   }
 
-  /** Renews the lease and reads the state; where another process has the lease, this one leaves. */
+  /** Takes over what others have changed; where another process has the lease, this one leaves. */
   async #lookAtLease(): Promise<void> {
-    const { book, holder, leaseTtlMs } = this.#deps;
-    if (await book.lead(this.narrationId, holder, leaseTtlMs)) {
-      this.refresh((await book.entry(this.narrationId)).state);
+    const state = await this.#lease.look();
+    if (state !== null) {
+      this.refresh(state);
       return;
     }
     this.hasLostLease = !this.#left.signal.aborted;
@@ -354,7 +320,7 @@ export class NarrationDriver {
     const file = plannedFiles(plan)[index];
     if (state === null || file === undefined) return;
     try {
-      const sources: PartAudio[] = [];
+      const sources: PartFile[] = [];
       for (const part of parts) {
         const source = await this.#partFile(plan, state, part, isWhole);
         if (source === null) return;
@@ -390,7 +356,7 @@ export class NarrationDriver {
     state: NarrationState,
     part: number,
     mayFetch: boolean,
-  ): Promise<PartAudio | null> {
+  ): Promise<PartFile | null> {
     const { parts } = this.#deps;
     const request = partRequest(plan, state, part);
     const saved = await parts.saved(request);

@@ -291,7 +291,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
       const tooLow = await tooLowLimit(source, known, changes);
       if (changes.stop || changes.maxCredits === null || isThere || tooLow !== null) {
-        return { view: tooLow ?? (await narrate(source, changes, call)) };
+        return { view: await narrate(source, changes, call) };
       }
       const state = await write(known, (before) =>
         withTicket(wanted(before, changes, known.plan), clock.wallMs()),
@@ -301,7 +301,9 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return { ticket: await desk.opened(known.narrationId, state, ticket) };
     },
     async list(query, limit) {
-      return await rowsOf(book, folder.root, { query, limit });
+      const countSaved = async (known: KnownNarration): Promise<number> =>
+        (await tallyOf(known)).standings.filter((standing) => standing === "saved").length;
+      return await rowsOf(book, folder.root, countSaved, { query, limit });
     },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });

@@ -68,11 +68,11 @@ export function nextStep(progress: Progress): Step {
 }
 
 function nextPart({ parts, firstEqual, isHalted, isFull }: Progress): number {
-  const sent = parts.indexOf("sent");
-  if (sent !== -1 || isHalted || isFull) return sent;
-  return parts.findIndex(
-    (state, index) => state === "open" && parts[firstEqual[index] ?? index] !== "working",
-  );
+  const atWork = new Set(parts.flatMap((state, index) => (state === "working" ? [firstEqual[index]] : [])));
+  const first = (wanted: PartState): number =>
+    parts.findIndex((state, index) => state === wanted && !atWork.has(firstEqual[index]));
+  const sent = first("sent");
+  return sent !== -1 || isHalted || isFull ? sent : first("open");
 }
 
 const hasSaved = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>

@@ -1,7 +1,13 @@
-/** What one part of a narration is asked for as: its text and settings, in the take that is chosen for it. */
-import type { PartRequest } from "../generation/use-cases/generate-part.ts";
+/** What one part of a narration is asked for as: its text and settings, in the take that is chosen for it; and its file. */
+import type { PartRequest, SavedPart } from "../generation/use-cases/generate-part.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
+
+/** A saved part, verified before it is joined. */
+export interface PartFile extends SavedPart {
+  /** In the plan. */
+  readonly index: number;
+}
 
 export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): number {
   return takes.find((retake) => retake.part === part)?.take ?? 1;

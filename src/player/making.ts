@@ -104,7 +104,7 @@ async function stop({ id }: Shown, isWanted: () => boolean, hand: (shown: Shown)
   const it = button("#stop");
   it.disabled = true;
   try {
-    const result = await callTool("narrate", { narration_id: id, max_credits: 0, wait_seconds: 0 });
+    const result = await callTool("narrate", { narration_id: id, stop: true, wait_seconds: 0 });
     const now = shownOf(result);
     if (now.isError) throw new HostError(now.message);
     if (isWanted()) hand(now);

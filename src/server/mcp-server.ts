@@ -2,6 +2,7 @@
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { VERSION } from "../version.ts";
+import { ClientTimeOut } from "./client-time-out.ts";
 import type { ServerDeps } from "./run-tool.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 
@@ -43,7 +44,9 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     const { toolList } = await import("./tool-list.ts");
     return { tools: toolList() };
   });
+  const timeOut = new ClientTimeOut();
   const client = () => ({
+    timeOut,
     name: server.getClientVersion()?.name,
     capabilities: server.getClientCapabilities(),
     isModern,

@@ -12,6 +12,7 @@ import type { ResourceLinks } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
+import { isCancelledByCaller } from "../narration/cancelled-call.ts";
 import type { Redact } from "../redaction.ts";
 import { readArguments } from "../tools/read-arguments.ts";
 import {
@@ -141,6 +142,17 @@ export function readerOf(deps: ServerDeps, context: ServerContext, client: Clien
   };
 }
 
+/** A client whose call has timed out once gets its answers sooner from then on, unless it says how long it waits. */
+function toolsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
+  if (timeOut === undefined) return tools;
+  const beganAtMs = systemClock.steadyMs();
+  const gaveUp = (): void => {
+    if (!isCancelledByCaller(signal.reason)) timeOut.gaveUpAfter(systemClock.steadyMs() - beganAtMs);
+  };
+  signal.addEventListener("abort", gaveUp, { once: true });
+  return { ...tools, defaultWaitSeconds: timeOut.waitSeconds(tools.defaultWaitSeconds) };
+}
+
 /**
  * Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else.
  *
@@ -157,21 +169,22 @@ export async function runTool(
   const { signal } = context.mcpReq;
   const send = progressSender(context, deps.log);
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
+  const tools = toolsFor(deps, client, signal);
   try {
     refuseSecrets(args, deps.holdsSecret);
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const given = readArguments(args, tool.input);
-    const windowMs = windowSeconds(given, deps.tools.defaultWaitSeconds) * 1000;
+    const windowMs = windowSeconds(given, tools.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + windowMs;
-    const seconds = longestSeconds(given, deps.tools.defaultWaitSeconds);
+    const seconds = longestSeconds(given, tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
       isTask && tool.begin !== undefined
         ? tool.begin
         : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
     const begin = async (given: unknown) =>
-      await inTime(seconds, signal, (ending) => start(given, deps.tools, { signal: ending, onProgress }));
+      await inTime(seconds, signal, (ending) => start(given, tools, { signal: ending, onProgress }));
     let begun = await begin(args);
     const question = "view" in begun ? begun.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();

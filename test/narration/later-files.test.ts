@@ -1,0 +1,94 @@
+/** What becomes of a narration's file after it was made: deleted, wanted on another machine, or under another name. */
+import { readFile, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { drive, errorOf, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator, narrationOf, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const TWO = textOf("One", "Two");
+
+describe("a finished narration", () => {
+  it("whose file was deleted is told as gone, and is joined again, free", async () => {
+    const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
+    const path = files[0]?.path ?? "";
+    await rm(path);
+    const told = await narrator.narrate({ narration_id });
+    expect(told).toMatchObject({ status: "finished", files: [] });
+    expect(told.message).toContain(`Not on this machine (any more): ${path}`);
+    expect(told.message).not.toContain("Saved");
+    expect(told.next_step).toContain(`call narrate with narration_id ${narration_id} and max_credits 20`);
+    const again = await narrator.narrate({ narration_id, max_credits: 20 });
+    expect(again).toMatchObject({ status: "finished", credits: { charged: 20 } });
+    expect(again.files[0]?.sha256).toBe(files[0]?.sha256);
+    expect(narrator.service.count("create")).toBe(2);
+  });
+
+  it("that lies on another machine is told as not here, and made here, free", async () => {
+    const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
+    const elsewhere = join(narrator.workplace.root, "elsewhere");
+    const env = narrator.workplace.env(narrator.service, { ...FAST, AUDIO_OUTPUT_DIR: elsewhere });
+    const other = await drive(env);
+    const told = narrationOf(await other.call("narrate", { narration_id }));
+    expect(told).toMatchObject({ status: "finished", files: [] });
+    expect(told.message).toContain("Not on this machine (any more)");
+    const here = narrationOf(await other.call("narrate", { narration_id, max_credits: 20 }));
+    await other.close();
+    expect(here.files[0]?.path.startsWith(elsewhere)).toBe(true);
+    expect(here.files[0]?.sha256).toBe(files[0]?.sha256);
+    expect(narrator.service.count("create")).toBe(2);
+  });
+
+  it("is saved under another name without a limit, free, and both files stay", async () => {
+    const { narration_id, files } = await narrator.narrate({
+      text: TWO,
+      max_credits: 1000,
+      file_name: "first",
+    });
+    const asked = narrator.service.exchanges.length;
+    const renamed = await narrator.narrate({ narration_id, file_name: "second" });
+    expect(renamed).toMatchObject({ status: "finished", credits: { charged: 20 } });
+    expect(basename(renamed.files[0]?.path ?? "")).toBe("second.pcm");
+    expect(await readFile(renamed.files[0]?.path ?? "")).toEqual(await readFile(files[0]?.path ?? ""));
+    expect(narrator.service.exchanges.length).toBe(asked);
+  });
+
+  it("asked of download_audio is pointed at by the call that saves it under another name", async () => {
+    const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000 });
+    const refused = await narrator.driver.call("download_audio", {
+      task_id: narration_id,
+      file_name: "third",
+    });
+    expect(errorOf(refused).code).toBe("invalid_request");
+    expect(wordsOf(refused)).toContain(`narrate with narration_id ${narration_id}`);
+    expect(wordsOf(refused)).toContain("with file_name it is saved under that name, too, free");
+  });
+});
+
+describe("the file name of a plan", () => {
+  it("is kept when the next call follows next_step", async () => {
+    const plan = await narrator.narrate({ text: TWO, file_name: "tale" });
+    const done = await narrator.narrate({ narration_id: plan.narration_id, max_credits: 1000 });
+    expect(basename(done.files[0]?.path ?? "")).toBe("tale.pcm");
+  });
+
+  it("can still be changed while the narration runs, without a limit", async () => {
+    narrator.service.processingMs = 700;
+    const begun = await narrator.narrate({
+      text: TWO,
+      max_credits: 1000,
+      wait_seconds: 0,
+      file_name: "early",
+    });
+    const { narration_id } = begun;
+    const done = await narrator.narrate({ narration_id, file_name: "late" });
+    expect(done.status).toBe("finished");
+    expect(basename(done.files[0]?.path ?? "")).toBe("late.pcm");
+    expect(narrator.service.count("create")).toBe(2);
+  });
+});

@@ -1,0 +1,230 @@
+/** A narration made in memory by what `nextStep` says, through a drawn course of answers, stops, deaths and retakes. */
+import fc from "fast-check";
+import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
+import { checkStep, Violation } from "./promises.ts";
+
+export type Next = (progress: Progress) => Step;
+
+/** What a driver may get wrong beside the step itself. */
+export interface DriverFaults {
+  readonly forgetsEquals?: boolean;
+  readonly staysFull?: boolean;
+}
+
+const ENDS = ["saved", "failed", "retry", "full", "refused"] as const;
+
+type Event =
+  /** One of the parts at work ends. */
+  | { readonly kind: "end"; readonly which: number; readonly how: (typeof ENDS)[number] }
+  /** Nothing more may be created; what is with the service stays there. */
+  | { readonly kind: "stop"; readonly accepted: number }
+  /** The process dies, and another one goes on. */
+  | { readonly kind: "death"; readonly accepted: number }
+  /** A call with a limit: what has failed is tried again. */
+  | { readonly kind: "ask" }
+  | { readonly kind: "retake"; readonly part: number }
+  /** The next file cannot be joined, for want of room or because one of its parts is damaged. */
+  | { readonly kind: "join fails"; readonly isDamaged: boolean };
+
+const any = fc.nat(1000);
+const event: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant("end" as const), which: any, how: fc.constantFrom(...ENDS) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("stop" as const), accepted: any }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("death" as const), accepted: any }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("ask" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("retake" as const), part: any }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("join fails" as const), isDamaged: fc.boolean() }) },
+);
+
+export interface Course {
+  /** Of each part its text: parts with the same one are one task. */
+  readonly texts: readonly number[];
+  /** Of each part how it stands at the beginning; parts with the same text stand alike. */
+  readonly states: readonly PartState[];
+  /** The first part of each chapter but the first. */
+  readonly chapters: readonly number[];
+  readonly skipsFailed: boolean;
+  readonly events: readonly Event[];
+}
+
+const MOST_PARTS = 8;
+const STATES: readonly PartState[] = ["open", "open", "open", "sent", "saved"];
+
+export const course: fc.Arbitrary<Course> = fc.record({
+  texts: fc.array(fc.nat(5), { minLength: 1, maxLength: MOST_PARTS }),
+  states: fc.array(fc.constantFrom(...STATES), { minLength: MOST_PARTS, maxLength: MOST_PARTS }),
+  chapters: fc.uniqueArray(fc.integer({ min: 1, max: MOST_PARTS - 1 }), { maxLength: 2 }),
+  skipsFailed: fc.boolean(),
+  events: fc.array(event, { maxLength: 16 }),
+});
+
+/** Two tries of each part after each ask, and as many joins: far less than this. */
+const MOST_STEPS = 600;
+const MOST_TRIES = 2;
+
+class Narration {
+  readonly #course: Course;
+  readonly #faults: DriverFaults;
+  readonly #texts: number[];
+  #parts: PartState[];
+  #files: FileProgress[] = [];
+  #isHalted = false;
+  #isFull = false;
+  #newTexts = 1000;
+  readonly #tries = new Map<number, number>();
+  readonly #events: Event[];
+
+  constructor(one: Course, faults: DriverFaults) {
+    this.#course = one;
+    this.#faults = faults;
+    this.#events = [...one.events];
+    this.#texts = [...one.texts];
+    this.#parts = one.texts.map((text) => one.states[one.texts.indexOf(text)] ?? "open");
+    this.#look();
+  }
+
+  get progress(): Progress {
+    return {
+      parts: this.#parts,
+      firstEqual: this.#texts.map((text) => this.#texts.indexOf(text)),
+      files: this.#files,
+      isHalted: this.#isHalted,
+      isFull: this.#isFull,
+    };
+  }
+
+  /** @returns `false`: it has ended, and nobody asks for more */
+  take(step: Step): boolean {
+    switch (step.kind) {
+      case "work":
+        this.#parts[step.part] = "working";
+        return true;
+      case "join":
+        this.#join(step);
+        return true;
+      case "wait":
+        this.#happen(this.#events.shift() ?? { kind: "end", which: 0, how: "saved" });
+        return true;
+      case "end": {
+        const asks = this.#events.findIndex(({ kind }) => kind === "ask" || kind === "retake");
+        const [asked] = this.#events.splice(0, asks + 1).slice(-1);
+        if (asks === -1 || asked === undefined) return false;
+        this.#happen(asked);
+        return true;
+      }
+    }
+  }
+
+  /** Everything that is known of the parts is looked at again. */
+  #look(): void {
+    this.#isHalted = false;
+    this.#isFull = false;
+    this.#tries.clear();
+    this.#parts = this.#parts.map((state) => (state === "failed" || state === "skipped" ? "open" : state));
+    const { chapters } = this.#course;
+    const starts = [0, ...chapters.filter((start) => start < this.#parts.length).sort((a, b) => a - b)];
+    const indexes = this.#parts.map((_, index) => index);
+    this.#files = starts.map((from, at) => ({ parts: indexes.slice(from, starts[at + 1]), made: null }));
+  }
+
+  #happen(event: Event): void {
+    const working = this.#parts.flatMap((state, index) => (state === "working" ? [index] : []));
+    switch (event.kind) {
+      case "end": {
+        const part = working[event.which % Math.max(1, working.length)];
+        if (part !== undefined) this.#end(part, event.how, working.length - 1);
+        return;
+      }
+      case "stop":
+        this.#isHalted = true;
+        this.#leave(event.accepted);
+        return;
+      case "death":
+        this.#leave(event.accepted);
+        this.#look();
+        return;
+      case "ask":
+        this.#look();
+        return;
+      case "retake":
+        this.#retake(event.part % this.#parts.length);
+        return;
+      case "join fails":
+        return;
+    }
+  }
+
+  #end(part: number, how: (typeof ENDS)[number], others: number): void {
+    if (this.#faults.staysFull !== true) this.#isFull = false;
+    if (this.#isHalted) {
+      this.#settle(part, how === "saved" ? "saved" : "open");
+      return;
+    }
+    const tries = (this.#tries.get(part) ?? 0) + 1;
+    this.#tries.set(part, tries);
+    const failed = this.#course.skipsFailed ? "skipped" : "failed";
+    if (how === "saved") this.#settle(part, "saved");
+    else if (how === "failed" || (how === "retry" && tries >= MOST_TRIES)) this.#settle(part, failed);
+    else this.#settle(part, "open");
+    if (how === "full" && others > 0) this.#isFull = true;
+    // With nothing of ours at work there will be no more room.
+    else if (how === "full" || how === "refused") this.#isHalted = true;
+  }
+
+  /** Parts with the same text are one task. */
+  #settle(part: number, outcome: PartState): void {
+    const text = this.#texts[part];
+    this.#parts.forEach((state, index) => {
+      const isEqual =
+        this.#texts[index] === text && state !== "working" && this.#faults.forgetsEquals !== true;
+      if (index === part || isEqual) this.#parts[index] = outcome;
+    });
+  }
+
+  /** @param accepted a bit for each part: whether the service had taken it */
+  #leave(accepted: number): void {
+    this.#parts.forEach((state, part) => {
+      if (state === "working") this.#settle(part, ((accepted >> part) & 1) === 1 ? "sent" : "open");
+    });
+  }
+
+  #retake(part: number): void {
+    const text = this.#texts[part];
+    this.#newTexts += 1;
+    this.#texts.forEach((other, index) => {
+      if (other !== text) return;
+      this.#texts[index] = this.#newTexts;
+      this.#parts[index] = "open";
+    });
+    this.#look();
+  }
+
+  #join({ file: index, parts, isWhole }: Extract<Step, { kind: "join" }>): void {
+    const file = this.#files[index];
+    if (file === undefined) throw new Violation("no such file");
+    const fails = this.#events[0]?.kind === "join fails" ? this.#events.shift() : undefined;
+    const [damaged] = parts;
+    if (fails?.kind === "join fails" && fails.isDamaged && damaged !== undefined) {
+      this.#settle(damaged, this.#course.skipsFailed ? "skipped" : "failed");
+      return;
+    }
+    const made = isWhole ? "whole" : "incomplete";
+    this.#files[index] = { ...file, made: fails === undefined ? made : "failed" };
+    if (fails !== undefined) this.#isHalted = true;
+  }
+}
+
+/** @throws Violation where a promise is broken on the way, or the narration never ends */
+export function run(one: Course, next: Next, faults: DriverFaults = {}): void {
+  const narration = new Narration(one, faults);
+  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+    const { progress } = narration;
+    const step = next(progress);
+    checkStep(progress, step);
+    if (!narration.take(step)) return;
+  }
+  throw new Violation("it never ends");
+}

@@ -1,0 +1,157 @@
+/** Faults that the courses have to find: each changes one thing about the next step, or about its driver. */
+import {
+  type FileProgress,
+  nextStep,
+  type PartState,
+  type Progress,
+} from "../../../src/narration/next-step.ts";
+import type { DriverFaults, Next } from "./course.ts";
+
+interface PlantedFault {
+  readonly name: string;
+  readonly next: Next;
+  readonly faults?: DriverFaults;
+  /** Promises that it may be seen to break. */
+  readonly promises: readonly string[];
+}
+
+const at = ({ parts }: Progress, wanted: PartState): number => parts.indexOf(wanted);
+
+const withFiles = (progress: Progress, change: (file: FileProgress) => FileProgress): Progress => ({
+  ...progress,
+  files: progress.files.map(change),
+});
+
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    name: "four parts are at work",
+    next: (progress) => {
+      const working = progress.parts.filter((state) => state === "working").length;
+      const open = progress.parts.findIndex(
+        (state, index) => state === "open" && progress.parts[progress.firstEqual[index] ?? index] === "open",
+      );
+      const hasRoom = !progress.isHalted && !progress.isFull && working === 3 && open !== -1;
+      return hasRoom ? { kind: "work", part: open } : nextStep(progress);
+    },
+    promises: ["at most three are at work"],
+  },
+  {
+    name: "a halt is ignored",
+    next: (progress) => nextStep({ ...progress, isHalted: false }),
+    promises: ["nothing is begun that was halted"],
+  },
+  {
+    name: "the limit is ignored",
+    next: (progress) => nextStep({ ...progress, isFull: false }),
+    promises: ["nothing is begun that has no room"],
+  },
+  {
+    name: "equal parts count as different ones",
+    next: (progress) => nextStep({ ...progress, firstEqual: progress.parts.map((_, index) => index) }),
+    promises: ["no two equal parts are at work"],
+  },
+  {
+    name: "the last open part begins first",
+    next: (progress) => {
+      const step = nextStep(progress);
+      if (step.kind !== "work" || progress.parts[step.part] !== "open") return step;
+      return { kind: "work", part: progress.parts.lastIndexOf("open") };
+    },
+    promises: ["parts begin in reading order", "no two equal parts are at work"],
+  },
+  {
+    name: "what was sent waits for what is open",
+    next: (progress) => {
+      const step = nextStep(progress);
+      const open = at(progress, "open");
+      const isSent = step.kind === "work" && progress.parts[step.part] === "sent";
+      return isSent && open !== -1 && !progress.isHalted && !progress.isFull
+        ? { kind: "work", part: open }
+        : step;
+    },
+    promises: ["what was sent comes first", "no two equal parts are at work"],
+  },
+  {
+    name: "what was sent is left to itself after a halt",
+    next: (progress) => {
+      const step = nextStep(progress);
+      const isSent = step.kind === "work" && progress.parts[step.part] === "sent" && progress.isHalted;
+      return isSent ? { kind: "end", isWhole: false } : step;
+    },
+    promises: [
+      "it does not end while a part is with the service",
+      "it does not end while a part is at work",
+      "a file is joined as soon as it is complete",
+    ],
+  },
+  {
+    name: "files are joined at the end alone",
+    next: (progress) => {
+      const step = nextStep(progress);
+      return step.kind === "join" && at(progress, "working") !== -1 ? { kind: "wait" } : step;
+    },
+    promises: ["a file is joined as soon as it is complete"],
+  },
+  {
+    name: "a file that is whole is joined again",
+    next: (progress) =>
+      nextStep(withFiles(progress, (file) => (file.made === "whole" ? { ...file, made: null } : file))),
+    promises: ["a file is joined once"],
+  },
+  {
+    name: "a file that cannot be joined is tried for ever",
+    next: (progress) =>
+      nextStep(withFiles(progress, (file) => (file.made === "failed" ? { ...file, made: null } : file))),
+    promises: ["a file is joined once"],
+  },
+  {
+    name: "an incomplete file is made while parts are at work",
+    next: (progress) => {
+      const step = nextStep(progress);
+      if (step.kind !== "wait") return step;
+      const parts = progress.parts.map((state): PartState => (state === "working" ? "failed" : state));
+      return nextStep({ ...progress, parts, isHalted: true });
+    },
+    promises: [
+      "an incomplete file waits for what is at work",
+      "it does not end while a part is at work",
+      "only a complete file is called whole",
+    ],
+  },
+  {
+    name: "no incomplete file is made",
+    next: (progress) => {
+      const step = nextStep(progress);
+      return step.kind === "join" && !step.isWhole ? { kind: "end", isWhole: false } : step;
+    },
+    promises: ["it does not end before what is saved is in a file"],
+  },
+  {
+    name: "a file lacks its last part",
+    next: (progress) => {
+      const step = nextStep(progress);
+      return step.kind === "join" ? { ...step, parts: step.parts.slice(0, -1) } : step;
+    },
+    promises: ["a file holds its saved parts, in order"],
+  },
+  {
+    name: "an incomplete narration is called finished",
+    next: (progress) => {
+      const step = nextStep(progress);
+      return step.kind === "end" ? { ...step, isWhole: true } : step;
+    },
+    promises: ["it is finished when all its files are whole"],
+  },
+  {
+    name: "the driver settles one of two equal parts",
+    next: nextStep,
+    faults: { forgetsEquals: true },
+    promises: ["what is saved is not made again under another number"],
+  },
+  {
+    name: "the driver takes the limit for reached when there is room again",
+    next: nextStep,
+    faults: { staysFull: true },
+    promises: ["it does not end while a part can be made", "an incomplete file is made at the end alone"],
+  },
+];

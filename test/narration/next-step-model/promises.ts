@@ -1,0 +1,112 @@
+/** What each next step of a narration has to keep, said without the code that decides it. */
+import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
+
+/** A promise that was broken; its message is the promise's name. */
+export class Violation extends Error {
+  override readonly name = "Violation";
+}
+
+const MOST_AT_ONCE = 3;
+
+function demand(isKept: boolean, promise: string): void {
+  if (!isKept) throw new Violation(promise);
+}
+
+const statesOf = ({ parts }: Progress, file: FileProgress): PartState[] =>
+  file.parts.map((part) => parts[part] ?? "open");
+
+const isDone = (state: PartState): boolean => state === "saved" || state === "skipped";
+
+const isComplete = (progress: Progress, file: FileProgress): boolean => {
+  const states = statesOf(progress, file);
+  return states.every(isDone) && states.includes("saved");
+};
+
+const indexesOf = ({ parts }: Progress, wanted: PartState): number[] =>
+  parts.flatMap((state, index) => (state === wanted ? [index] : []));
+
+/** Parts of which nothing is at work, also under another number. */
+const beginnable = (progress: Progress, state: PartState): number[] => {
+  const atWork = new Set(indexesOf(progress, "working").map((index) => progress.firstEqual[index]));
+  return indexesOf(progress, state).filter((index) => !atWork.has(progress.firstEqual[index]));
+};
+
+/** Whether a part could be begun now. */
+function canWork(progress: Progress): boolean {
+  if (indexesOf(progress, "working").length >= MOST_AT_ONCE) return false;
+  if (beginnable(progress, "sent").length > 0) return true;
+  return !progress.isHalted && !progress.isFull && beginnable(progress, "open").length > 0;
+}
+
+function checkWork(progress: Progress, part: number): void {
+  const state = progress.parts[part];
+  demand(state === "open" || state === "sent", "only what is open or sent is begun");
+  demand(indexesOf(progress, "working").length < MOST_AT_ONCE, "at most three are at work");
+  const equals = progress.firstEqual.flatMap((first, index) =>
+    first === progress.firstEqual[part] ? [index] : [],
+  );
+  demand(
+    equals.every((index) => progress.parts[index] !== "working"),
+    "no two equal parts are at work",
+  );
+  demand(
+    equals.every((index) => progress.parts[index] !== "saved"),
+    "what is saved is not made again under another number",
+  );
+  if (state === "sent") return;
+  demand(!progress.isHalted, "nothing is begun that was halted");
+  demand(!progress.isFull, "nothing is begun that has no room");
+  demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
+  demand(beginnable(progress, "open")[0] === part, "parts begin in reading order");
+}
+
+function checkJoin(progress: Progress, step: Extract<Step, { kind: "join" }>): void {
+  const file = progress.files[step.file];
+  if (file === undefined) throw new Violation("there is such a file");
+  const saved = file.parts.filter((part) => progress.parts[part] === "saved");
+  demand(JSON.stringify(saved) === JSON.stringify(step.parts), "a file holds its saved parts, in order");
+  demand(saved.length > 0, "a file holds a part");
+  demand(step.isWhole === isComplete(progress, file), "only a complete file is called whole");
+  const mayBe = step.isWhole ? [null, "incomplete"] : [null];
+  demand(mayBe.includes(file.made), "a file is joined once");
+  if (step.isWhole) return;
+  demand(indexesOf(progress, "working").length === 0, "an incomplete file waits for what is at work");
+  demand(!canWork(progress), "an incomplete file is made at the end alone");
+}
+
+const isWaiting = (progress: Progress, file: FileProgress): boolean =>
+  (file.made === null || file.made === "incomplete") && isComplete(progress, file);
+
+function checkWait(progress: Progress): void {
+  demand(indexesOf(progress, "working").length > 0, "it waits for something");
+  demand(!canWork(progress), "it does not wait while it could begin a part");
+}
+
+function checkEnd(progress: Progress, isWhole: boolean): void {
+  const { files } = progress;
+  demand(indexesOf(progress, "working").length === 0, "it does not end while a part is at work");
+  demand(indexesOf(progress, "sent").length === 0, "it does not end while a part is with the service");
+  demand(
+    progress.isHalted || indexesOf(progress, "open").length === 0,
+    "it does not end while a part can be made",
+  );
+  const isMade = (file: FileProgress): boolean =>
+    file.made !== null || !statesOf(progress, file).includes("saved");
+  demand(files.every(isMade), "it does not end before what is saved is in a file");
+  const isAll = files.every(
+    (file) => file.made === "whole" || statesOf(progress, file).every((state) => state === "skipped"),
+  );
+  demand(isWhole === isAll, "it is finished when all its files are whole");
+}
+
+/** @throws Violation named after the promise that the step breaks */
+export function checkStep(progress: Progress, step: Step): void {
+  if (step.kind === "work") checkWork(progress, step.part);
+  else if (step.kind === "join") checkJoin(progress, step);
+  else {
+    const waiting = progress.files.filter((file) => isWaiting(progress, file));
+    demand(waiting.length === 0, "a file is joined as soon as it is complete");
+    if (step.kind === "end") checkEnd(progress, step.isWhole);
+    else checkWait(progress);
+  }
+}

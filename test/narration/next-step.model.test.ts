@@ -1,0 +1,25 @@
+/** Random courses of a narration through its next steps, and the proof that they find faults. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nextStep } from "../../src/narration/next-step.ts";
+import { course, type DriverFaults, type Next, run } from "./next-step-model/course.ts";
+import { plantedFaults } from "./next-step-model/planted-faults.ts";
+import { Violation } from "./next-step-model/promises.ts";
+
+const keepsPromises = (next: Next, faults?: DriverFaults) =>
+  fc.property(course, (one) => run(one, next, faults));
+
+describe("the next steps of a narration", () => {
+  it.each([
+    ["the same courses each time", { seed: 1, numRuns: 3000 }],
+    ["other courses each time", { numRuns: 1000 }],
+  ])("keep their promises in %s", (_what, parameters) => {
+    fc.assert(keepsPromises(nextStep), parameters);
+  });
+
+  it.each(plantedFaults)("are seen to break one where $name", ({ next, faults, promises }) => {
+    const found = fc.check(keepsPromises(next, faults), { seed: 3, numRuns: 3000, endOnFailure: true });
+    expect(found.errorInstance).toBeInstanceOf(Violation);
+    expect(promises).toContain(found.errorInstance instanceof Violation ? found.errorInstance.message : "");
+  });
+});

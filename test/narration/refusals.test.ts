@@ -1,0 +1,53 @@
+/** What stands in a narration's way, as it is told: with what a person has to do about it. */
+import { rm } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { drive, errorOf, FAST } from "../support/workplace.ts";
+import { Narrator, narrationOf, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const TWO = textOf("One", "Two");
+
+describe("a refusal inside a narration", () => {
+  it.each([
+    ["402", 402, "insufficient_credits", /At least 150 credits must be available/],
+    ["401", 401, "invalid_api_key", /AUDIO_API_KEY.*the server has to be restarted/],
+  ])("%s says what it needs", async (_status, status, code, words) => {
+    narrator.service.intercept = ({ kind }, response, self) => {
+      if (kind !== "create") return false;
+      self.refuse(response, status, code);
+      return true;
+    };
+    const told = await narrator.narrate({ text: TWO, max_credits: 1000 });
+    expect(told).toMatchObject({ status: "stopped", problems: [{ code }] });
+    expect(told.message).toMatch(words);
+    expect(told.next_step).toContain("When it is mended");
+  });
+});
+
+describe("a ledger that was lost", () => {
+  it("makes the id unknown, with the way back; the text finds what was paid, and no part speaks of the id", async () => {
+    narrator.service.processingMs = 300;
+    const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
+    await expect.poll(() => narrator.service.tasks.size, { timeout: 20_000 }).toBe(2);
+    await narrator.driver.close();
+    await rm(narrator.workplace.stateDir, { recursive: true });
+    narrator.driver = await drive(narrator.workplace.env(narrator.service, FAST));
+    const unknown = await narrator.driver.call("narrate", { narration_id });
+    expect(errorOf(unknown).code).toBe("not_found");
+    expect(unknown.content[0]?.text).toContain(
+      "Called with the same text and settings, narrate finds it too",
+    );
+    const again = await narrator.driver.call("narrate", {
+      text: TWO,
+      output_format: "pcm",
+      max_credits: 1000,
+    });
+    expect(narrationOf(again)).toMatchObject({ status: "finished", problems: [] });
+    expect(narrator.service.tasks.size).toBe(2);
+  });
+});

@@ -1,0 +1,135 @@
+/** Who drives a narration on: other windows, a driver that slept, a client that gave up waiting. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { killHard } from "../support/processes.ts";
+import { type ClientKind, drive, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator, narrationOf, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+/** A busy machine starts a process in seconds. */
+const LONG = { timeout: 20_000, interval: 10 };
+const FOUR = textOf("One", "Two", "Three", "Four");
+const EIGHT = textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight");
+
+const another = () => drive(narrator.workplace.env(narrator.service, FAST));
+
+/** A call of the first window, begun and under way. */
+async function begun(text: string): Promise<string> {
+  const { narration_id } = await narrator.narrate({ text });
+  await narrator.narrate({ narration_id, max_credits: 5000, wait_seconds: 0 });
+  await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
+  return narration_id;
+}
+
+describe("a driver that sleeps past its lease", () => {
+  it("is replaced by a window that may spend, and makes nothing more when it wakes", async () => {
+    narrator.service.processingMs = 300;
+    const narration_id = await begun(EIGHT);
+    process.kill(narrator.driver.pid, "SIGSTOP");
+    const other = await another();
+    const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
+    process.kill(narrator.driver.pid, "SIGCONT");
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
+    const seen = await narrator.narrate({ narration_id, max_credits: 5000 });
+    await other.close();
+    expect(seen.files).toEqual(done.files);
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+
+  it("drives again when the window that replaced it dies", async () => {
+    narrator.service.processingMs = 1500;
+    const narration_id = await begun(EIGHT);
+    process.kill(narrator.driver.pid, "SIGSTOP");
+    const other = await another();
+    const told = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
+    expect(narrationOf(told).status).toBe("running");
+    process.kill(narrator.driver.pid, "SIGCONT");
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await killHard(other.pid);
+    await expect.poll(async () => (await narrator.workplace.outputNames()).length, LONG).toBeGreaterThan(1);
+    expect(await narrator.narrate({ narration_id })).toMatchObject({ status: "finished" });
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+});
+
+describe("a run that is ending after a refusal", () => {
+  it("goes on for a second window that asks again while one part still runs", async () => {
+    narrator.service.processingMs = 1500;
+    narrator.service.intercept = ({ kind, ordinal }, response, self) => {
+      if (kind !== "create" || ordinal !== 3) return false;
+      self.refuse(response, 403, "purchase_required");
+      return true;
+    };
+    const narration_id = await begun(FOUR);
+    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(2);
+    const other = await another();
+    const told = narrationOf(await other.call("narrate", { narration_id, max_credits: 6000 }));
+    await other.close();
+    expect(told).toMatchObject({ status: "finished", credits: { charged: 40 } });
+    expect(narrator.service.tasks.size).toBe(4);
+  });
+});
+
+describe("a limit that is lowered from another window", () => {
+  it("ends the run, and is told as the reason", async () => {
+    narrator.service.processingMs = 400;
+    const narration_id = await begun(EIGHT);
+    const other = await another();
+    const told = narrationOf(await other.call("narrate", { narration_id, max_credits: 160 }));
+    expect(told).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
+    expect(told.message).not.toContain("The process that ran it has ended");
+    const later = narrationOf(await other.call("narrate", { narration_id }));
+    await other.close();
+    expect(later.problems).toMatchObject([{ code: "max_credits_reached" }]);
+    expect(narrator.service.tasks.size).toBeLessThan(8);
+  });
+});
+
+describe("a client's time-out", () => {
+  it.each<ClientKind>(["v1", "v2"])(
+    "does not stop a narration (%s), and later calls answer sooner",
+    async (kind) => {
+      narrator.service.processingMs = 3000;
+      const driver = await drive(narrator.workplace.env(narrator.service, FAST), kind);
+      const args = { text: FOUR, output_format: "pcm", max_credits: 5000 };
+      const patience = { timeoutMs: 2500 };
+      // The first call of a process compiles what it loads.
+      await driver.call("narrate", { ...args, max_credits: 0 });
+      await expect(driver.call("narrate", args, patience)).rejects.toThrow(/timed out/i);
+      const told = narrationOf(await driver.call("narrate", { text: FOUR, output_format: "pcm" }, patience));
+      expect(["running", "finished"]).toContain(told.status);
+      const again = narrationOf(await driver.call("narrate", args, patience));
+      expect(["running", "finished"]).toContain(again.status);
+      const { narration_id } = told;
+      await expect
+        .poll(async () => narrationOf(await driver.call("narrate", { narration_id })).status, LONG)
+        .toBe("finished");
+      await driver.close();
+      expect(narrator.service.tasks.size).toBe(4);
+    },
+  );
+});
+
+describe("a narration that stopped with parts at the service", () => {
+  it("is listed with what is saved by then, and joined without leave once all parts are there", async () => {
+    narrator.service.processingMs = 1500;
+    const text = textOf("One", "Two");
+    const doomed = await another();
+    const { narration_id } = await narrator.narrate({ text });
+    void doomed.call("narrate", { narration_id, max_credits: 5000 }).catch(() => undefined);
+    await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await doomed.call("narrate", { narration_id, stop: true });
+    await killHard(doomed.pid);
+    await expect
+      .poll(async () => wordsOf(await narrator.driver.call("list_tasks", {})), LONG)
+      .toMatch(/stopped, .*, 2 of 2 parts, 20 credits/);
+    const joined = await narrator.narrate({ narration_id });
+    expect(joined).toMatchObject({ status: "finished", credits: { charged: 20 } });
+    expect(narrator.service.count("create")).toBe(2);
+  });
+});
