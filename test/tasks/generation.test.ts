@@ -102,7 +102,7 @@ describe("a call as a task", () => {
     expect(service.exchanges).toEqual([]);
   });
 
-  it("tells a refusal that removes its record as long as its process lives", async () => {
+  it("tells a refusal in every process, also after a later call went through", async () => {
     const client = start();
     service.intercept = ({ kind }, response) => {
       if (kind !== "create") return false;
@@ -124,7 +124,7 @@ describe("a call as a task", () => {
     expect(await client.look(handle)).toEqual(told);
     expect((await client.cancel(handle)).error).toBeUndefined();
     const other = start();
-    expect(await other.refusal("tasks/get", { taskId: handle })).toBe(-32602);
+    expect(await other.look(handle)).toEqual(told);
     service.intercept = undefined;
     const next = await other.begin(CALL);
     expect(next).not.toBe(handle);

@@ -9,7 +9,7 @@ import { checkFileName } from "../../files/file-name.ts";
 import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { Job } from "../job/job.ts";
+import type { Job, JobEnd } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { describe } from "../job/phase.ts";
 import {
@@ -143,16 +143,11 @@ async function runFound(
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
   const isRepeat = call.ticket === undefined && !isNew && job.takeAskedAgain();
-  const end = await waitForJob(job, isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call, isEnough);
+  const window = isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
+  const end = (await waitForJob(job, window, isEnough)) ?? (await untilWritten(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
-      // A record that the ledger has not taken yet cannot be found by a handle.
-      if (job.record.revision === 0 && job.phase.kind === "starting") {
-        throw unansweredInTime(deps.ledger.store.trouble, {
-          idempotencyKey: job.record.idempotencyKey ?? undefined,
-        });
-      }
       throwIfUnreachable(job, deps.clock);
       if (call.ticket === undefined) job.promise();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
@@ -172,6 +167,24 @@ async function runFound(
     case "not_wanted":
       return null;
   }
+}
+
+/** The ledger gives up within 5 s. */
+const LEDGER_ANSWERS_WITHIN_MS = 6000;
+
+/** A handle is given only for a record that the ledger has: it is waited for, also beyond a short window. */
+async function untilWritten(
+  job: Job,
+  call: OpenCall,
+  { clock, ledger }: GenerationDeps,
+): Promise<JobEnd | null> {
+  const isWritten = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
+  if (isWritten()) return null;
+  const deadline = new Deadline(clock, LEDGER_ANSWERS_WITHIN_MS);
+  const end = await waitForJob(job, { ...call, deadline }, isWritten);
+  if (end !== null || isWritten()) return end;
+  const idempotencyKey = job.record.idempotencyKey ?? undefined;
+  throw unansweredInTime(ledger.store.trouble, { idempotencyKey });
 }
 
 /** Only a refusal for want of credits asks the ledger what texts came to. */

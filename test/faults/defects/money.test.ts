@@ -32,13 +32,13 @@ async function expectNoRoom(server: RawServer, prompt: string): Promise<void> {
   expect(codeOf(await server.call("generate_audio", { prompt, wait_seconds: 5 }))).toBe("budget_exceeded");
 }
 
-// The one who looked on must not write its stale copy back after the other's request was refused and forgotten.
+// The one who looked on must not write its stale copy back after the other's request was refused.
 describe("a request that two windows asked for, and that the service refused to both", () => {
   it.each([
     [402, "insufficient_credits"],
     [403, "purchase_required"],
     [400, "invalid_request"],
-  ])("with %i leaves no row and holds no credits", async (status, code) => {
+  ])("with %i leaves its reason and holds no credits", async (status, code) => {
     const bench = await openBench({ env: ROOM_FOR_ONE });
     bench.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -53,12 +53,14 @@ describe("a request that two windows asked for, and that the service refused to 
       other.call("generate_audio", call),
     ]);
     expect(both.map(codeOf)).toEqual([code, code]);
-    expect(await rowsOf(other)).toEqual([]);
+    const [row] = await rowsOf(other);
+    expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining(`Refused (${code})`) });
+    expect(row).not.toHaveProperty("credits");
     bench.misbehave(undefined);
     await expectRoom(other, "There is room for this");
   });
 
-  it("and the one that was cancelled leaves nothing either", async () => {
+  it("and the one that was cancelled holds nothing either", async () => {
     const bench = await openBench({ env: ROOM_FOR_ONE });
     bench.misbehave(async (exchange, response, service) => {
       if (exchange.kind !== "create") return false;
@@ -75,7 +77,9 @@ describe("a request that two windows asked for, and that the service refused to 
     other.cancel(second);
     expect(codeOf(await bench.server.outcomeOf(first))).toBe("insufficient_credits");
     await pause(300);
-    expect(await rowsOf(other)).toEqual([]);
+    const [row] = await rowsOf(other);
+    expect(row).toMatchObject({ status: "waiting", next_step: expect.stringContaining("Refused") });
+    expect(row).not.toHaveProperty("credits");
     bench.misbehave(undefined);
     await expectRoom(other, "There is room for this");
   });

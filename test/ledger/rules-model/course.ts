@@ -174,8 +174,6 @@ export interface CourseOptions {
   /** What the processes work with. */
   readonly engine: SqlEngine;
   readonly clock: CourseClock;
-  /** Whether a record that is claimed anew has the same revisions again. */
-  readonly repeatsRevisions?: boolean;
 }
 
 /** @throws Violation */
@@ -385,7 +383,7 @@ class Run {
     const slotId = `send-${this.#names}`;
     const sent = step(known, { kind: "sent", attempt: 1, send: slotId, atMs: this.#clock.wallMs() });
     if (sent === null || sent === known) throw new Died();
-    const after = { ...sent, revision: this.#nextRevision(known) };
+    const after = { ...sent, revision: this.#nextRevision() };
     const budget = this.#budget;
     const firstAskedMs = this.#truth.nowMs;
     const answer = await this.#operate(
@@ -476,7 +474,7 @@ class Run {
         if (slot !== undefined && tries === 0) await this.#releaseSlot(process, slot);
         return;
       }
-      const after = next === null ? null : { ...next, revision: this.#nextRevision(known) };
+      const after = { ...next, revision: this.#nextRevision() };
       const answer = await this.#write(process, {
         recordId,
         known: stored,
@@ -484,8 +482,7 @@ class Run {
         slot: tries === 0 ? slot : undefined,
       });
       if (answer.written) {
-        if (after === null) process.known.delete(recordId);
-        else process.known.set(recordId, after);
+        process.known.set(recordId, after);
         return;
       }
       stored = answer.value === undefined ? null : parse(answer.value);
@@ -589,8 +586,7 @@ class Run {
   }
 
   /** Never one that the record had before it was removed; the ledger picks a random one for that. */
-  #nextRevision({ revision }: TaskRecord): number {
-    if (this.#options.repeatsRevisions === true) return revision + 1;
+  #nextRevision(): number {
     this.#newestRevision += 1;
     return this.#newestRevision;
   }

@@ -189,11 +189,6 @@ export const plantedFaults: readonly PlantedFault[] = [
       }),
     }),
   },
-  {
-    name: "a record that is claimed anew has the same revisions again",
-    rules: ["revision"],
-    plant: (sound, clock) => ({ sound, clock, engine: sound, repeatsRevisions: true }),
-  },
   fault("the window is five seconds short", ["rate"], {
     sees: (facts, transaction) =>
       isAdmission(transaction)
@@ -253,7 +248,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   }),
   {
     name: "the clock runs ahead in every third transaction",
-    rules: ["rate", "in flight", "pause", "lease"],
+    rules: ["rate", "in flight", "pause", "lease", "wait"],
     plant: (sound, clock) => {
       let transactions = 0;
       const sees = (facts: Facts): Facts => {

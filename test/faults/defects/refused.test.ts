@@ -1,0 +1,69 @@
+/** A request that the service refuses after its call has returned: the reason reaches whoever asks. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { CountingService } from "../../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  taskOf,
+  type Workplace,
+} from "../../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver;
+
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+  driver = await drive(workplace.env(service, FAST));
+});
+afterEach(async () => {
+  await driver.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+/** Puts the first create off for 0.6 s, so that its call returns first, and refuses the next. */
+function refuseLater(status: number, code: string): void {
+  service.intercept = ({ kind, ordinal }, response) => {
+    if (kind !== "create") return false;
+    if (ordinal === 1) service.refuse(response, 429, "rate_limit");
+    else service.refuse(response, status, code);
+    return true;
+  };
+}
+
+describe.each([
+  [402, "insufficient_credits"],
+  [403, "purchase_required"],
+  [400, "invalid_request"],
+])("a request that is refused with %i after its call got a handle", (status, code) => {
+  it("keeps the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
+    refuseLater(status, code);
+    const args = { prompt: "Later refused", wait_seconds: 0.3 };
+    const begun = taskOf(await driver.call("generate_audio", args));
+    expect(begun.task_id).toMatch(/^req-/);
+    await expect.poll(() => service.count("create"), { timeout: 20_000 }).toBe(2);
+    await expect
+      .poll(async () => (await driver.call("get_task", { task_id: begun.task_id })).isError, {
+        timeout: 20_000,
+      })
+      .toBe(true);
+    await driver.close();
+    driver = await drive(workplace.env(service, FAST));
+    const asked = errorOf(await driver.call("get_task", { task_id: begun.task_id, wait_seconds: 1 }));
+    expect(asked).toMatchObject({ code });
+    const list = await driver.call("list_tasks", {});
+    expect(JSON.stringify(list.structuredContent)).toContain(`Refused (${code})`);
+    expect(service.count("create")).toBe(2);
+    service.intercept = undefined;
+    const done = taskOf(await driver.call("generate_audio", args));
+    expect(["succeeded", "queued", "processing"]).toContain(done.status);
+    const keys = service.exchanges.filter(({ kind }) => kind === "create").map(({ key }) => key);
+    expect(new Set(keys).size).toBe(1);
+    expect(service.tasks.size).toBe(1);
+  });
+});
