@@ -47,6 +47,8 @@ export class NarrationDriver {
   #firstEqual: readonly number[] = [];
   #files: FileProgress[] = [];
   readonly #working = new Map<number, AbortController>();
+  /** Of the parts at work those whose create has not left. */
+  readonly #unsent = new Set<AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
   /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
@@ -140,6 +142,7 @@ export class NarrationDriver {
       firstEqual: this.#firstEqual,
       files: this.#files,
       isHalted: this.#obstacle !== null || this.#state?.status !== "running",
+      isUnsent: this.#unsent.size > 0,
       isFull: this.#isFull,
     });
   }
@@ -203,10 +206,10 @@ export class NarrationDriver {
     this.#working.set(part, controller);
     const isHalted = this.#obstacle !== null || this.#state?.status !== "running";
     const work =
-      isSent && isHalted
-        ? this.#seeThrough(plan, state, part)
-        : this.#create(plan, state, part, controller.signal);
+      isSent && isHalted ? this.#seeThrough(plan, state, part) : this.#create(plan, state, part, controller);
+    if (!isSent) this.#unsent.add(controller);
     const end = async (outcome: PartState | "full"): Promise<void> => {
+      this.#unsent.delete(controller);
       // Another take of it may have been chosen meanwhile.
       if (this.#working.get(part) !== controller) return;
       this.#working.delete(part);
@@ -235,12 +238,16 @@ export class NarrationDriver {
     plan: StoredPlan,
     state: NarrationState,
     part: number,
-    signal: AbortSignal,
+    controller: AbortController,
   ): Promise<PartState | "full"> {
     const { parts } = this.#deps;
+    const { signal } = controller;
+    const onSent = (): void => {
+      if (this.#unsent.delete(controller)) this.#wake();
+    };
     const request = partRequest(plan, state, part);
     try {
-      await parts.generate(request, { signal, narrationId: this.narrationId });
+      await parts.generate(request, { signal, narrationId: this.narrationId, onSent });
       return "saved";
     } catch (error) {
       // The narration was stopped, or another process has its lease.

@@ -28,6 +28,8 @@ export interface Progress {
   readonly files: readonly FileProgress[];
   /** Nothing may be created: the narration was stopped, or something is in the way. */
   readonly isHalted: boolean;
+  /** A part that was begun is not sent yet: the next one might overtake it. */
+  readonly isUnsent: boolean;
   /** No create is within the limit until a part that runs has ended. */
   readonly isFull: boolean;
 }
@@ -67,12 +69,12 @@ export function nextStep(progress: Progress): Step {
   return { kind: "end", isWhole: files.every((file) => file.made === "whole" || isSkipped(file, parts)) };
 }
 
-function nextPart({ parts, firstEqual, isHalted, isFull }: Progress): number {
+function nextPart({ parts, firstEqual, isHalted, isUnsent, isFull }: Progress): number {
   const atWork = new Set(parts.flatMap((state, index) => (state === "working" ? [firstEqual[index]] : [])));
   const first = (wanted: PartState): number =>
     parts.findIndex((state, index) => state === wanted && !atWork.has(firstEqual[index]));
   const sent = first("sent");
-  return sent !== -1 || isHalted || isFull ? sent : first("open");
+  return sent !== -1 || isHalted || isUnsent || isFull ? sent : first("open");
 }
 
 const hasSaved = (file: Pick<FileProgress, "parts">, parts: readonly PartState[]): boolean =>

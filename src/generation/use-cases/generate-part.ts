@@ -44,6 +44,8 @@ export interface PartCall {
   readonly signal: AbortSignal;
   /** The narration that pays for it. */
   readonly narrationId: string;
+  /** Called once its create has left, perhaps more than once. */
+  readonly onSent?: () => void;
   /** Its audio is fetched although it is here, because that is damaged. */
   readonly isFetchedAnew?: boolean;
 }
@@ -128,7 +130,7 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, take }: PartRequest,
-  { signal, narrationId, isFetchedAnew = false }: PartCall,
+  { signal, narrationId, onSent, isFetchedAnew = false }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
@@ -137,7 +139,10 @@ export async function generatePart(
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
     const { job } = jobs.start(record, "create", { narrationId, isFetchedAnew });
-    const end = await waitForJob(job, openEnded(deps, signal));
+    const onProgress = (): void => {
+      if (job.record.status !== "waiting") onSent?.();
+    };
+    const end = await waitForJob(job, { ...openEnded(deps, signal), onProgress });
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };

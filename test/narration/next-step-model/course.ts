@@ -72,6 +72,7 @@ class Narration {
   #parts: PartState[];
   #files: FileProgress[] = [];
   #isHalted = false;
+  #isUnsent = false;
   #isFull = false;
   #newTexts = 1000;
   readonly #tries = new Map<number, number>();
@@ -92,6 +93,7 @@ class Narration {
       firstEqual: this.#texts.map((text) => this.#texts.indexOf(text)),
       files: this.#files,
       isHalted: this.#isHalted,
+      isUnsent: this.#isUnsent,
       isFull: this.#isFull,
     };
   }
@@ -100,13 +102,16 @@ class Narration {
   take(step: Step): boolean {
     switch (step.kind) {
       case "work":
+        this.#isUnsent ||= this.#parts[step.part] === "open";
         this.#parts[step.part] = "working";
         return true;
       case "join":
         this.#join(step);
         return true;
       case "wait":
-        this.#happen(this.#events.shift() ?? { kind: "end", which: 0, how: "saved" });
+        if (this.#isUnsent && this.#events[0]?.kind !== "stop" && this.#events[0]?.kind !== "death")
+          this.#isUnsent = false;
+        else this.#happen(this.#events.shift() ?? { kind: "end", which: 0, how: "saved" });
         return true;
       case "end": {
         const asks = this.#events.findIndex(({ kind }) => kind === "ask" || kind === "retake");
@@ -158,6 +163,7 @@ class Narration {
   }
 
   #end(part: number, how: (typeof ENDS)[number], others: number): void {
+    this.#isUnsent = false;
     if (this.#faults.staysFull !== true) this.#isFull = false;
     if (this.#isHalted) {
       this.#settle(part, how === "saved" ? "saved" : "open");
@@ -186,6 +192,7 @@ class Narration {
 
   /** @param accepted a bit for each part: whether the service had taken it */
   #leave(accepted: number): void {
+    this.#isUnsent = false;
     this.#parts.forEach((state, part) => {
       if (state === "working") this.#settle(part, ((accepted >> part) & 1) === 1 ? "sent" : "open");
     });

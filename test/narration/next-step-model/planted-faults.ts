@@ -30,7 +30,8 @@ export const plantedFaults: readonly PlantedFault[] = [
       const open = progress.parts.findIndex(
         (state, index) => state === "open" && progress.parts[progress.firstEqual[index] ?? index] === "open",
       );
-      const hasRoom = !progress.isHalted && !progress.isFull && working === 3 && open !== -1;
+      const isHeld = progress.isHalted || progress.isUnsent || progress.isFull;
+      const hasRoom = !isHeld && working === 3 && open !== -1;
       return hasRoom ? { kind: "work", part: open } : nextStep(progress);
     },
     promises: ["at most three are at work"],
@@ -44,6 +45,11 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "the limit is ignored",
     next: (progress) => nextStep({ ...progress, isFull: false }),
     promises: ["nothing is begun that has no room"],
+  },
+  {
+    name: "a part may overtake the one before it",
+    next: (progress) => nextStep({ ...progress, isUnsent: false }),
+    promises: ["nothing overtakes a part that is not sent yet"],
   },
   {
     name: "equal parts count as different ones",
@@ -65,7 +71,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       const step = nextStep(progress);
       const open = at(progress, "open");
       const isSent = step.kind === "work" && progress.parts[step.part] === "sent";
-      return isSent && open !== -1 && !progress.isHalted && !progress.isFull
+      return isSent && open !== -1 && !progress.isHalted && !progress.isUnsent && !progress.isFull
         ? { kind: "work", part: open }
         : step;
     },

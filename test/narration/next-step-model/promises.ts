@@ -35,7 +35,8 @@ const beginnable = (progress: Progress, state: PartState): number[] => {
 function canWork(progress: Progress): boolean {
   if (indexesOf(progress, "working").length >= MOST_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;
-  return !progress.isHalted && !progress.isFull && beginnable(progress, "open").length > 0;
+  const isHeld = progress.isHalted || progress.isUnsent || progress.isFull;
+  return !isHeld && beginnable(progress, "open").length > 0;
 }
 
 function checkWork(progress: Progress, part: number): void {
@@ -56,6 +57,7 @@ function checkWork(progress: Progress, part: number): void {
   if (state === "sent") return;
   demand(!progress.isHalted, "nothing is begun that was halted");
   demand(!progress.isFull, "nothing is begun that has no room");
+  demand(!progress.isUnsent, "nothing overtakes a part that is not sent yet");
   demand(beginnable(progress, "sent").length === 0, "what was sent comes first");
   demand(beginnable(progress, "open")[0] === part, "parts begin in reading order");
 }
