@@ -53,9 +53,11 @@ function fileWords({ files, parts }: NarrationView): string {
 
 /** The same for a reader of the structured form, which lists the files in a field of their own. */
 export function briefFileWords({ files, parts }: NarrationView): string {
-  const lacking = files.flatMap(({ missingParts }, index) =>
-    missingParts.length === 0 ? [] : [`file ${index + 1} without ${partNumbers(missingParts, parts.total)}`],
-  );
+  if (files.length === 0) return "";
+  const lacking = files.flatMap(({ isIncomplete, missingParts }, index) => {
+    const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
+    return missingParts.length === 0 ? [] : [`${file} without ${partNumbers(missingParts, parts.total)}`];
+  });
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
 

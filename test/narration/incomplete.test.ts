@@ -60,7 +60,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
       const { narration_id } = await narrator.narrate({ text: FOUR, file_name: "tale" });
       const ended = await narrator.narrate({ narration_id, max_credits: limit });
       expect(ended.status).toBe("stopped");
-      expect(ended.message).toMatch(/tale \(incomplete\)\.pcm \(.*, incomplete, without/);
+      expect(ended.message).toMatch(/file 1 \(incomplete\) without/);
       expect(ended.message).toMatch(lacks);
       const saved = ended.parts.saved;
       const bytes = await readFile(ended.files[0]?.path ?? "");
@@ -99,7 +99,7 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
     await expect.poll(outputs, LONG).toContain("tale (incomplete).pcm");
     await expect
       .poll(async () => (await narrator.narrate({ narration_id })).message, LONG)
-      .toMatch(/2 of 4 parts saved.*tale \(incomplete\)\.pcm \(.*, without parts 3 to 4 of 4\)/);
+      .toMatch(/2 of 4 parts saved.*file 1 \(incomplete\) without parts 3 to 4 of 4/);
     expect((await narrator.narrate({ narration_id })).message).not.toContain("will still be charged");
   });
 });
@@ -117,7 +117,7 @@ describe("a chapter's file", () => {
       .toBe(1);
     const running = await narrator.narrate({ narration_id, wait_seconds: 0 });
     expect(running).toMatchObject({ status: "running", files: [{ chapter: "Down" }] });
-    expect(running.message).toContain("book-01-Down.pcm");
+    expect(running.files[0]?.path).toContain("book-01-Down.pcm");
     for (const task of narrator.service.tasks.values()) task.status = "succeeded";
     await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).toBe("finished");
     expect(await outputs()).toEqual([

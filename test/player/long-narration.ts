@@ -77,8 +77,14 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
     savedAtMs: Date.now(),
     isSound: true,
     durationSeconds: joined.durationSeconds,
+    section: null,
     chapter: null,
     captionsPath: `${stem}.vtt`,
+    chaptersPath: `${stem}.chapters.json`,
+    madeFrom: "",
+    isIncomplete: false,
+    missingParts: [],
+    doubts: [],
   };
   const folders = await readdir(server.workplace.stateDir);
   const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";
