@@ -3,7 +3,7 @@ import Keyv from "keyv";
 import { z } from "zod";
 import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
-import { type AccountId, workName } from "./identity.ts";
+import { type AccountId, isTaskName, workName } from "./identity.ts";
 import { isOpenStatus, RECORD_STATUSES, type RecordStatus, type Row } from "./record.ts";
 import { type Admission, type CreateLimits, isRepeatedAdmission, judgeAdmission } from "./rules/admission.ts";
 import {
@@ -82,6 +82,8 @@ export interface Write extends RecordName {
   readonly durability: Durability;
   /** Done whether the write takes place or not. */
   readonly slot?: SlotRelease | undefined;
+  /** Whether status, task and spend stay as they are, so that the sums do not change; false where it is not known. */
+  readonly keepsSpend?: boolean;
   /** A lease of this process is renewed (the default) or released. */
   readonly lease?: "renew" | "release" | undefined;
 }
@@ -121,7 +123,10 @@ export interface LedgerStoreOptions {
 
 interface Question<T> {
   readonly durability: Durability;
-  /** True where the budget is judged: every key of the origin then waits for the same lock. */
+  /**
+   * True where the budget is judged, and where a task may change the sums that another key's record names, too: every
+   * key of the origin then waits for the same lock.
+   */
   readonly locksOrigin?: boolean;
   /** Its row is the last of the locks. */
   readonly narrationId?: string | null;
@@ -197,6 +202,7 @@ export class LedgerStore {
     return this.#transact({
       // Nothing was sent for a waiting record: a process that finds it gone claims it anew.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
+      locksOrigin: row.names.some(isTaskName),
       load: loadRow(row, row.names),
       decide: (rows, _state, nowMs) => {
         const loaded = loadedRow(rows);
@@ -233,6 +239,7 @@ export class LedgerStore {
     const { expectedRevision, after, slot, lease = "renew", durability } = write;
     return this.#transact<WriteAnswer>({
       durability,
+      locksOrigin: write.keepsSpend !== true,
       load: loadRow(write, after?.names),
       decide: (rows, before, nowMs) => {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
@@ -386,6 +393,7 @@ export class LedgerStore {
     return this.#transact({
       durability: "power_cut",
       load: loadRow(name),
+      locksOrigin: true,
       decide: (rows) => ({ result: undefined, save: dropRow(name, loadedRow(rows), true) }),
     });
   }

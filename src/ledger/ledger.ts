@@ -153,6 +153,7 @@ export class Ledger {
         after: rowOf(after),
         durability: durabilityOf(expectedRevision === null ? null : current, after),
         slot: tries === 0 ? slot : undefined,
+        keepsSpend: expectedRevision !== null && keepsSpend(current, after),
         lease,
       });
       if (answer.written) return after;
@@ -226,6 +227,9 @@ export class Ledger {
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, FIRST_REVISION_MAX) : revision + 1;
+
+const keepsSpend = (before: TaskRecord, after: TaskRecord): boolean =>
+  before.status === after.status && before.taskId === after.taskId && before.spend === after.spend;
 
 const unavailable = (message: string): AudioError =>
   new AudioError("store_unavailable", message, { retryable: true });

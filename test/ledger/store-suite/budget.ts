@@ -124,6 +124,24 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
       expect(await spent(desk)).toBe(0);
     });
 
+    it("counts once, also where both keys write at the same moment", async () => {
+      const desk = newDesk();
+      const neighbour = desk.neighbour();
+      for (let tasks = 1; tasks <= 40; tasks += 1) {
+        const reserved = {
+          status: "queued",
+          taskId: `task-${tasks}`,
+          spend: { credits: 150, atMs: bench().wallMs() },
+        } as const;
+        const [ours, theirs] = await Promise.all([
+          desk.put(desk.record(reserved)),
+          neighbour.put(neighbour.record(reserved)),
+        ]);
+        await Promise.all([desk.end(ours, 10), neighbour.end(theirs, 10)]);
+        expect(await spent(desk)).toBe(10 * tasks);
+      }
+    });
+
     it("is summed exactly, whatever is written in whatever order", async () => {
       const written = fc.record({
         key: fc.nat(2),
