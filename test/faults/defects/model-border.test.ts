@@ -25,7 +25,7 @@ describe("a client that says it can ask its person", () => {
   it("and never does, has the plan at the end of the call's window", async () => {
     const bench = await openBench({ service: spoken });
     const server = await greetedBy(bench, "never-answers", forms);
-    const outcome = await server.call("narrate", { ...plan, wait_seconds: 1 });
+    const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });
     expect(outcome.structuredContent).toMatchObject({ status: "planned" });
     expect(textOf(outcome)).toMatch(/a ceiling: about \d+ are charged, the rest is only held meanwhile/);
     expect(server.lines.join("\n")).toContain("elicitation/create");

@@ -26,11 +26,12 @@ afterEach(async () => {
   await workplace.remove();
 });
 
-/** Puts the first create off for 0.6 s, so that its call returns first, and refuses the next. */
+/** Puts the first create off for 4 s (400 at a time scale of 0.01), so that its call returns first, and refuses the next. */
 function refuseLater(status: number, code: string): void {
   service.intercept = ({ kind, ordinal }, response) => {
     if (kind !== "create") return false;
-    if (ordinal === 1) service.refuse(response, 429, "rate_limit");
+    const error = { code: "rate_limit", message: "later" };
+    if (ordinal === 1) service.json(response, 429, { error }, { "retry-after": "400" });
     else service.refuse(response, status, code);
     return true;
   };
@@ -43,7 +44,7 @@ describe.each([
 ])("a request that is refused with %i after its call got a handle", (status, code) => {
   it("keeps the reason under its handle and in the list, in every process, and is sent again by the same call", async () => {
     refuseLater(status, code);
-    const args = { prompt: "Later refused", wait_seconds: 0.3 };
+    const args = { prompt: "Later refused", wait_seconds: 2 };
     const begun = taskOf(await driver.call("generate_audio", args));
     expect(begun.task_id).toMatch(/^req-/);
     await expect.poll(() => service.count("create"), { timeout: 20_000 }).toBe(2);
