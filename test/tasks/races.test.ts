@@ -86,9 +86,9 @@ describe.each(stores)("on %s", (store) => {
   it("that was killed anywhere is one task with one end", async () => {
     const service = await startService({ processingMs: 150 });
     const start = await machinesOn(store, service, newDatabase);
+    let { client: doomed } = await start();
     for (let round = 0; round < 6; round += 1) {
       const tasks = service.tasks.size;
-      const { client: doomed } = await start();
       const handle = await doomed.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
       await pause(round * 50);
       await doomed.kill();
@@ -98,6 +98,7 @@ describe.each(stores)("on %s", (store) => {
         audio: { path: expect.stringMatching(new RegExp(`/killed-${round}\\.mp3$`)) },
       });
       expect(service.tasks.size - tasks).toBe(1);
+      doomed = heir;
     }
   });
 });
