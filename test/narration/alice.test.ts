@@ -4,6 +4,13 @@ import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { OUTPUT_FORMATS, type OutputFormat } from "../../src/contract/audio-format.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { encode, encoderRateHz } from "../../src/sandbox/speech/encode/encode.ts";
+import {
+  createSpeechEngine,
+  type SpeechEngine,
+  type SpeechRequest,
+  type SpokenAudio,
+} from "../../src/sandbox/speech/speech.ts";
 import { heard, largestDifference } from "../audio/sound.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import {
@@ -62,12 +69,33 @@ function placeOf(part: Int16Array, whole: Int16Array, expected: number, toleranc
   return -1;
 }
 
+/** Speaks each part once for all formats, because speaking takes longer than encoding. */
+function speaksOnce(): SpeechEngine {
+  const engine = createSpeechEngine();
+  const spoken = new Map<string, Promise<SpokenAudio>>();
+  const speakOnce = (request: SpeechRequest): Promise<SpokenAudio> => {
+    const known = spoken.get(request.prompt) ?? engine.speak(request);
+    spoken.set(request.prompt, known);
+    return known;
+  };
+  return {
+    speak: async (request) => {
+      const { outputFormat, sampleRate } = request;
+      expect(encoderRateHz(outputFormat, sampleRate)).toBe(sampleRate);
+      const { bytes } = await speakOnce({ ...request, outputFormat: "pcm" });
+      const samples = Float32Array.from(await played(Buffer.from(bytes), "pcm"), (sample) => sample / 32_768);
+      return await encode(samples, outputFormat, sampleRate);
+    },
+    close: () => engine.close(),
+  };
+}
+
 describeWithFfprobe("Alice's first chapter", () => {
   let sandbox: RunningSandbox;
   let workplace: Workplace;
   let driver: Driver;
   beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
+    sandbox = await startSandbox({ speech: speaksOnce(), processingSeconds: 0.02, timeScale: 0.01 });
     workplace = await createWorkplace();
     driver = await drive(
       workplace.env(sandbox, { ...COMPILED, AUDIO_TIME_SCALE: "0.02", AUDIO_INPUT_DIR: ASSETS }),

@@ -37,12 +37,11 @@ it("a call whose disk is silent is answered, and on a disk that answers it pays 
   expect(bench.service.tasks.size).toBe(1);
 });
 
-it("the server ends within 2 s though its disk never answers", skipFor(ON_WINDOWS), async () => {
+it("the server ends by itself though its disk never answers", skipFor(ON_WINDOWS), async () => {
   const bench = await openBench(silentDisk());
-  const id = bench.server.begin("generate_audio", { prompt: "Frozen" });
-  bench.server.answerTo(id).catch(() => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 800));
-  const beganAtMs = performance.now();
-  expect(await bench.server.end()).toMatchObject({ signal: "SIGKILL" });
-  expect(performance.now() - beganAtMs).toBeLessThan(2_500);
+  const outcome = await bench.server.call("generate_audio", { prompt: "Frozen", wait_seconds: 0 });
+  expect(outcome.content[0]?.text).toContain("disk");
+  bench.server.child.stdin.end();
+  // Nobody else kills it: it reaches its own limit, because the disk never answers.
+  expect(await bench.server.exited).toMatchObject({ signal: "SIGKILL" });
 });

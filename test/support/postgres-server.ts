@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import Client from "pg/lib/client.js";
+import { afterAll } from "vitest";
 
 /** Of the user `postgres` where a server asks for one. */
 export const PASSWORD = "right-one";
@@ -254,6 +255,22 @@ export class PostgresServer {
     await this.kill();
     rmSync(this.#folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * A server for all tests of a file that only need a database of their own; call it at the top of the file.
+ *
+ * @returns an empty database's address; the server starts with the first
+ */
+export function databasesOfFile(): () => Promise<string> {
+  let server: Promise<PostgresServer> | undefined;
+  afterAll(async () => {
+    await (await server?.catch(() => undefined))?.remove();
+  });
+  return async () => {
+    server ??= PostgresServer.start();
+    return await (await server).newDatabase();
+  };
 }
 
 function processesOf(pid: number): number[] {

@@ -1,12 +1,13 @@
 /** A task that is taken back: never paid where nothing was sent, paid and saved where it was, and cancelled for ever. */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
-import { whyNoPostgres } from "../support/postgres-server.ts";
+import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, type TaskClient } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
 
 const CALL = { prompt: "Taken back" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
+const newDatabase = databasesOfFile();
 
 async function begun(client: TaskClient, args: Record<string, unknown> = CALL): Promise<string> {
   const handle = await client.begin(args);
@@ -21,7 +22,7 @@ async function begun(client: TaskClient, args: Record<string, unknown> = CALL): 
 describe.each(stores)("on %s", (store) => {
   it("a task that waits is never paid, stays cancelled everywhere, and the next call has a new one", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
     const handle = await begun(client);
@@ -45,7 +46,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("a task that another process works for is taken back by whoever has its handle", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
     const handle = await begun(worker);
@@ -59,7 +60,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("a task is not sent by a process that heard of its cancel from nobody but the ledger", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const [{ client: worker }, { client: other }] = await Promise.all([start(), start()]);
     const handle = await begun(worker);
@@ -72,7 +73,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("a task that was accepted goes on, is paid and saved", async () => {
     const service = await startService({ processingMs: 400 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const handle = await client.begin(CALL);
     while (service.count("query") === 0) await client.look(handle);
@@ -89,7 +90,7 @@ describe.each(stores)("on %s", (store) => {
   it("a task that fails after it was taken back is not tried once more", async () => {
     // It ends when this test lets it fail, and not before, however slow the machine is.
     const service = await startService({ processingMs: 60_000 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const handle = await client.begin(CALL);
     while (service.count("query") === 0) await client.look(handle);
@@ -102,7 +103,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("ends one task, and not what a plain call waits for", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
     const handle = await begun(client);
@@ -118,7 +119,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("does not break the word that a plain call was given", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
     // What the first request loads must not use up its window.
@@ -136,7 +137,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("ends one of two tasks of a text: the other one is made", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
     const [one, two] = [await begun(client), await begun(client, { ...CALL, file_name: "another-name" })];

@@ -1,14 +1,15 @@
 /** A narration's task that is taken back while parts are under way: what is told of it, and that nothing more is created. */
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
-import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipFor } from "../support/skipping.ts";
 import type { TaskClient } from "../support/task-client.ts";
 import { ELSEWHERE, machinesOn, pause, type Store, startClient, whyNotElsewhere } from "./team.ts";
 
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
+const newDatabase = databasesOfFile();
 const SPOKEN = { processingMs: 150, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = {
   text: textOf("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight"),
@@ -53,7 +54,7 @@ async function begunAndTakenBack(client: TaskClient, service: CountingService): 
 describe.each(stores)("on %s", (store) => {
   it("is told for ever what was saved and charged, never that nothing was", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const handle = await client.begin(CALL, "narrate");
     await until(async () => !/^Part 0/.test((await client.look(handle)).statusMessage ?? ""));
@@ -72,7 +73,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("is told that another call keeps the narration going", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const handle = await client.begin(CALL, "narrate");
     const plain = client.call("narrate", { ...CALL, wait_seconds: 20 }, {});
@@ -84,7 +85,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("stops, whatever a process that was killed had asked for", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
     void doomed.call("narrate", CALL, {});
     await until(() => service.tasks.size > 0);
@@ -105,7 +106,7 @@ describe.each(stores)("on %s", (store) => {
     ],
   ])("creates nothing after it was %s in another process", async (_how, end) => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const [{ client: driver }, { client: other }] = await Promise.all([start(), start()]);
     await other.call("list_tasks", {}, {});
     const release = holdEnds(service);
@@ -120,9 +121,7 @@ describe.each(stores)("on %s", (store) => {
 
 describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
   it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
-    const postgres = await PostgresServer.start();
-    onTestFinished(() => postgres.remove());
-    const settings = { AUDIO_STORE_URL: postgres.url };
+    const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
     void doomed.call("narrate", CALL, {});

@@ -4,11 +4,12 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { narrationOutput, PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
-import { whyNoPostgres } from "../support/postgres-server.ts";
+import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf, TASKS, type TaskNow } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store, startClient } from "./team.ts";
 
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
+const newDatabase = databasesOfFile();
 const SPOKEN = { processingMs: 100, audioBytes: PART_BYTES, audioSeconds: 4 };
 const CALL = { text: textOf("One", "Two", "Three"), output_format: "pcm", max_credits: 1000 };
 
@@ -18,7 +19,7 @@ const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).struct
 describe.each(stores)("on %s", (store) => {
   it("is polled to its file, and told the same by another process", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const handle = await client.begin(CALL, "narrate");
     expect(handle).toMatch(/^nar1-/);
@@ -44,7 +45,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("goes on in a new process after its own was killed, within its limit", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
     const handle = await doomed.begin(CALL, "narrate");
     while (service.tasks.size === 0) await doomed.look(handle);
@@ -56,7 +57,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("stops at its limit, also in a new process", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
     const { max_credits: _, ...plan } = CALL;
     const { narration_id } = plannedIn.parse(await doomed.call("narrate", plan, {})).structuredContent;
@@ -79,7 +80,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("is never gone on with after it was taken back", async () => {
     const service = await startService(SPOKEN);
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
     const handle = await client.begin(CALL, "narrate");
@@ -101,7 +102,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("goes on for a plain call when its task is taken back", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
     const handle = await client.begin(CALL, "narrate");
     await client.call("narrate", { ...CALL, wait_seconds: 0 }, {});

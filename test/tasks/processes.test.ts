@@ -1,9 +1,9 @@
 /** A task outlives its process: any process on the same store goes on with it, and all tell the same of its end. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { makeWorkplace, startService } from "../processes/team.ts";
-import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
+import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { skipFor } from "../support/skipping.ts";
 import { resultOf } from "../support/task-client.ts";
 import { taskOutput } from "../support/workplace.ts";
@@ -13,11 +13,12 @@ const CALL = { prompt: "A task that outlives its process", file_name: "outlives"
 
 const audioOf = (structured: unknown) => taskOutput.parse(structured).audio;
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
+const newDatabase = databasesOfFile();
 
 describe.each(stores)("on %s", (store) => {
   it("a new process polls the handle of one that was killed while its task ran", async () => {
     const service = await startService({ processingMs: 400 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
     const handle = await doomed.begin(CALL);
     while (service.count("query") === 0) await doomed.look(handle);
@@ -33,7 +34,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("a new process sends what one that was killed had not sent yet, once", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client: doomed } = await start();
     const handle = await doomed.begin(CALL);
@@ -47,7 +48,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("a create whose answer nobody saw is resolved by whoever polls", async () => {
     const service = await startService();
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
     const reached = new Promise<void>((resolve) => {
       service.intercept = (exchange) => {
@@ -68,7 +69,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("two processes poll one handle, at the same time and long after its end", async () => {
     const service = await startService({ processingMs: 300 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
     const release = holdCreates(service);
     const handle = await first.begin(CALL);
@@ -97,7 +98,7 @@ describe.each(stores)("on %s", (store) => {
       }
       return false;
     };
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const { client: first } = await start();
     const handle = await first.begin(CALL);
     const failed = await first.end(handle);
@@ -124,7 +125,7 @@ describe.each(stores)("on %s", (store) => {
     "an attempt that failed under a process that was killed is told, and no other made: %s",
     async (_what, kind, mostCreates) => {
       const service = await startService({ processingMs: 300 });
-      const start = await machinesOn(store, service);
+      const start = await machinesOn(store, service, newDatabase);
       const { client: doomed } = await start();
       const handle = await doomed.begin(CALL);
       while (service.count(kind) === 0 || service.tasks.size === 0) await doomed.look(handle);
@@ -147,9 +148,7 @@ describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? n
   ] as const)(
     "a task of a process that was killed goes on once its lease has lapsed: %s",
     async (_what, kind) => {
-      const postgres = await PostgresServer.start();
-      onTestFinished(() => postgres.remove());
-      const settings = { AUDIO_STORE_URL: postgres.url };
+      const settings = { AUDIO_STORE_URL: await newDatabase() };
       const service = await startService({ processingMs: 300 });
       const release = kind === null ? holdCreates(service) : () => undefined;
       const doomed = startClient(await makeWorkplace(), service, settings);

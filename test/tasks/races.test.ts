@@ -1,12 +1,13 @@
 /** Tasks that are asked about, taken back and called all at once: one task at the service, and one end for everybody. */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
-import { whyNoPostgres } from "../support/postgres-server.ts";
+import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
 import { resultOf } from "../support/task-client.ts";
 import { holdCreates, machinesOn, pause, type Store } from "./team.ts";
 
 const CALL = { prompt: "All at once" };
 const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] : ["sqlite"];
+const newDatabase = databasesOfFile();
 const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
@@ -14,7 +15,7 @@ describe.each(stores)("on %s", (store) => {
   it("a plain call and tasks of the same text are one task at the service", async () => {
     // Not done before all have asked, however slow the machine is: a late one would have the result at once.
     const service = await startService({ processingMs: 60_000 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
     const called = one.call("generate_audio", CALL, {});
     const handles = await Promise.all(times(4, (index) => (index % 2 === 0 ? one : two).begin(CALL)));
@@ -29,7 +30,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("looks from everywhere at what a dead process had begun make one task", async () => {
     const service = await startService({ processingMs: 100 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client: doomed } = await start();
     const handle = await doomed.begin(CALL);
@@ -44,7 +45,7 @@ describe.each(stores)("on %s", (store) => {
 
   it("taken back twice while it is looked at, it is cancelled or made, for everybody and for ever", async () => {
     const service = await startService({ processingMs: 50 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
     await Promise.all([one, two].map((client) => client.call("list_tasks", {})));
     for (let round = 0; round < 8; round += 1) {
@@ -73,7 +74,7 @@ describe.each(stores)("on %s", (store) => {
       }
       return false;
     };
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
     const handles = await Promise.all([one.begin(CALL), two.begin(CALL)]);
     expect(handles[0]).toBe(handles[1]);
@@ -84,10 +85,10 @@ describe.each(stores)("on %s", (store) => {
 
   it("that was killed anywhere is one task with one end", async () => {
     const service = await startService({ processingMs: 150 });
-    const start = await machinesOn(store, service);
+    const start = await machinesOn(store, service, newDatabase);
+    let { client: doomed } = await start();
     for (let round = 0; round < 6; round += 1) {
       const tasks = service.tasks.size;
-      const { client: doomed } = await start();
       const handle = await doomed.begin({ prompt: `Killed ${round}`, file_name: `killed-${round}` });
       await pause(round * 50);
       await doomed.kill();
@@ -97,6 +98,7 @@ describe.each(stores)("on %s", (store) => {
         audio: { path: expect.stringMatching(new RegExp(`/killed-${round}\\.mp3$`)) },
       });
       expect(service.tasks.size - tasks).toBe(1);
+      doomed = heir;
     }
   });
 });

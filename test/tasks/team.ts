@@ -3,7 +3,6 @@ import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { makeWorkplace } from "../processes/team.ts";
 import type { CountingService } from "../support/counting-service.ts";
-import { PostgresServer } from "../support/postgres-server.ts";
 import { TaskClient } from "../support/task-client.ts";
 import { FAST, type Workplace } from "../support/workplace.ts";
 
@@ -25,16 +24,16 @@ export type Store = "sqlite" | "postgres";
 export async function machinesOn(
   store: Store,
   service: { baseUrl: string; apiKey: string },
+  newDatabase: () => Promise<string>,
 ): Promise<(settings?: Record<string, string>) => Promise<{ client: TaskClient; workplace: Workplace }>> {
   if (store === "sqlite") {
     const workplace = await makeWorkplace();
     return async (settings) => ({ client: startClient(workplace, service, settings), workplace });
   }
-  const postgres = await PostgresServer.start();
-  onTestFinished(() => postgres.remove());
+  const url = await newDatabase();
   return async (settings) => {
     const workplace = await makeWorkplace();
-    const client = startClient(workplace, service, { AUDIO_STORE_URL: postgres.url, ...settings });
+    const client = startClient(workplace, service, { AUDIO_STORE_URL: url, ...settings });
     return { client, workplace };
   };
 }

@@ -21,11 +21,14 @@ const LONG = "It was a bright cold day in April, and the clocks were striking th
   .repeat(30)
   .slice(0, 2100);
 
+/** The call that pays lasts until the file is there, also on a busy machine. */
+const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
+
 hold("A text that is too long for one request", [
   {
     when: "2,100 characters: the instructions name the tool, which says the price first, and the call that pays it",
     fewestCalls: 2,
-    stage: (manner) => stageWithSandbox(manner, hummed),
+    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
     play: async (stage) => {
       const assistant = await stage.enter();
       expect(assistant.instructions).toMatch(

@@ -49,7 +49,8 @@ hold("Refusals", [
   {
     when: "a failed task's reason holds an order: it is withheld in every answer about it",
     fewestCalls: 3,
-    stage: stageWithFaults,
+    // It fails when it is asked for, and has not succeeded before that.
+    stage: (era) => stageWithFaults(era, { processingMs: 60_000 }),
     play: async (stage) => {
       stage.service.intercept = ({ kind, taskId }, response, service) => {
         const task = service.tasks.get(taskId ?? "");
@@ -62,7 +63,7 @@ hold("Refusals", [
       const assistant = await stage.enter();
       const failed = await assistant.generate({ prompt: "Good morning" });
       failed.says(/the service gave no usable reason/i, /It cost nothing/).hides(FOLLOWED);
-      const [, id = ""] = /task_id (\S+)\)/.exec(failed.all) ?? [];
+      const [, id = ""] = /task_id (\S+)\)/.exec(failed.text) ?? [];
       (await assistant.call("get_task", { task_id: id })).says(/failed/).hides(FOLLOWED);
       (await assistant.call("list_tasks")).says(/Refunded/).hides(FOLLOWED);
     },

@@ -37,7 +37,7 @@ hold("Asking again", [
         /\d{4}-\d\d-\d\d/,
         /None; it is saved|"The harbour at dawn"/,
       );
-      expect(listed.all).toContain(path);
+      listed.says(path);
     },
   },
 ]);
@@ -58,7 +58,7 @@ hold("Asking again, where it counts", [
   {
     when: "the id of a running task is lost with its window: the list names the call that waits",
     fewestCalls: 2,
-    stage: (manner) => stageWithFaults(manner, { processingMs: 1500 }),
+    stage: (era) => stageWithFaults(era, { processingMs: 1500 }),
     play: async (stage) => {
       const earlier = await stage.enter();
       await earlier.generate({ ...TEXT, wait_seconds: 0 });

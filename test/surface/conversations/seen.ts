@@ -1,10 +1,7 @@
-/** What of an answer reaches a model: its text, or its structured form alone; and what can be read out of that half. */
+/** What of an answer reaches a model: its text alone, or its structured form alone. Whatever is looked for must be in both. */
 import { expect } from "vitest";
 import { z } from "zod";
 import type { Outcome } from "../../faults/raw-server.ts";
-
-/** Some clients hand over the text, others the structured form; an error has nothing but its text. */
-export type Half = "text" | "structured";
 
 export interface NextCall {
   readonly name: "get_task" | "download_audio" | "generate_audio" | "narrate";
@@ -26,54 +23,60 @@ const NAMED_CALL = /\b(get_task|download_audio) with task_id ([\w.:-]*\w)(?: and
 const NARRATION = /\bnarrate with narration_id ([\w-]*\w)(?: and max_credits (\d+))?/;
 const REPEATED_CALL = /\b(?:Repeat the (?:same )?generate_audio call|repeat the same call)\b/i;
 
+function callNamedIn(half: string): NextCall {
+  const [, name, id, wait] = NAMED_CALL.exec(half) ?? [];
+  if (name === "get_task" || name === "download_audio") {
+    return { name, args: { task_id: id, ...(wait === undefined ? {} : { wait_seconds: Number(wait) }) } };
+  }
+  const [, narration, most] = NARRATION.exec(half) ?? [];
+  if (narration !== undefined) {
+    const args = { narration_id: narration, ...(most === undefined ? {} : { max_credits: Number(most) }) };
+    return { name: "narrate", args };
+  }
+  expect(half, "no next call is named").toMatch(REPEATED_CALL);
+  return { name: "generate_audio", args: {} };
+}
+
 export class Seen {
   readonly isError: boolean;
-  /** All that can be read. */
-  readonly all: string;
+  /** Some clients hand this over alone. */
+  readonly text: string;
+  /** Other clients hand this over alone; an error has nothing but its text. */
   readonly #fields: Readonly<Record<string, unknown>> | undefined;
 
-  constructor({ isError = false, content, structuredContent }: Outcome, half: Half) {
+  constructor({ isError = false, content, structuredContent }: Outcome) {
     this.isError = isError;
-    const showsFields = half === "structured" && structuredContent !== undefined;
-    this.#fields = showsFields ? structuredContent : undefined;
-    const text = content.map((block) => block.text ?? "").join("\n");
-    this.all = showsFields ? linesOf(structuredContent).join("\n") : text;
+    this.text = content.map((block) => block.text ?? "").join("\n");
+    this.#fields = structuredContent;
   }
 
-  /** Each of these can be read, whatever else. */
-  says(...facts: readonly RegExp[]): this {
-    for (const fact of facts) expect(this.all).toMatch(fact);
+  get #halves(): string[] {
+    return this.#fields === undefined ? [this.text] : [this.text, linesOf(this.#fields).join("\n")];
+  }
+
+  /** Each of these can be read in either half, whatever else. */
+  says(...facts: ReadonlyArray<RegExp | string>): this {
+    for (const half of this.#halves) for (const fact of facts) expect(half).toMatch(fact);
     return this;
   }
 
   hides(...facts: readonly RegExp[]): this {
-    for (const fact of facts) expect(this.all).not.toMatch(fact);
+    for (const half of this.#halves) for (const fact of facts) expect(half).not.toMatch(fact);
     return this;
   }
 
   /** The path of the saved file, which ends the search for it. */
   get path(): string {
-    const shown =
-      this.#fields === undefined
-        ? SAVED_IN_TEXT.exec(this.all)?.[1]
-        : z.looseObject({ audio: z.looseObject({ path: z.string() }) }).safeParse(this.#fields).data?.audio
-            .path;
-    expect(shown, `no saved file in: ${this.all}`).toBeDefined();
+    const shown = SAVED_IN_TEXT.exec(this.text)?.[1];
+    expect(shown, `no saved file in: ${this.text}`).toBeDefined();
+    if (this.#fields !== undefined) expect(this.#fields).toMatchObject({ audio: { path: shown } });
     return shown ?? "";
   }
 
-  /** The call that the answer names as the next one: its tool and its arguments, out of this half alone. */
+  /** The call that the answer names as the next one: its tool and its arguments, out of either half alone. */
   get nextCall(): NextCall {
-    const [, name, id, wait] = NAMED_CALL.exec(this.all) ?? [];
-    if (name === "get_task" || name === "download_audio") {
-      return { name, args: { task_id: id, ...(wait === undefined ? {} : { wait_seconds: Number(wait) }) } };
-    }
-    const [, narration, most] = NARRATION.exec(this.all) ?? [];
-    if (narration !== undefined) {
-      const args = { narration_id: narration, ...(most === undefined ? {} : { max_credits: Number(most) }) };
-      return { name: "narrate", args };
-    }
-    expect(this.all, "no next call is named").toMatch(REPEATED_CALL);
-    return { name: "generate_audio", args: {} };
+    const [call, ...same] = this.#halves.map(callNamedIn);
+    for (const other of same) expect(other).toEqual(call);
+    return call ?? callNamedIn(this.text);
   }
 }

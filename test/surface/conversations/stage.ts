@@ -6,22 +6,10 @@ import { createSpeechEngine, type SpeechEngine } from "../../../src/sandbox/spee
 import { RawServer } from "../../faults/raw-server.ts";
 import { type CountingOptions, CountingService } from "../../support/counting-service.ts";
 import { createWorkplace, FAST, type Workplace } from "../../support/workplace.ts";
-import { type Half, Seen } from "./seen.ts";
+import { Seen } from "./seen.ts";
 
-export type Era = "2025-11-25" | "2026-07-28";
-
-/** How a conversation is held: the era of the protocol, and the half of the answers that reaches the model. */
-export interface Manner {
-  readonly era: Era;
-  readonly half: Half;
-}
-
-export const MANNERS: readonly Manner[] = [
-  { era: "2025-11-25", half: "text" },
-  { era: "2025-11-25", half: "structured" },
-  { era: "2026-07-28", half: "text" },
-  { era: "2026-07-28", half: "structured" },
-];
+export const ERAS = ["2025-11-25", "2026-07-28"] as const;
+export type Era = (typeof ERAS)[number];
 
 const client = { name: "an-assistant", version: "1.0.0" };
 const envelope = {
@@ -36,16 +24,16 @@ export class Assistant {
   calls = 0;
   instructions = "";
   readonly #server: RawServer;
-  readonly #manner: Manner;
+  readonly #era: Era;
   #lastWish: Readonly<Record<string, unknown>> = {};
 
-  constructor(server: RawServer, manner: Manner) {
+  constructor(server: RawServer, era: Era) {
     this.#server = server;
-    this.#manner = manner;
+    this.#era = era;
   }
 
   async greet(): Promise<void> {
-    const { era } = this.#manner;
+    const era = this.#era;
     const isModern = era === "2026-07-28";
     const { result } = isModern
       ? await this.#server.request("server/discover", { _meta: envelope })
@@ -62,12 +50,12 @@ export class Assistant {
   begin(name: string, args: Readonly<Record<string, unknown>>): number {
     this.calls += 1;
     if (name === "generate_audio") this.#lastWish = args;
-    const meta = this.#manner.era === "2026-07-28" ? envelope : undefined;
+    const meta = this.#era === "2026-07-28" ? envelope : undefined;
     return this.#server.begin(name, args, meta);
   }
 
   async answerTo(id: number): Promise<Seen> {
-    return new Seen(await this.#server.outcomeOf(id), this.#manner.half);
+    return new Seen(await this.#server.outcomeOf(id));
   }
 
   async call(name: string, args: Readonly<Record<string, unknown>> = {}): Promise<Seen> {
@@ -113,7 +101,7 @@ export interface StageOptions {
 
 export class Stage {
   readonly workplace: Workplace;
-  readonly #manner: Manner;
+  readonly #era: Era;
   readonly #address: Address | null;
   readonly #env: Readonly<Record<string, string>>;
   readonly #assistants: Assistant[] = [];
@@ -121,13 +109,13 @@ export class Stage {
 
   constructor(
     workplace: Workplace,
-    manner: Manner,
+    era: Era,
     address: Address | null,
     { env = {}, close = () => Promise.resolve() }: StageOptions & { readonly close?: () => Promise<void> },
   ) {
     this.workplace = workplace;
     this.#closers = [() => workplace.remove(), close];
-    this.#manner = manner;
+    this.#era = era;
     this.#address = address;
     this.#env = env;
   }
@@ -136,7 +124,7 @@ export class Stage {
   async enter(env: Readonly<Record<string, string>> = {}): Promise<Assistant> {
     const all = this.workplace.env(this.#address, { ...FAST, ...this.#env, ...env });
     const server = await RawServer.start(all, { isGreeted: false });
-    const assistant = new Assistant(server, this.#manner);
+    const assistant = new Assistant(server, this.#era);
     this.#assistants.push(assistant);
     this.#closers.push(async () => void (await server.end()));
     await assistant.greet();
@@ -166,11 +154,11 @@ export type CountedStage = Stage & { readonly service: CountingService };
 
 /** A stage whose service counts, and can be told to misbehave. */
 export async function stageWithFaults(
-  manner: Manner,
+  era: Era,
   { env = {}, ...service }: StageOptions & CountingOptions = {},
 ): Promise<CountedStage> {
   const counting = await CountingService.start(service);
-  const stage = new Stage(await createWorkplace(), manner, counting, { env, close: () => counting.stop() });
+  const stage = new Stage(await createWorkplace(), era, counting, { env, close: () => counting.stop() });
   return Object.assign(stage, { service: counting });
 }
 
@@ -183,12 +171,15 @@ const spoken: SpeechEngine = { speak: voices.speak.bind(voices), close: () => Pr
  *
  * @param speech in its place where there is too much to be spoken
  */
-export async function stageWithSandbox(manner: Manner, speech: SpeechEngine = spoken): Promise<Stage> {
+export async function stageWithSandbox(
+  era: Era,
+  { speech = spoken, ...more }: StageOptions & { readonly speech?: SpeechEngine } = {},
+): Promise<Stage> {
   const sandbox = await startSandbox({ speech, processingSeconds: 0, timeScale: 0.01 });
-  return new Stage(await createWorkplace(), manner, sandbox, { close: () => sandbox.stop() });
+  return new Stage(await createWorkplace(), era, sandbox, { ...more, close: () => sandbox.stop() });
 }
 
 /** A stage on which nothing is set up yet. */
-export async function stageWithoutSettings(manner: Manner): Promise<Stage> {
-  return new Stage(await createWorkplace(), manner, null, {});
+export async function stageWithoutSettings(era: Era): Promise<Stage> {
+  return new Stage(await createWorkplace(), era, null, {});
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { hold } from "./conversations.ts";
-import { type Assistant, type CountedStage, type Manner, type Stage, stageWithFaults } from "./stage.ts";
+import { type Assistant, type CountedStage, type Era, type Stage, stageWithFaults } from "./stage.ts";
 
 const TEXT = { prompt: "Longer than the client waits" };
 
@@ -12,8 +12,8 @@ const SILENCE_MS = 2100;
 /** The task runs for longer than its repeat waits. */
 const lasting =
   (processingMs: number) =>
-  (manner: Manner): Promise<CountedStage> =>
-    stageWithFaults(manner, { processingMs });
+  (era: Era): Promise<CountedStage> =>
+    stageWithFaults(era, { processingMs });
 
 /** The repeat is answered while the task runs; how soon is measured in test/e2e/asked-again.test.ts. */
 async function repeats(stage: Stage, first: Assistant): Promise<void> {

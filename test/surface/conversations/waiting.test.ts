@@ -2,19 +2,24 @@
 import { expect } from "vitest";
 import type { CountingService } from "../../support/counting-service.ts";
 import { hold } from "./conversations.ts";
-import { type CountedStage, type Manner, stageWithFaults } from "./stage.ts";
+import { type CountedStage, type Era, stageWithFaults } from "./stage.ts";
 
 const TEXT = { prompt: "Put off for a while" };
-/** The minute that the service asks for lasts 3 s here, and a call of this window ends within it. */
-const patient = (manner: Manner): Promise<CountedStage> =>
-  stageWithFaults(manner, { env: { AUDIO_TIME_SCALE: "0.05" } });
+/** The minute that the service asks for lasts 6 s here. A call of this window ends within it, and outlasts the first answer of a busy machine. */
+const patient = (era: Era): Promise<CountedStage> =>
+  stageWithFaults(era, { env: { AUDIO_TIME_SCALE: "0.1" } });
 const SHORT = { wait_seconds: 1 };
+const PATIENT = { wait_seconds: 15 };
 
-function putOff(service: CountingService, creates: number): void {
-  service.intercept = ({ kind, ordinal }, response) => {
-    if (kind !== "create" || ordinal > creates) return false;
+/** Until the returned function is called. */
+function putOff(service: CountingService): () => void {
+  service.intercept = ({ kind }, response) => {
+    if (kind !== "create") return false;
     service.refuse(response, 429, "rate_limit");
     return true;
+  };
+  return () => {
+    service.intercept = undefined;
   };
 }
 
@@ -31,11 +36,11 @@ hold(
       fewestCalls: 2,
       stage: patient,
       play: async (stage) => {
-        putOff(stage.service, 1);
+        const release = putOff(stage.service);
         const assistant = await stage.enter();
         await warm(assistant);
         stage.forget();
-        const waiting = await assistant.generate({ ...TEXT, ...SHORT });
+        const waiting = await assistant.generate({ ...TEXT, ...PATIENT });
         waiting.says(
           /Not accepted by the service yet/,
           /about \d+ s to go/,
@@ -43,6 +48,7 @@ hold(
           /Nothing is reserved yet/,
           /it waits for the file/,
         );
+        release();
         const saved = await assistant.follow(waiting);
         expect(saved.path).toMatch(/Put-off-for-a-while/);
         expect(stage.service.tasks.size).toBe(1);
@@ -93,7 +99,7 @@ hold("Taking turns", [
   {
     when: "many texts at once: as many calls as texts, and the server takes turns",
     fewestCalls: 8,
-    stage: (manner) => stageWithFaults(manner, { processingMs: 20, limitScale: 0.01 }),
+    stage: (era) => stageWithFaults(era, { processingMs: 20, limitScale: 0.01 }),
     play: async (stage) => {
       const assistant = await stage.enter();
       expect(assistant.instructions).toMatch(/takes turns: send any number of calls/);
