@@ -118,9 +118,9 @@ export class Jobs {
     let failure: FailureSeen = "before";
     let walked = 0;
     for (;;) {
-      const { purpose, isWanted, mayWalk, newTasks } = job;
+      const { purpose, mayWalk, newTasks } = job;
       const action = nextAction(job.record, {
-        mayCreate: purpose === "create" && (failure !== "watching" || isWanted),
+        mayCreate: purpose === "create" && (failure !== "watching" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayWalk,
         failure,
@@ -160,6 +160,12 @@ export class Jobs {
           return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "left" };
       }
     }
+  }
+
+  /** Whether somebody still wants the free repeat of a task that failed. The admission asks the same again. */
+  async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
+    if (!isForHandles || record.status !== "failed") return true;
+    return await this.#deps.ledger.store.hasWantedHandle(record.recordId).catch(() => true);
   }
 
   /** Stops every job where it stands; a create under way gets a moment for its answer. What was accepted stays. */

@@ -138,18 +138,18 @@ async function runFound(
   call.signal.throwIfAborted();
   const listed = await asListed(deps, record);
   const asked = { ...listed, ...name };
-  const known = (await call.ticket?.enter(asked)) ?? asked;
-  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.ticket?.isTakenUp !== true });
+  const known = (await call.handle?.enter(asked)) ?? asked;
+  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.handle?.isTakenUp !== true });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
-  const isRepeat = call.ticket === undefined && !isNew && job.takeAskedAgain();
+  const isRepeat = call.handle === undefined && !isNew && job.takeAskedAgain();
   const window = isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
   const end = (await waitForJob(job, window, isEnough)) ?? (await untilWritten(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
-      if (call.ticket === undefined) job.promise();
+      if (call.handle === undefined) job.promise();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await underName(deps, end.record, end.file, request);
@@ -216,14 +216,16 @@ export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDep
 }
 
 /** The service's words are quoted: they are data, whatever they ask for. A record may be older than that judgement. */
-function failureReason({ taskError }: TaskRecord): string {
+function failureReason({ taskError }: FailedTask): string {
   const words = serviceReason(taskError?.message ?? "");
   return words === ""
     ? "; the service gave no usable reason."
     : `. The service says: ${quoteServiceText(words)}`;
 }
 
-export function taskFailed(record: TaskRecord): AudioError {
+type FailedTask = Pick<TaskRecord, "taskId" | "idempotencyKey" | "billing" | "taskError">;
+
+export function taskFailed(record: FailedTask): AudioError {
   const cost =
     record.billing === null
       ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
