@@ -12,7 +12,6 @@ import { rowOf, type TaskRecord } from "./record.ts";
 import type { Admission, CreateLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
-import { failedAttempt } from "./rules/handles.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 
@@ -146,14 +145,15 @@ export class Ledger {
         return current;
       }
       const after = { ...next, revision: nextRevision(current) };
-      const isNewCall = event.kind === "again" && event.isSameCall !== true && next !== current;
+      const error = event.kind === "again" && next !== current ? event.error : undefined;
+      const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
         accountId,
         recordId,
         expectedRevision,
         after: rowOf(after),
         durability: durabilityOf(expectedRevision === null ? null : current, after),
-        failed: isNewCall ? failedAttempt(current) : undefined,
+        failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         slot: tries === 0 ? slot : undefined,
         lease,
       });

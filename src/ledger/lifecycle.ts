@@ -31,8 +31,8 @@ export type TaskEvent =
   | { readonly kind: "takenBack"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
-  /** The attempt's task failed, and the request is to be tried once more. `isSameCall`: by the call that saw it fail. */
-  | { readonly kind: "again"; readonly failed: number; readonly isSameCall?: boolean }
+  /** The attempt's task failed, and the request is to be tried once more. `error`: handles of that attempt end with it. */
+  | { readonly kind: "again"; readonly failed: number; readonly error?: StoredError | undefined }
   /** The name that the audio is to be saved under, as long as it has no file, and the file that is to give way for it. */
   | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: Replaced | null }
   /** Audio that is saved is about to get a further name, which another file gives up for it. */

@@ -5,7 +5,6 @@ import {
   cancelledHandle,
   endedByWaiting,
   endedHandle,
-  failedAttempt,
   type Handle,
   type HandleTarget,
   handleTarget,
@@ -63,13 +62,12 @@ describe("a handle", () => {
   });
 
   it("keeps the failure of its attempt when a new call goes on, and goes on with a free repeat", () => {
-    const task = { taskId: "task-1", taskError: { code: "generation_failed", message: "lost" } };
-    const failed = aRecord({ status: "failed", finishedAtMs: 70, ...task });
+    const error = { code: "task_failed", message: "lost" };
     const next = open([only], { handle: "next", target: FAILED });
     expect(next).toMatchObject({ handle: "next", attempt: 2, wish: { replayed: false } });
     expect(endedByWaiting([only, next], null)).toEqual([]);
-    expect(endedByWaiting([only, next], failedAttempt(failed))).toMatchObject([
-      { handle: "one", endedAtMs: 70, end: { kind: "failed", ...task } },
+    expect(endedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
+      { handle: "one", endedAtMs: 70, end: { kind: "error", error } },
     ]);
   });
 

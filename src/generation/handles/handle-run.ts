@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { Handle, Wish } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Call, HandleOfCall } from "../job/wait-for-job.ts";
-import { taskFailed } from "../use-cases/generate.ts";
+import { taskFailed } from "../task-failed.ts";
 
 /** Its request is answered as for clients that know no tasks. */
 export class NoHandle extends Error {

@@ -1,7 +1,6 @@
 /** Requests that are asked about by handles: begun, looked at and cancelled, in any process. */
 import { AudioError, ownMistake } from "../../errors.ts";
 import {
-  failedAttempt,
   type Handle,
   type HandleEnd,
   type RequestEnd,
@@ -15,7 +14,7 @@ import type { Call } from "../job/wait-for-job.ts";
 import type { TaskView } from "../task-view.ts";
 import type { NameRequest } from "../use-cases/file-names.ts";
 import type { Work } from "../use-cases/find-record.ts";
-import { generateWork, taskFailed } from "../use-cases/generate.ts";
+import { generateWork } from "../use-cases/generate.ts";
 import { viewOfDone } from "./done-view.ts";
 import { HandleOver, HandleRun, isOver, NoHandle, type Opened } from "./handle-run.ts";
 import { type Begun, type HandleWork, type Standing, standing, type Working } from "./standing.ts";
@@ -26,8 +25,6 @@ interface Running {
   readonly run: HandleRun;
   /** As it was when the run began, because the ledger may lose the record meanwhile. */
   readonly begun: Opened;
-  /** What it has come to, while that cannot be written down. */
-  end: RequestEnd | null;
 }
 
 export class RequestHandles implements HandleWork<TaskView> {
@@ -57,7 +54,7 @@ export class RequestHandles implements HandleWork<TaskView> {
       opening.resolve(opened);
       const { handle } = opened.handle;
       if (this.#running.has(handle)) throw new HandleOver("an earlier call works for the handle");
-      this.#running.set(handle, { run, begun: opened, end: null });
+      this.#running.set(handle, { run, begun: opened });
     });
     const giveUp = (): void => run.abort();
     call.signal.addEventListener("abort", giveUp, { once: true });
@@ -77,8 +74,7 @@ export class RequestHandles implements HandleWork<TaskView> {
     }
   }
 
-  async look(known: Handle): Promise<Standing<TaskView> | null> {
-    const handle = await this.#settled(known);
+  async look(handle: Handle): Promise<Standing<TaskView> | null> {
     const running = this.#running.get(handle.handle);
     // It may have been cancelled in another process.
     if (handle.end?.kind === "cancelled") running?.run.abort();
@@ -87,45 +83,24 @@ export class RequestHandles implements HandleWork<TaskView> {
     const opened = { handle, record };
     if (handle.end !== null) return await this.#ended(opened, handle.end);
     if (running !== undefined) return this.#working(opened);
-    if (this.#jobs.running(record.recordId) === undefined) return await this.#lead(opened);
     // A job that has just seen it fail may be about to make the free repeat.
-    return isOver(opened) ? this.#working(opened) : this.#takeUp(opened);
+    const isLedHere = this.#jobs.running(record.recordId) !== undefined;
+    if (isLedHere) return isOver(opened) ? this.#working(opened) : this.#takeUp(opened);
+    // The process that leads the record works for the handle; where none does, this one goes on with it.
+    const claimed = await this.#deps.ledger.claim(record);
+    const now = { handle, record: claimed.record };
+    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#takeUp(now) : this.#working(now);
   }
 
   async cancel(known: Handle): Promise<void> {
-    const handle = await this.#settled(known);
-    const running = this.#running.get(handle.handle);
     const { ledger, clock } = this.#deps;
-    const record = handle.end === null ? await ledger.get(handle.targetId) : null;
-    // Its attempt has failed, and no process is about to make the free repeat: then that is its end.
-    if (record !== null && running === undefined && isOver({ record, handle })) await this.look(handle);
-    const { end } = await ledger.store.cancelHandle(handle, clock.wallMs());
-    if (end?.kind === "cancelled") running?.run.abort();
+    const { handle, end } = await ledger.store.cancelHandle(known, clock.wallMs());
+    if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
   }
 
   /** Nothing that ends from now on says anything about a request. */
   close(): void {
     this.#isClosed = true;
-  }
-
-  /** The handle as it is stored, after what this process knows of its end is written. */
-  async #settled(handle: Handle): Promise<Handle> {
-    const end = this.#running.get(handle.handle)?.end ?? null;
-    return end === null ? handle : await this.#write(handle, end);
-  }
-
-  /** The process that leads the record works for the handle; where none does, this one goes on with it. */
-  async #lead(known: Opened): Promise<Standing<TaskView>> {
-    const { store } = this.#deps.ledger;
-    const { record, isOurs } = await this.#deps.ledger.claim(known.record);
-    const handle = (await store.handle(known.handle.handle)) ?? known.handle;
-    const opened = { handle, record };
-    if (!isOurs || this.#running.has(handle.handle)) return this.#working(opened);
-    if (handle.end === null && !isOver(opened)) return this.#takeUp(opened);
-    const { end, atMs } = failedAttempt(record);
-    const ended = await store.endHandle(handle, end, atMs);
-    await store.release(record.recordId);
-    return await this.#ended({ handle: ended, record }, ended.end ?? end);
   }
 
   #takeUp(opened: Opened): Working {
@@ -134,29 +109,29 @@ export class RequestHandles implements HandleWork<TaskView> {
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
     const { fileName } = handle.wish;
     const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
-    this.#running.set(handle.handle, { run, begun: opened, end: null });
+    this.#running.set(handle.handle, { run, begun: opened });
     const work: Work = { input, take, fileName, shelf: "output" };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
     return this.#working(opened);
   }
 
-  #follow(handle: Handle, run: HandleRun, view: Promise<TaskView>): void {
-    const settle = async (end: RequestEnd | null): Promise<void> => {
-      const running = this.#running.get(handle.handle);
-      if (running?.run !== run) return;
-      running.end = this.#isClosed ? null : end;
-      if (running.end === null) this.#running.delete(handle.handle);
-      else await this.#write(handle, running.end);
-    };
+  /** Writes how it ends. Where that is not written, the next look goes on with it. */
+  #follow({ handle, targetId }: Handle, run: HandleRun, view: Promise<TaskView>): void {
+    const { ledger, log } = this.#deps;
     view
       .then(
-        ({ audio }) => settle(audio === null ? null : { kind: "done" }),
-        (thrown: unknown) => settle(this.#endOfError(thrown, run)),
+        ({ audio }) => this.#write(handle, run, audio === null ? null : { kind: "done" }),
+        (thrown: unknown) => this.#write(handle, run, this.#endOfError(thrown, run)),
       )
-      .catch((cause: unknown) => this.#deps.log.warn("the end of a task could not be written yet", cause));
+      .finally(async () => {
+        if (this.#running.get(handle)?.run === run) this.#running.delete(handle);
+        const isLeft = !this.#isClosed && this.#jobs.running(targetId) === undefined;
+        if (isLeft) await ledger.store.release(targetId);
+      })
+      .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
   }
 
-  /** `null`: it says nothing about the request; the next look goes on with it. */
+  /** `null`: it says nothing about the request. */
   #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
     if (run.signal.aborted || thrown instanceof HandleOver) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
@@ -166,18 +141,15 @@ export class RequestHandles implements HandleWork<TaskView> {
     return isPassing ? null : { kind: "error", error: toStoredError(error) };
   }
 
-  async #write(handle: Handle, end: RequestEnd): Promise<Handle> {
+  async #write(handle: string, run: HandleRun, end: RequestEnd | null): Promise<void> {
     const { ledger, clock } = this.#deps;
-    const { targetId: recordId } = handle;
-    const record = end.kind === "error" ? await ledger.get(recordId) : null;
-    const lead = record === null ? null : await ledger.claim(record);
+    const running = this.#running.get(handle);
+    if (end === null || running?.run !== run || this.#isClosed) return;
+    const { begun } = running;
+    const record = end.kind === "error" ? await ledger.get(begun.record.recordId) : null;
     // The process that leads it may be about to try once more, and writes what becomes of that.
-    const isOthers = lead?.isOurs === false;
-    const ended = isOthers ? handle : await ledger.store.endHandle(handle, end, clock.wallMs());
-    const isLeft = lead?.isOurs === true && this.#jobs.running(recordId) === undefined;
-    if (isLeft) await ledger.store.release(recordId);
-    this.#running.delete(handle.handle);
-    return ended;
+    if (record !== null && !(await ledger.claim(record)).isOurs) return;
+    await ledger.store.endHandle(begun.handle, end, clock.wallMs());
   }
 
   async #ended({ handle, record }: Opened, stored: HandleEnd): Promise<Standing<TaskView>> {
@@ -189,8 +161,6 @@ export class RequestHandles implements HandleWork<TaskView> {
       }
       case "cancelled":
         return standing(handle, { kind: "cancelled", message: CANCELLED });
-      case "failed":
-        return standing(handle, { kind: "error", error: taskFailed(end) });
       case "error":
         return standing(handle, { kind: "error", error: fromStoredError(end.error) });
     }

@@ -4,6 +4,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
+import { taskFailed } from "../task-failed.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
@@ -138,8 +139,10 @@ export class Jobs {
         case "again": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
           if (failure === "in_answer") walked += 1;
+          const { kind } = action;
           const { attempt: failed } = job.record;
-          job.record = await persist(job, this.#deps, { ...action, failed });
+          const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
+          job.record = await persist(job, this.#deps, { kind, failed, error });
           break;
         }
         case "ask":

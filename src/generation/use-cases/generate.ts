@@ -1,12 +1,10 @@
 /** The use case behind `generate_audio`: one request, one task, one file. */
-import { quoteServiceText, serviceReason } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
-import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job, JobEnd } from "../job/job.ts";
@@ -23,6 +21,7 @@ import {
 import { explainCredits, isUnexplained } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { storedInput } from "../saved-files.ts";
+import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { type NameRequest, nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
@@ -213,30 +212,4 @@ export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDep
   // How a running task stands is said by its status.
   const isPlain = phase.kind === "watching" || (phase.kind === "saving" && phase.trouble === null);
   return isPlain ? null : describe(phase, record, clock);
-}
-
-/** The service's words are quoted: they are data, whatever they ask for. A record may be older than that judgement. */
-function failureReason({ taskError }: FailedTask): string {
-  const words = serviceReason(taskError?.message ?? "");
-  return words === ""
-    ? "; the service gave no usable reason."
-    : `. The service says: ${quoteServiceText(words)}`;
-}
-
-type FailedTask = Pick<TaskRecord, "taskId" | "idempotencyKey" | "billing" | "taskError">;
-
-export function taskFailed(record: FailedTask): AudioError {
-  const cost =
-    record.billing === null
-      ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
-      : `The service charged ${record.billing.charged_credits ?? 0} credits for it all the same, against its own rules.`;
-  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
-    ...(isRefunded(record)
-      ? {}
-      : {
-          remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
-        }),
-    taskId: record.taskId ?? undefined,
-    idempotencyKey: record.idempotencyKey ?? undefined,
-  });
 }

@@ -1,9 +1,8 @@
 /** Handles: calls that were answered as tasks of the protocol's extension; when one is shared, wanted or ended. Pure. */
 import { z } from "zod";
-import { billingSchema } from "../../contract/audio-task.ts";
 import type { AccountId } from "../identity.ts";
-import { RECORD_STATUSES, type TaskRecord } from "../record.ts";
-import { storedErrorSchema } from "../stored-error.ts";
+import { RECORD_STATUSES } from "../record.ts";
+import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 
 export const wishSchema = z.object({
   fileName: z.string().nullable(),
@@ -42,14 +41,6 @@ export const requestEndSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("done") }),
   /** Nothing had been sent for it, and nothing ever is. */
   z.object({ kind: z.literal("cancelled") }),
-  /** What the service said of the task that failed, because the record may be about a later attempt by now. */
-  z.object({
-    kind: z.literal("failed"),
-    taskId: z.string().nullable(),
-    idempotencyKey: z.string().nullable(),
-    billing: billingSchema.nullable(),
-    taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
-  }),
   z.object({ kind: z.literal("error"), error: storedErrorSchema }),
 ]);
 export type RequestEnd = z.infer<typeof requestEndSchema>;
@@ -117,18 +108,11 @@ export function cancelledHandle(handle: Handle, target: HandleTarget | null, atM
   return isUnsent ? endedHandle(asked, { kind: "cancelled" }, atMs) : asked;
 }
 
-/** An attempt that a new call does not repeat, and what its handles are answered from now on. */
+/** An attempt that a new call leaves behind, and the error that its handles end with. */
 export interface FailedAttempt {
   readonly attempt: number;
-  readonly end: RequestEnd;
+  readonly error: StoredError;
   readonly atMs: number;
-}
-
-/** What is said of an attempt's failure, by the record as it stands now. */
-export function failedAttempt(record: TaskRecord): FailedAttempt {
-  const { attempt, taskId, idempotencyKey, billing, taskError, finishedAtMs, createdAtMs } = record;
-  const end = { kind: "failed", taskId, idempotencyKey, billing, taskError } as const;
-  return { attempt, end, atMs: finishedAtMs ?? createdAtMs };
 }
 
 /**
@@ -139,7 +123,7 @@ export function failedAttempt(record: TaskRecord): FailedAttempt {
 export function endedByWaiting(open: readonly Handle[], failed: FailedAttempt | null): Handle[] {
   return open.flatMap((handle) => {
     if (failed !== null && handle.attempt <= failed.attempt) {
-      return [endedHandle(handle, failed.end, failed.atMs)];
+      return [endedHandle(handle, { kind: "error", error: failed.error }, failed.atMs)];
     }
     const { cancelAskedAtMs } = handle;
     return cancelAskedAtMs === null ? [] : [endedHandle(handle, { kind: "cancelled" }, cancelAskedAtMs)];

@@ -93,16 +93,13 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const failed = await desk.change(record, { status: "failed", taskId: "task-1" });
       const next = await opened(desk, failed);
       expect(next.attempt).toBe(2);
-      const end = {
-        kind: "failed",
-        taskId: "task-1",
-        idempotencyKey: "key",
-        billing: null,
-        taskError: null,
-      } as const;
+      const error = { code: "task_failed", message: "lost" };
       const again = { status: "waiting", taskId: null, attempt: 2 } as const;
-      await desk.write(failed, again, { failed: { attempt: 1, end, atMs: 70 } });
-      expect(await desk.store().handle(handle.handle)).toMatchObject({ end, endedAtMs: 70 });
+      await desk.write(failed, again, { failed: { attempt: 1, error, atMs: 70 } });
+      expect(await desk.store().handle(handle.handle)).toMatchObject({
+        end: { kind: "error", error },
+        endedAtMs: 70,
+      });
       expect(await desk.store().handle(next.handle)).toEqual(next);
     });
   });
