@@ -3,14 +3,15 @@ import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, readBeside } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
+import type { Handle } from "../ledger/rules/handles.ts";
 import type { GenerationDeps } from "./deps.ts";
+import type { RequestHandles } from "./handles/request-handles.ts";
+import type { Begun, HandleWork } from "./handles/standing.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
-import type { Begun, TicketDesk } from "./tickets/standing.ts";
-import type { Tickets } from "./tickets/task-tickets.ts";
 import { type DownloadRequest, download } from "./use-cases/download-task.ts";
 import { type GenerateRequest, generate, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
@@ -24,9 +25,11 @@ import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-l
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
   /** For clients that take a task of the protocol's extension for an answer; loaded by the first of them. */
-  tickets(): Promise<{
+  handles(): Promise<{
     begin(request: GenerateRequest, call: Call): Promise<Begun<TaskView>>;
-    readonly desk: TicketDesk<TaskView>;
+    /** A handle of this account, of whatever kind; `null`: it has none of that name. */
+    find(handle: string): Promise<Handle | null>;
+    readonly work: HandleWork<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
@@ -53,17 +56,21 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
   jobs.whenPlacesAreTaken(() => resumer.soon());
-  let tickets: Promise<Tickets> | undefined;
+  let handles: Promise<RequestHandles> | undefined;
   return {
     generate: (request, call) => {
       resumer.soon();
       return generate(deps, jobs, request, call);
     },
-    tickets: async () => {
+    handles: async () => {
       resumer.soon();
-      tickets ??= import("./tickets/task-tickets.ts").then(({ Tickets }) => new Tickets(deps, jobs));
-      const desk = await tickets;
-      return { begin: (request, call) => desk.begin(workOf(request), request, call), desk };
+      handles ??= import("./handles/request-handles.ts").then((room) => new room.RequestHandles(deps, jobs));
+      const work = await handles;
+      return {
+        begin: (request, call) => work.begin(workOf(request), request, call),
+        find: (handle) => deps.ledger.store.handle(handle),
+        work,
+      };
     },
     getTask: (taskId, call) => {
       resumer.soon();
@@ -97,7 +104,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {
-      (await tickets)?.close();
+      (await handles)?.close();
       await resumer.close();
       await jobs.close();
       await deps.limits.close();

@@ -18,9 +18,23 @@ import {
 } from "./rules/api-key-state.ts";
 import { billedCredits } from "./rules/bill.ts";
 import type { Durability } from "./rules/durability.ts";
+import {
+  cancelledHandle,
+  endedByWaiting,
+  endedHandle,
+  type FailedAttempt,
+  type Handle,
+  type HandleDraft,
+  type HandleEnd,
+  handleTarget,
+  isWanted,
+  openedHandle,
+  type Wish,
+} from "./rules/handles.ts";
 import { acquiredLease, type Lease, releasedLease, renewedLease } from "./rules/lease.ts";
 import { isLongOver, placeAfterWrite } from "./rules/places.ts";
 import { lastQuarterBefore, SPEND_KEPT_MS } from "./rules/spend.ts";
+import { findHandle, findOpenHandles, handleRows, saveHandle } from "./store/handle-rows.ts";
 import { DOCUMENT_KEYV_OPTIONS, KeyvDocuments } from "./store/keyv-documents.ts";
 import {
   addToBill,
@@ -80,6 +94,8 @@ export interface Write extends RecordName {
   /** `null`: the record is removed. */
   readonly after: Row | null;
   readonly durability: Durability;
+  /** A new call leaves this attempt behind: its handles end with the write. */
+  readonly failed?: FailedAttempt | undefined;
   /** Done whether the write takes place or not. */
   readonly slot?: SlotRelease | undefined;
   /** Whether status, task and spend stay as they are, so that the sums do not change; false where it is not known. */
@@ -101,6 +117,8 @@ export interface AdmitRequest extends CreateLimits {
   readonly slotId: string;
   /** The narration that it is sent for, and pays for it; `null`: a caller asked for it by itself. */
   readonly narrationId: string | null;
+  /** Only callers with a handle wait for it: where all of its record's handles were cancelled, nobody wants it. */
+  readonly isForHandles?: boolean;
 }
 
 export interface ListQuery {
@@ -236,11 +254,15 @@ export class LedgerStore {
   write(write: Write): Promise<WriteAnswer> {
     const written = { written: true } as const;
     const { holder: owner } = this.#options.identity;
-    const { expectedRevision, after, slot, lease = "renew", durability } = write;
+    const { expectedRevision, after, failed = null, slot, lease = "renew", durability } = write;
+    const isWaiting = after?.status === "waiting";
     return this.#transact<WriteAnswer>({
       durability,
       locksOrigin: write.keepsSpend !== true,
-      load: loadRow(write, after?.names),
+      load: [
+        ...loadRow(write, after?.names),
+        ...(isWaiting ? [findOpenHandles(this.#viewer, write.recordId)] : []),
+      ],
       decide: (rows, before, nowMs) => {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
         const loaded = loadedRow(rows);
@@ -263,7 +285,12 @@ export class LedgerStore {
         const kept =
           lease === "release" ? releasedLease(current, owner) : renewedLease(current, owner, nowMs);
         const place = placeAfterWrite(stored, after, { steadyMs: nowMs, owner });
-        return { state, result: written, save: saveRow(loaded, after, { place, lease: kept }) };
+        const ended = isWaiting ? endedByWaiting(handleRows(rows[ROW_RESULTS]), failed) : [];
+        return {
+          state,
+          result: written,
+          save: [...saveRow(loaded, after, { place, lease: kept }), ...ended.map(saveHandle)],
+        };
       },
     });
   }
@@ -271,7 +298,7 @@ export class LedgerStore {
   /** Asks {@link judgeAdmission}; where it says yes, the slot is taken and the record written. */
   admit(request: AdmitRequest): Promise<Admission> {
     const { holder: owner, origin } = this.#options.identity;
-    const { after, expectedRevision, slotId, budget, windowMs, narrationId } = request;
+    const { after, expectedRevision, slotId, budget, windowMs, narrationId, isForHandles = false } = request;
     const { accountId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     return this.#transact<Admission>({
@@ -285,10 +312,11 @@ export class LedgerStore {
           accountId,
         ),
         sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+        findOpenHandles(this.#viewer, recordId),
         ...(narrationId === null ? [] : [loadBill(this.#viewer, narrationId)]),
       ],
       decide: (rows, before, nowMs, narration) => {
-        const [flights = [], sums = [], bill = []] = rows.slice(ROW_RESULTS);
+        const [flights = [], sums = [], handles = [], bill = []] = rows.slice(ROW_RESULTS);
         const loaded = loadedRow(rows);
         const { stored } = loaded;
         const others = otherPlaces(flights).filter((other) => other.recordId !== recordId);
@@ -298,6 +326,8 @@ export class LedgerStore {
           state,
           otherPlaces: others.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
+          // What may have arrived is seen through, whoever cancels.
+          isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isWanted),
           narration:
             narrationId === null
               ? null
@@ -337,6 +367,63 @@ export class LedgerStore {
             ),
           ],
         };
+      },
+    });
+  }
+
+  /** A handle of this API key; `null`: there is none of that name. */
+  async handle(handle: string): Promise<Handle | null> {
+    const [rows] = await this.#options.engine.read([findHandle(this.#viewer, handle)]);
+    return handleRows(rows)[0] ?? null;
+  }
+
+  /** Whether a handle of the record is open and was not cancelled. */
+  async hasWantedHandle(recordId: string): Promise<boolean> {
+    const [rows] = await this.#options.engine.read([findOpenHandles(this.#viewer, recordId)]);
+    return handleRows(rows).some(isWanted);
+  }
+
+  /** Opens a handle for a record, or finds the one that wants the same; `null`: there is no such record. */
+  openHandle(draft: HandleDraft, wish: Wish): Promise<Handle | null> {
+    const { accountId, targetId } = draft;
+    return this.#transact<Handle | null>({
+      durability: "power_cut",
+      load: [...loadRow({ accountId, recordId: targetId }), findOpenHandles(this.#viewer, targetId)],
+      decide: (rows) => {
+        const target = handleTarget(loadedRow(rows).stored?.value);
+        if (target === null) return { result: null };
+        const result = openedHandle(handleRows(rows[ROW_RESULTS]), target, draft, wish);
+        return { result, save: [saveHandle(result)] };
+      },
+    });
+  }
+
+  /** Cancels the handle of a record, see {@link cancelledHandle}. @returns the handle as it stands now */
+  cancelHandle(handle: Handle, atMs: number): Promise<Handle> {
+    const { accountId, targetId } = handle;
+    return this.#changeHandle(handle, loadRow({ accountId, recordId: targetId }), (stored, rows) =>
+      cancelledHandle(stored, handleTarget(loadedRow(rows).stored?.value), atMs),
+    );
+  }
+
+  /** @returns the handle with the end that was written first */
+  endHandle(handle: Handle, end: HandleEnd, atMs: number): Promise<Handle> {
+    return this.#changeHandle(handle, [], (stored) => endedHandle(stored, end, atMs));
+  }
+
+  #changeHandle(
+    known: Handle,
+    load: readonly Statement[],
+    change: (stored: Handle, rows: readonly Rows[]) => Handle,
+  ): Promise<Handle> {
+    return this.#transact({
+      durability: "power_cut",
+      load: [...load, findHandle(this.#viewer, known.handle)],
+      decide: (rows) => {
+        const [stored] = handleRows(rows.at(-1));
+        if (stored === undefined) return { result: known };
+        const result = change(stored, rows);
+        return { result, save: [saveHandle(result)] };
       },
     });
   }

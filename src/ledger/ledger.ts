@@ -6,10 +6,9 @@ import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
 import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
-import type { LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
+import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
-import { isCancelNews } from "./record-tickets.ts";
 import type { Admission, CreateLimits } from "./rules/admission.ts";
 import type { SlotRelease } from "./rules/api-key-state.ts";
 import { durabilityOf } from "./rules/durability.ts";
@@ -146,12 +145,15 @@ export class Ledger {
         return current;
       }
       const after = { ...next, revision: nextRevision(current) };
+      const error = event.kind === "again" && next !== current ? event.error : undefined;
+      const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
         accountId,
         recordId,
         expectedRevision,
         after: rowOf(after),
         durability: durabilityOf(expectedRevision === null ? null : current, after),
+        failed: error === undefined ? undefined : { attempt, error, atMs: finishedAtMs ?? createdAtMs },
         slot: tries === 0 ? slot : undefined,
         keepsSpend: expectedRevision !== null && keepsSpend(current, after),
         lease,
@@ -174,13 +176,14 @@ export class Ledger {
    * `unresolved`, in one step.
    *
    * @param send a new name for this send; see {@link takeBack}
-   * @param narrationId the narration that pays for it; `null`: a caller asked for it by itself
+   * @param wantedBy the narration that pays for it, `null`: a caller asked for it by itself; and whether all callers have
+   *   handles
    */
   async admit(
     known: TaskRecord,
     send: string,
     limits: CreateLimits,
-    narrationId: string | null = null,
+    wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
   ): Promise<Admitted> {
     let current = known;
     for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
@@ -195,13 +198,13 @@ export class Ledger {
         after: rowOf(after),
         expectedRevision: current.revision,
         slotId: send,
-        narrationId,
+        ...wantedBy,
       });
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
       if (admission.kind !== "conflict") return admission;
       const { value, isLeaseLost } = admission;
       const stored = value === undefined ? null : await this.#stored.read({ ...current, value });
-      if (stored === null || isLeaseLost || stored.attempt !== attempt || isCancelNews(current, stored)) {
+      if (stored === null || isLeaseLost || stored.attempt !== attempt) {
         return { kind: "changed", record: stored, isLeaseLost };
       }
       current = stored;

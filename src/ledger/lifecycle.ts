@@ -5,7 +5,6 @@ import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import { isRefunded, type TaskRecord } from "./record.ts";
-import { settleTickets, stepTicket, type TicketEvent, ticketsOfFailed } from "./record-tickets.ts";
 import type { StoredError } from "./stored-error.ts";
 
 /**
@@ -32,15 +31,14 @@ export type TaskEvent =
   | { readonly kind: "takenBack"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
-  /** The attempt's task failed, and the request is to be tried once more. `isSameCall`: by the call that saw it fail. */
-  | { readonly kind: "again"; readonly failed: number; readonly isSameCall?: boolean }
+  /** The attempt's task failed, and the request is to be tried once more. `error`: handles of that attempt end with it. */
+  | { readonly kind: "again"; readonly failed: number; readonly error?: StoredError | undefined }
   /** The name that the audio is to be saved under, as long as it has no file, and the file that is to give way for it. */
   | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: Replaced | null }
   /** Audio that is saved is about to get a further name, which another file gives up for it. */
   | { readonly kind: "replacing"; readonly replaced: Replaced }
   /** A part of a narration that somebody asks for by itself: from now on it is shown like all else. */
-  | { readonly kind: "listed" }
-  | TicketEvent;
+  | { readonly kind: "listed" };
 
 /** What a record says of its attempt before anything was sent. */
 export const NO_TASK_YET = {
@@ -71,10 +69,6 @@ const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
 /** The record after an event; the very same object where the event is no news for it. */
 export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
-  return settleTickets(stepTask(record, event));
-}
-
-function stepTask(record: TaskRecord, event: TaskEvent): TaskRecord {
   switch (event.kind) {
     case "sent":
       return sent(record, event);
@@ -110,10 +104,6 @@ function stepTask(record: TaskRecord, event: TaskEvent): TaskRecord {
       return named(record, event);
     case "replacing":
       return { ...record, replaces: event.replaced };
-    case "ticketOpened":
-    case "ticketCancelled":
-    case "ticketEnded":
-      return stepTicket(record, event);
   }
 }
 
@@ -199,10 +189,7 @@ function named(record: TaskRecord, { fileName, replaces }: TaskEvent & { kind: "
   return record.files.length === 0 && isNews ? { ...record, fileName, replaces } : record;
 }
 
-function again(
-  record: TaskRecord,
-  { failed, isSameCall = false }: TaskEvent & { kind: "again" },
-): TaskRecord {
+function again(record: TaskRecord, { failed }: TaskEvent & { kind: "again" }): TaskRecord {
   const { input, take, attempt, status, taskId, earlierTaskIds } = record;
   if (input === null || take === null || status !== "failed" || attempt !== failed) return record;
   return {
@@ -212,6 +199,5 @@ function again(
     idempotencyKey: idempotencyKey(input, take, attempt + 1),
     earlierTaskIds: taskId === null ? earlierTaskIds : [...earlierTaskIds, taskId],
     earlierCredits: record.spend?.credits ?? 0,
-    tickets: isSameCall ? record.tickets : ticketsOfFailed(record),
   };
 }

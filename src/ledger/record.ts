@@ -5,7 +5,6 @@ import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
 import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
-import { ticketSchema } from "./ticket.ts";
 
 /**
  * `waiting`: claimed, nothing sent. `unresolved`: a create was sent, or is about to be, and its answer not seen.
@@ -87,8 +86,6 @@ export const taskRecordSchema = z.looseObject({
   /** The file that gives its name to this audio, from when the person asked for that until this audio is saved. */
   replaces: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
-  /** Calls that were answered as tasks of the protocol's extension, the newest last. */
-  tickets: z.array(ticketSchema).default([]),
   createdAtMs: z.number(),
   sentAtMs: z.number().nullable(),
   acceptedAtMs: z.number().nullable(),

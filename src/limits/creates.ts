@@ -20,6 +20,8 @@ export interface CreateOrder {
    * itself go first. `null`: a caller asked for it by itself. It may change while the create waits.
    */
   narrationId?(): string | null;
+  /** Only callers with a handle wait for it now: it is not sent once their handles are cancelled. */
+  isForHandles?(): boolean;
   onWaiting(reason: WaitReason, waitMs: number): void;
 }
 
@@ -29,7 +31,7 @@ export type WaitReason = CreateHold;
 /** A create may be sent now, and its record says so; or somebody else is at the same work. */
 export type CreateGrant =
   | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
-  /** The narration that it was for has ended, or another process drives it. */
+  /** Nobody wants it any more, or another process drives the narration that it was for. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
 
@@ -102,7 +104,7 @@ export class Creates {
     if (spent + RESERVED_CREDITS > creditBudget) throw overBudget(creditBudget, spent);
   }
 
-  async #ask({ record, narrationId }: CreateOrder): Promise<Answer<CreateGrant, WaitReason>> {
+  async #ask({ record, narrationId, isForHandles }: CreateOrder): Promise<Answer<CreateGrant, WaitReason>> {
     const { ledger, creditBudget, timing, pauses, housekeeping } = this.#options;
     const pausedMs = pauses.leftMs("creates");
     if (pausedMs > 0) return { refused: "paused", waitMs: Math.ceil(pausedMs) };
@@ -118,7 +120,7 @@ export class Creates {
           lapseMs: timing.lapseMs,
           budget: creditBudget === null ? null : { credits: creditBudget, windowMs: BUDGET_WINDOW_MS },
         },
-        narrationId?.() ?? null,
+        { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
       )
       .catch((error: unknown) => {
         // The answer may have been lost on its way: then the store holds place and credits for nobody.

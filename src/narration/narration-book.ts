@@ -2,7 +2,9 @@
 import { AudioError } from "../errors.ts";
 import type { HolderId } from "../holder.ts";
 import { isHolderGone } from "../holder.ts";
+import type { Handle } from "../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
+import { endedByState, unasked } from "./askers.ts";
 import { type NarrationBill, narrationBill } from "./narration-bill.ts";
 import {
   type NarrationFigures,
@@ -14,7 +16,6 @@ import {
   type StoredPlan,
   storedPlanSchema,
 } from "./narration-state.ts";
-import { isToSettle, settled, unasked } from "./narration-tickets.ts";
 
 /** Plans kept at hand; each may have the length of a book. */
 const MOST_PLANS = 4;
@@ -45,7 +46,7 @@ export class NarrationBook {
   /** A plan never changes, and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param reckon for a book that is written: what is told of a narration's end is kept with it */
+  /** @param reckon for a book that is written: the end of a handle keeps how the narration stood */
   constructor(store: NarrationStore, wallMs: () => number, reckon: Reckon = onlyRead) {
     this.#store = store;
     this.#wallMs = wallMs;
@@ -94,30 +95,54 @@ export class NarrationBook {
   /**
    * Changes the state: where somebody else has changed it since it was read, the change is made anew over theirs.
    *
-   * @param change the very same object where there is nothing to change
+   * @param change the very same object where there is nothing to change; `open`: the handles that have not ended
    * @returns the state as it is stored now
    */
   async change(
     narrationId: string,
-    change: (state: NarrationState) => NarrationState,
+    change: (state: NarrationState, open: readonly Handle[]) => NarrationState,
   ): Promise<NarrationState> {
+    const changed = await this.changeHandle(narrationId, (before, open) => ({
+      state: change(before, open),
+      handle: null,
+    }));
+    return changed.state;
+  }
+
+  /** The same, with a handle that is opened or ended in one step with it. */
+  async changeHandle<Changed extends Handle | null>(
+    narrationId: string,
+    change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },
+  ): Promise<{ readonly state: NarrationState; readonly handle: Changed }> {
     for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
       if (stored === undefined) throw unknown(narrationId);
       const before = stateOf(stored);
-      const wanted = unasked(change(before));
-      const after = isToSettle(wanted) ? await this.#settled(narrationId, wanted) : wanted;
-      if (after === before) return before;
-      if (await this.#store.write(narrationId, stored.revision, JSON.stringify(after))) return after;
+      const changed = change(before, stored.handles);
+      const { handle } = changed;
+      const state = unasked(changed.state);
+      const others = stored.handles.filter((open) => open.handle !== handle?.handle);
+      const ended = await this.#endedHandles(narrationId, state, others);
+      const handles = handle === null ? ended : [handle, ...ended];
+      if (state === before && handles.length === 0) return { state, handle };
+      const { revision } = stored;
+      if (await this.#store.write(narrationId, revision, JSON.stringify(state), handles)) {
+        return { state, handle };
+      }
     }
     throw new AudioError("store_unavailable", "The ledger stayed busy with the same narration.", {
       retryable: true,
     });
   }
 
-  async #settled(narrationId: string, state: NarrationState): Promise<NarrationState> {
+  async #endedHandles(
+    narrationId: string,
+    state: NarrationState,
+    open: readonly Handle[],
+  ): Promise<Handle[]> {
+    if (state.status === "running" || open.length === 0) return [];
     const known = { narrationId, plan: await this.#plan(narrationId), state, holder: null };
-    return settled(state, { figures: await this.#reckon(known), atMs: this.#wallMs() });
+    return endedByState(open, state, { figures: await this.#reckon(known), atMs: this.#wallMs() });
   }
 
   async bill(narrationId: string): Promise<NarrationBill> {

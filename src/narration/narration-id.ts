@@ -9,9 +9,6 @@ const PREFIX = "nar_";
 const DIGITS = 32;
 const PATTERN = /^nar_[0-9a-f]{32}$/;
 
-/** Of a ticket of a narration; only its desk can say whose. */
-export const isNarrationHandle = (text: string): boolean => text.startsWith("nar1-");
-
 export const isNarrationId = (text: string): boolean => PATTERN.test(text);
 
 /** What one task is asked for. */

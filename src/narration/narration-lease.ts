@@ -2,9 +2,9 @@
 import type { Clock } from "../clock.ts";
 import type { HolderId } from "../holder.ts";
 import type { Log } from "../log.ts";
+import { leftByOthers } from "./askers.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import type { NarrationState } from "./narration-state.ts";
-import { leftByOthers } from "./narration-tickets.ts";
 
 /** How often the lease is renewed and the ledger is asked what other processes have changed. */
 const LOOK_MS = 1000;

@@ -105,32 +105,24 @@ const figuresSchema = z.object({
 });
 export type NarrationFigures = Readonly<z.infer<typeof figuresSchema>>;
 
-/** A call that was answered as a task of the protocol's extension; its name is the time it was opened. */
-const ticketSchema = z.object({
-  openedAtMs: z.int().positive(),
-  /** `null`: it has not ended. */
-  end: z
-    .discriminatedUnion("kind", [
-      z.object({
-        kind: z.literal("cancelled"),
-        atMs: z.number(),
-        figures: figuresSchema,
-        /** Others had asked for the narration as well. */
-        isLeftRunning: z.boolean(),
-      }),
-      /** As the narration stood then; it may have gone on since. */
-      z.object({
-        kind: z.literal("ended"),
-        atMs: z.number(),
-        status: z.enum(["planned", "stopped", "finished"]),
-        problems: z.array(problemSchema),
-        files: z.array(narrationFileSchema),
-        figures: figuresSchema,
-      }),
-    ])
-    .nullable(),
-});
-export type NarrationTicket = z.infer<typeof ticketSchema>;
+/** How the handle of a narration ended. */
+export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("cancelled"),
+    figures: figuresSchema,
+    /** Others had asked for the narration as well. */
+    isLeftRunning: z.boolean(),
+  }),
+  /** As the narration stood then; it may have gone on since. */
+  z.object({
+    kind: z.literal("ended"),
+    status: z.enum(["planned", "stopped", "finished"]),
+    problems: z.array(problemSchema),
+    files: z.array(narrationFileSchema),
+    figures: figuresSchema,
+  }),
+]);
+export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;
 
 const retakeSchema = z.object({ part: z.int().nonnegative(), take: z.int().positive() });
 
@@ -145,11 +137,9 @@ export const narrationStateSchema = z.object({
   takes: z.array(retakeSchema),
   /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
   asks: z.int().nonnegative(),
-  /** The newest last. */
-  tickets: z.array(ticketSchema).default([]),
   /**
-   * The processes in which, since it began to run, a call without a ticket has asked for it: while one of them lives,
-   * it goes on, whatever tickets are taken back.
+   * The processes in which, since it began to run, a call without a handle has asked for it: while one of them lives,
+   * it goes on, whatever handles are cancelled.
    */
   plainAskers: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
@@ -180,7 +170,6 @@ export const newState = (
   maxCredits: null,
   takes: [],
   asks: 0,
-  tickets: [],
   plainAskers: [],
   skipsFailed: false,
   fileName: null,

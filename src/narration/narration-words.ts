@@ -1,11 +1,11 @@
 /** Every sentence about a narration: how it stands, what it cost, what to call next. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
-import type { NarrationState, NarrationTicket } from "./narration-state.ts";
+import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
-type CancelledEnd = Extract<NarrationTicket["end"], { kind: "cancelled" }>;
+type CancelledEnd = Extract<NarrationHandleEnd, { kind: "cancelled" }>;
 
 /** "52 min", "40 s", "3 h 20 min". */
 export function duration(seconds: number): string {

@@ -1,15 +1,18 @@
 /** Long narrations: the front door of this room. A plan before anything is spent, then parts, then the joined files. */
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
+import type { Begun, HandleWork } from "../generation/handles/standing.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
-import type { Begun, TicketDesk } from "../generation/tickets/standing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
+import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
+import { askedPlainly, callCancelled, leftByOthers, openedHandle } from "./askers.ts";
 import { isCancelledByCaller } from "./cancelled-call.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
@@ -18,14 +21,13 @@ import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
+import { NarrationHandles } from "./narration-handles.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import { type NarrationFile, type NarrationState, withRemarks } from "./narration-state.ts";
-import { askedPlainly, callCancelled, leftByOthers, openTicket, withTicket } from "./narration-tickets.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { takeOf } from "./part-request.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
-import { NarrationDesk } from "./ticket-desk.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 
@@ -57,7 +59,7 @@ export interface Narrations {
    * it goes on without the call.
    */
   begin(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<Begun<NarrationView>>;
-  readonly desk: TicketDesk<NarrationView>;
+  readonly handles: HandleWork<NarrationView>;
   /** Newest first, as they stood when they were last written; those that hold every word of the query. */
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
   /** How it stands, part by part. @throws AudioError `not_found` */
@@ -86,7 +88,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     await takeTally(parts, plan, state, await book.bill(narrationId));
   const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
   const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
-  const { origin, holder } = ledger.identity;
+  const { origin, accountId, holder } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock });
   const driverDeps: NarrationDriverDeps = {
     book,
@@ -187,28 +189,31 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     settled.abort();
   };
 
-  const desk = new NarrationDesk({
+  const handles = new NarrationHandles({
     book,
     reckon,
     clock,
-    identity: ledger.identity,
+    store: ledger.store,
+    holder,
     isRunningHere: (narrationId) => drivers.has(narrationId),
     start,
     refresh: (narrationId, state) => drivers.get(narrationId)?.refresh(state),
   });
 
-  /** Writes what a call wants, and drives it. */
+  /** Writes what a call wants, and drives it. @param draft of a call that is answered with a handle */
   const write = async (
     { narrationId, holder: driver }: KnownNarration,
     change: (state: NarrationState) => NarrationState,
-  ): Promise<NarrationState> => {
+    draft: HandleDraft | null = null,
+  ) => {
     const isLeft = driver === null && !drivers.has(narrationId);
-    const state = await book.change(narrationId, (current) =>
-      change(isLeft ? leftByOthers(current, holder) : current),
-    );
-    drivers.get(narrationId)?.refresh(state);
-    if (isLeft || state.status === "running") start(narrationId);
-    return state;
+    const changed = await book.changeHandle(narrationId, (current, open) => ({
+      state: change(isLeft ? leftByOthers(current, holder) : current),
+      handle: draft === null ? null : openedHandle(open, draft),
+    }));
+    drivers.get(narrationId)?.refresh(changed.state);
+    if (isLeft || changed.state.status === "running") start(narrationId);
+    return changed;
   };
 
   /**
@@ -283,7 +288,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   return {
     narrate,
-    desk,
+    handles,
     async begin(source, changes, call) {
       if (changes.fileName !== null) checkFileName(changes.fileName);
       const known = await find(source);
@@ -293,12 +298,11 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       if (changes.stop || changes.maxCredits === null || isThere || tooLow !== null) {
         return { view: await narrate(source, changes, call) };
       }
-      const state = await write(known, (before) =>
-        withTicket(wanted(before, changes, known.plan), clock.wallMs()),
-      );
-      const ticket = openTicket(state);
-      if (ticket === undefined) return { view: await narrate(source, changes, call) };
-      return { ticket: await desk.opened(known.narrationId, state, ticket) };
+      const { narrationId: targetId, plan } = known;
+      const draft = { handle: randomUUID(), accountId, targetId, openedAtMs: clock.wallMs() };
+      const { state, handle } = await write(known, (before) => wanted(before, changes, plan), draft);
+      if (handle === null) throw new Error("a handle was asked for, and not opened");
+      return { working: await handles.working(handle, state) };
     },
     async list(query, limit) {
       const countSaved = async (known: KnownNarration): Promise<number> =>
@@ -334,7 +338,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   async function cancel(narrationId: string): Promise<void> {
-    const state = await book.change(narrationId, (before) => callCancelled(before, holder));
+    const state = await book.change(narrationId, (before, open) => callCancelled(before, open, holder));
     drivers.get(narrationId)?.refresh(state);
   }
 }

@@ -196,7 +196,7 @@ export async function runTool(
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
     return "view" in begun
       ? await callResult(withNote(begun.view, note()), readerOf(deps, context, client))
-      : createTaskResult(begun.ticket, deps.redact);
+      : createTaskResult(begun.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

@@ -78,7 +78,7 @@ export const generateAudio = defineTool({
   },
   async begin(args, deps, call) {
     const { request, windowMs } = requestOf(args, deps);
-    const { begin } = await (await deps.generation()).tickets();
+    const { begin } = await (await deps.generation()).handles();
     const begun = await begin(request, { ...call, windowMs });
     return "view" in begun ? { view: renderTask(begun.view, deps) } : begun;
   },

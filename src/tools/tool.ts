@@ -2,8 +2,8 @@
 import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
 import type { Generation } from "../generation/generation.ts";
+import type { Begun } from "../generation/handles/standing.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
-import type { Begun } from "../generation/tickets/standing.ts";
 import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { readArguments } from "./read-arguments.ts";

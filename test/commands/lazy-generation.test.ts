@@ -15,7 +15,7 @@ function workflow(onClose: () => void): Workflow {
   };
   const generation: Generation = {
     generate: unasked,
-    tickets: unasked,
+    handles: unasked,
     getTask: unasked,
     download: unasked,
     listTasks: unasked,

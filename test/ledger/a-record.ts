@@ -30,7 +30,6 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     shelf: "output",
     replaces: null,
     files: [],
-    tickets: [],
     createdAtMs: 1_800_000_000_000,
     sentAtMs: null,
     acceptedAtMs: null,

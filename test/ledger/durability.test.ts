@@ -12,12 +12,10 @@ const SENT: Partial<TaskRecord> = { status: "unresolved", taskId: null, spend: s
 const QUEUED: Partial<TaskRecord> = { status: "queued", spend: spend(150) };
 const RUNNING: Partial<TaskRecord> = { status: "processing", spend: spend(150) };
 const ENDED: Partial<TaskRecord> = { status: "succeeded", spend: spend(20) };
-/** Shared, as the lifecycle shares what an event does not change. */
-const tickets: TaskRecord["tickets"] = [];
 
 function durability(before: Partial<TaskRecord> | null, after: Partial<TaskRecord> | null): Durability {
   const whole = (changes: Partial<TaskRecord> | null): TaskRecord | null =>
-    changes === null ? null : aRecord({ tickets, ...changes });
+    changes === null ? null : aRecord(changes);
   return durabilityOf(whole(before), whole(after));
 }
 
@@ -49,11 +47,4 @@ it.each<[string, Partial<TaskRecord>, Partial<TaskRecord>]>([
   ["that it has ended, and for less than was reserved", RUNNING, ENDED],
 ])("%s survives the end of every process, for the service tells it again", (_what, before, after) => {
   expect(durability(before, after)).toBe("process_kill");
-});
-
-it("what a call was promised as a task of the protocol survives a power cut", () => {
-  const cancelAskedAtMs = null;
-  const ticket = { openedAtMs: 1, attempt: 1, fileName: null, replace: false, replayed: false };
-  const opened = [{ ...ticket, cancelAskedAtMs, end: null }];
-  expect(durability(RUNNING, { ...RUNNING, polledAtMs: AT_MS, tickets: opened })).toBe("power_cut");
 });

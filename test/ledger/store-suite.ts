@@ -4,6 +4,7 @@ import { budgetSuite } from "./store-suite/budget.ts";
 import { createsSuite } from "./store-suite/creates.ts";
 import { Desk, type StoreBench } from "./store-suite/desk.ts";
 import { flightsSuite } from "./store-suite/flights.ts";
+import { handlesSuite } from "./store-suite/handles.ts";
 import { narrationsSuite } from "./store-suite/narrations.ts";
 import { recordsSuite } from "./store-suite/records.ts";
 
@@ -19,7 +20,14 @@ export function storeSuite(name: string, open: () => Promise<StoreBench>): void 
     afterAll(() => bench.close());
     const theBench = (): StoreBench => bench;
     const newDesk = (): Desk => new Desk(bench);
-    for (const suite of [recordsSuite, narrationsSuite, createsSuite, flightsSuite, budgetSuite]) {
+    for (const suite of [
+      recordsSuite,
+      narrationsSuite,
+      handlesSuite,
+      createsSuite,
+      flightsSuite,
+      budgetSuite,
+    ]) {
       suite(theBench, newDesk);
     }
   });

@@ -68,7 +68,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     assertConfigured: () => undefined,
     generation: async () => ({
       generate: unasked,
-      tickets: unasked,
+      handles: unasked,
       getTask: unasked,
       download: unasked,
       listTasks: async () => [...rows],
@@ -86,7 +86,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     narrations: async () => ({
       narrate: unasked,
       begin: unasked,
-      desk: { look: unasked, cancel: unasked },
+      handles: { look: unasked, cancel: unasked },
       list: async () => [],
       parts: unasked,
       fileAt: unasked,

@@ -24,8 +24,6 @@ export async function createTask(
   const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
   let lastError: AudioError | null = null;
   for (let tries = 1; !giveUp.isOver; ) {
-    // What was taken back while nothing was sent is not sent any more, whichever process heard of it.
-    if (job.record.status === "waiting" && !job.isWanted) job.stop();
     job.signal.throwIfAborted();
     const grant = await takeTurn(job, deps, giveUp, onPlacesTaken);
     if (grant === null) break;
@@ -67,6 +65,7 @@ async function takeTurn(
       record: job.record,
       // What may have arrived is seen through: its credits are held already.
       narrationId: () => (job.isCommitted ? null : job.narrationId),
+      isForHandles: () => job.isForHandles,
       signal,
       onWaiting: (reason, waitMs) => {
         job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
@@ -91,7 +90,7 @@ async function lookAgain(
   { ledger }: GenerationDeps,
   grant: Exclude<CreateGrant, Admitted>,
 ): Promise<void> {
-  if (grant.kind === "not_wanted") throw new NotWantedError("the narration wants no more creates");
+  if (grant.kind === "not_wanted") throw new NotWantedError("nobody wants the create any more");
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (grant.record === null) {

@@ -3,7 +3,6 @@ import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import { isTicketWanted } from "../../ledger/record-tickets.ts";
 import { continued, describe, type Phase } from "./phase.ts";
 
 /** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */
@@ -15,10 +14,10 @@ export type JobEnd =
   | { readonly kind: "error"; readonly error: AudioError }
   /** Dropped before anything was sent, or left to another process. */
   | { readonly kind: "left" }
-  /** The narration that it was for has ended, or another process drives that: nothing was sent. */
+  /** Its handles were cancelled, or its narration has ended, or another process drives that: nothing was sent. */
   | { readonly kind: "not_wanted" };
 
-/** Ends a job whose narration wants no more creates. */
+/** Ends a job whose create nobody wants any more. */
 export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
@@ -49,11 +48,11 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
-  /** Of each caller its ticket; `null`: it waits within its window. */
-  readonly #callers: Array<number | null> = [];
+  /** Callers that wait within their window, and callers that are asked about by a handle. */
+  readonly #callers = { plain: 0, withHandle: 0 };
   /** A caller whose window has closed was told that the job goes on. */
   #isPromised = false;
-  /** When the caller that has waited longest began to; who has a ticket may be asked again at any time. */
+  /** When the caller that has waited longest began to; a caller with a handle may be asked again at any time. */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
   #isAbandoned = false;
@@ -82,13 +81,12 @@ export class Job {
   }
 
   get hasCallers(): boolean {
-    return this.#callers.length > 0;
+    return this.#callers.plain + this.#callers.withHandle > 0;
   }
 
-  /** Not where nobody but tickets waits for it, and all of them were taken back. */
-  get isWanted(): boolean {
-    if (this.#isPromised || !this.hasCallers) return true;
-    return this.#callers.some((ticket) => ticket === null || isTicketWanted(this.record, ticket));
+  /** All who wait for it have handles: whether these still want it is what the ledger says. */
+  get isForHandles(): boolean {
+    return !this.#isPromised && this.#callers.plain === 0 && this.#callers.withHandle > 0;
   }
 
   /**
@@ -116,10 +114,9 @@ export class Job {
     return () => this.#listeners.delete(listener);
   }
 
-  /** @param ticket of a caller who has one */
-  attach(ticket: number | null = null): void {
-    if (ticket === null && !this.#callers.includes(null)) this.#waitedForSinceMs = this.#clock.steadyMs();
-    this.#callers.push(ticket);
+  attach(hasHandle = false): void {
+    if (!hasHandle && this.#callers.plain === 0) this.#waitedForSinceMs = this.#clock.steadyMs();
+    this.#callers[hasHandle ? "withHandle" : "plain"] += 1;
     this.#isAbandoned = false;
   }
 
@@ -129,11 +126,11 @@ export class Job {
   }
 
   /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of time does not. */
-  detach(isCancelled: boolean, ticket: number | null = null): void {
-    this.#callers.splice(this.#callers.indexOf(ticket), 1);
-    if (!this.#callers.includes(null)) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
-    this.#wasCancelled ||= isCancelled && ticket === null;
-    if (!isCancelled || this.hasCallers || (ticket !== null && this.#isPromised)) return;
+  detach(isCancelled: boolean, hasHandle = false): void {
+    this.#callers[hasHandle ? "withHandle" : "plain"] -= 1;
+    if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
+    this.#wasCancelled ||= isCancelled && !hasHandle;
+    if (!isCancelled || this.hasCallers || (hasHandle && this.#isPromised)) return;
     this.#isAbandoned = true;
     // Nobody wants another create of it: a task that was accepted is still watched and saved.
     this.purpose = "finish";

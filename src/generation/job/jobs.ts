@@ -4,6 +4,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { unsoundError } from "../saved-files.ts";
+import { taskFailed } from "../task-failed.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
 import { Job, type JobEnd, type JobPurpose, NotWantedError } from "./job.ts";
@@ -118,9 +119,9 @@ export class Jobs {
     let failure: FailureSeen = "before";
     let walked = 0;
     for (;;) {
-      const { purpose, isWanted, mayWalk, newTasks } = job;
+      const { purpose, mayWalk, newTasks } = job;
       const action = nextAction(job.record, {
-        mayCreate: purpose === "create" && (failure !== "watching" || isWanted),
+        mayCreate: purpose === "create" && (failure !== "watching" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
         mayWalk,
         failure,
@@ -138,8 +139,10 @@ export class Jobs {
         case "again": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
           if (failure === "in_answer") walked += 1;
+          const { kind } = action;
           const { attempt: failed } = job.record;
-          job.record = await persist(job, this.#deps, { ...action, failed });
+          const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
+          job.record = await persist(job, this.#deps, { kind, failed, error });
           break;
         }
         case "ask":
@@ -160,6 +163,12 @@ export class Jobs {
           return action.as === "failed" ? { kind: "failed", record: job.record } : { kind: "left" };
       }
     }
+  }
+
+  /** Whether somebody still wants the free repeat of a task that failed. The admission asks the same again. */
+  async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
+    if (!isForHandles || record.status !== "failed") return true;
+    return await this.#deps.ledger.store.hasWantedHandle(record.recordId).catch(() => true);
   }
 
   /** Stops every job where it stands; a create under way gets a moment for its answer. What was accepted stays. */

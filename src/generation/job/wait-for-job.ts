@@ -20,20 +20,18 @@ export interface Call {
   /** @param share how much of the whole is done, where that can be counted */
   readonly onProgress: (message: string, share?: Share) => void;
   /** Of a call that is answered as a task of the protocol's extension. */
-  readonly ticket?: TicketOfCall;
+  readonly handle?: HandleOfCall;
 }
 
-/** What a call with a ticket does before its job begins. */
-export interface TicketOfCall {
-  /** Its name in the record, once it stands there. */
-  readonly openedAtMs: number | null;
+/** What a call with a handle does before its job begins. */
+export interface HandleOfCall {
   /** Another process had begun it: an attempt that is found to have failed was its own. */
   readonly isTakenUp: boolean;
   /**
-   * Puts the ticket into the record, where it is not there yet.
+   * Opens the handle, where that is not open yet.
    *
    * @returns the record that the job is to begin with
-   * @throws whatever ends the call: the ticket was taken back, or nothing may be made for it any more
+   * @throws whatever ends the call: the handle has ended, or nothing may be made for it any more
    */
   enter(record: TaskRecord): Promise<TaskRecord>;
 }
@@ -74,8 +72,8 @@ export async function waitForJob(
     });
     check();
   });
-  const ticket = call.ticket?.openedAtMs ?? null;
-  job.attach(ticket);
+  const hasHandle = call.handle !== undefined;
+  job.attach(hasHandle);
   let isCancelled = false;
   try {
     call.signal.throwIfAborted();
@@ -87,7 +85,7 @@ export async function waitForJob(
   } finally {
     timer.abort("settled");
     stopListening();
-    job.detach(isCancelled, ticket);
+    job.detach(isCancelled, hasHandle);
   }
 }
 

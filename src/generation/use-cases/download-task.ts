@@ -13,10 +13,11 @@ import { askService } from "../job/ask-service.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved, wantedName } from "../saved-files.ts";
+import { taskFailed } from "../task-failed.ts";
 import type { TaskView } from "../task-view.ts";
 import { underName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
-import { taskFailed, unansweredInTime } from "./generate.ts";
+import { unansweredInTime } from "./generate.ts";
 import { viewOfSaved } from "./identical-takes.ts";
 import { finish } from "./query-task.ts";
 

@@ -47,7 +47,6 @@ export function emptyRecord(
     earlierTaskIds: [],
     earlierCredits: 0,
     files: [],
-    tickets: [],
     createdAtMs: clock.wallMs(),
   };
 }
@@ -140,7 +139,7 @@ async function takeUp(
   const task = await askService(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
   const { accountId } = ledger.identity;
-  const copy = { ...other, accountId, recordId: recordId(other.workId, accountId), revision: 0, tickets: [] };
+  const copy = { ...other, accountId, recordId: recordId(other.workId, accountId), revision: 0 };
   const own = await ledger.get(copy.recordId);
   return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }

@@ -12,8 +12,8 @@ import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
+import { taskFailed } from "../task-failed.ts";
 import { findOrDraft } from "./find-record.ts";
-import { taskFailed } from "./generate.ts";
 import { newestThatIsThere } from "./own-files.ts";
 
 export interface PartRequest {

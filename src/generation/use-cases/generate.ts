@@ -1,12 +1,10 @@
 /** The use case behind `generate_audio`: one request, one task, one file. */
-import { quoteServiceText, serviceReason } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
-import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
-import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job, JobEnd } from "../job/job.ts";
@@ -23,6 +21,7 @@ import {
 import { explainCredits, isUnexplained } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { storedInput } from "../saved-files.ts";
+import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { type NameRequest, nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
@@ -138,18 +137,18 @@ async function runFound(
   call.signal.throwIfAborted();
   const listed = await asListed(deps, record);
   const asked = { ...listed, ...name };
-  const known = (await call.ticket?.enter(asked)) ?? asked;
-  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.ticket?.isTakenUp !== true });
+  const known = (await call.handle?.enter(asked)) ?? asked;
+  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.handle?.isTakenUp !== true });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
-  const isRepeat = call.ticket === undefined && !isNew && job.takeAskedAgain();
+  const isRepeat = call.handle === undefined && !isNew && job.takeAskedAgain();
   const window = isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
   const end = (await waitForJob(job, window, isEnough)) ?? (await untilWritten(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
-      if (call.ticket === undefined) job.promise();
+      if (call.handle === undefined) job.promise();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await underName(deps, end.record, end.file, request);
@@ -213,28 +212,4 @@ export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDep
   // How a running task stands is said by its status.
   const isPlain = phase.kind === "watching" || (phase.kind === "saving" && phase.trouble === null);
   return isPlain ? null : describe(phase, record, clock);
-}
-
-/** The service's words are quoted: they are data, whatever they ask for. A record may be older than that judgement. */
-function failureReason({ taskError }: TaskRecord): string {
-  const words = serviceReason(taskError?.message ?? "");
-  return words === ""
-    ? "; the service gave no usable reason."
-    : `. The service says: ${quoteServiceText(words)}`;
-}
-
-export function taskFailed(record: TaskRecord): AudioError {
-  const cost =
-    record.billing === null
-      ? `The service stated no bill that can be read, so up to ${RESERVED_CREDITS} credits may be charged for it.`
-      : `The service charged ${record.billing.charged_credits ?? 0} credits for it all the same, against its own rules.`;
-  return new AudioError("task_failed", `Task ${record.taskId ?? "?"} failed${failureReason(record)}`, {
-    ...(isRefunded(record)
-      ? {}
-      : {
-          remedy: `${cost} Tell the user, and ask before anything else: the same call makes a fresh attempt, which may cost as much again.`,
-        }),
-    taskId: record.taskId ?? undefined,
-    idempotencyKey: record.idempotencyKey ?? undefined,
-  });
 }

@@ -46,6 +46,8 @@ export interface AdmissionFacts {
   readonly otherPlaces: readonly Place[];
   /** Credits of the origin inside the budget's window, without this record's own. */
   readonly countedCredits: number;
+  /** A call or a handle still wants it. */
+  readonly isWanted: boolean;
   /** `null`: the create is not sent for a narration. */
   readonly narration: NarrationFacts | null;
 }
@@ -56,7 +58,7 @@ export type Admission =
   | { readonly kind: "admitted" }
   /** The record has changed, or another process has its lease: what is stored now. */
   | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
-  /** The narration was stopped, or another process drives it. */
+  /** Every handle was cancelled, or the narration was stopped, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly countedCredits: number }
@@ -72,19 +74,20 @@ export function isRepeatedAdmission(
 }
 
 /**
- * Judges in this order: record and lease, narration, budget, pause, rate, places. Only the process that may send the record is
- * given a time to wait.
+ * Judges in this order: record and lease, whether it is wanted, narration, budget, pause, rate, places. Only the process
+ * that may send the record is given a time to wait.
  */
 export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFacts, nowMs: number): Admission {
   if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };
   const { owner, expectedRevision, after, limits, slotId } = question;
-  const { record, state, otherPlaces, countedCredits, narration } = facts;
+  const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
 
   const heldBy = leaseOwner(record?.lease ?? null, nowMs);
   const isLeaseLost = heldBy !== null && heldBy !== owner;
   if (record?.revision !== expectedRevision || isLeaseLost) {
     return { kind: "conflict", value: record?.value, isLeaseLost };
   }
+  if (!isWanted) return { kind: "not_wanted" };
   const refusal = narration === null ? null : judgeNarration(narration, after.spendCredits, owner, nowMs);
   if (refusal !== null) return refusal;
   if (limits.budget !== null && countedCredits + after.spendCredits > limits.budget.credits) {

@@ -8,14 +8,12 @@ import { isOpen, type TaskRecord } from "../record.ts";
 export type Durability = "power_cut" | "process_kill";
 
 /**
- * Money, task ids, files and handles must outlive a power cut. How an accepted task stands need not, because the
+ * Money, task ids and files must outlive a power cut. How an accepted task stands need not, because the
  * service says it again as long as the record is open.
  */
 export function durabilityOf(before: TaskRecord | null, after: TaskRecord | null): Durability {
   if (before === null || after === null) return "power_cut";
-  const isSameWork =
-    before.taskId === after.taskId && before.tickets === after.tickets && hasSameNames(before, after);
-  if (!isSameWork) return "power_cut";
+  if (before.taskId !== after.taskId || !hasSameNames(before, after)) return "power_cut";
   const isRepeatedByService = after.taskId !== null && isOpen(after);
   if (isRepeatedByService) return spendsMore(before, after) ? "power_cut" : "process_kill";
   const isSame = before.status === after.status && spendsTheSame(before, after);

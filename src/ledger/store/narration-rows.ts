@@ -47,7 +47,10 @@ export function narrationLimit(state: string): { readonly isWanted: boolean; rea
   }
 }
 
-const visible = (table: string): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
+/** The rows of a table that belong to this API key, or to another one that this machine has used. */
+export const visible = (
+  table: string,
+): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
 
 /** At most one row: this key's, else the oldest of the others. */

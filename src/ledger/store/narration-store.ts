@@ -3,7 +3,9 @@ import type Keyv from "keyv";
 import { z } from "zod";
 import type { HolderId } from "../../holder.ts";
 import { type BillLine, billByWork } from "../rules/bill.ts";
+import type { Handle } from "../rules/handles.ts";
 import { acquiredLease, leaseOwner } from "../rules/lease.ts";
+import { findOpenHandles, handleRows, saveHandle } from "./handle-rows.ts";
 import {
   billLines,
   findNarration,
@@ -18,11 +20,16 @@ import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
-  /** Grows with every write of the state. */
+  /** Grows with every write of the state and of the handles. */
   readonly revision: number;
   readonly state: string;
   /** The process that drives it now. */
   readonly holder: HolderId | null;
+}
+
+export interface ReadNarration extends StoredNarration {
+  /** Those that have not ended. */
+  readonly handles: readonly Handle[];
 }
 
 export interface NewNarration {
@@ -87,18 +94,29 @@ export class NarrationStore {
     return plan === undefined ? undefined : z.string().parse(plan);
   }
 
-  read(narrationId: string): Promise<StoredNarration | undefined> {
-    return this.#decide(narrationId, "process_kill", (row, nowMs) => ({
-      result: row === undefined ? undefined : shown(row, nowMs),
+  read(narrationId: string): Promise<ReadNarration | undefined> {
+    return this.#decide(narrationId, "process_kill", (row, nowMs, handles) => ({
+      result: row === undefined ? undefined : { ...shown(row, nowMs), handles },
     }));
   }
 
-  /** Compare and set; `false`: another process has written it since, or it is gone. */
-  write(narrationId: string, expectedRevision: number, state: string): Promise<boolean> {
+  /**
+   * Compare and set; `false`: another process has written it since, or it is gone.
+   *
+   * @param handles that are opened or ended with it
+   */
+  write(
+    narrationId: string,
+    expectedRevision: number,
+    state: string,
+    handles: readonly Handle[] = [],
+  ): Promise<boolean> {
+    const saved = handles.map(saveHandle);
     // The state holds what the narration may cost.
     return this.#decide(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      if (isRepeated) return { result: true };
+      // Another process may have written the very same state: the handles are this one's.
+      if (isRepeated) return { result: true, save: saved };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
         "UPDATE agm_narrations SET state = ?, revision = ? WHERE key_id = ? AND narration_id = ?",
@@ -107,7 +125,7 @@ export class NarrationStore {
         row.keyId,
         narrationId,
       );
-      return { result: true, save: [update] };
+      return { result: true, save: [update, ...saved] };
     });
   }
 
@@ -167,16 +185,17 @@ export class NarrationStore {
     decide: (
       row: NarrationRow | undefined,
       nowMs: number,
+      handles: readonly Handle[],
     ) => { readonly result: T; readonly save?: readonly Statement[] },
   ): Promise<T> {
     const { engine, viewer } = this.#options;
     return engine.transact({
       durability,
       locks: [findNarration(viewer, narrationId, engine.forUpdate)],
-      load: [],
-      decide: ({ locked: [rows = []], steadyMs }) => {
+      load: [findOpenHandles(viewer, narrationId)],
+      decide: ({ locked: [rows = []], loaded: [handles], steadyMs }) => {
         const row = rows[0] === undefined ? undefined : narrationRow(rows[0]);
-        const { result, save = [] } = decide(row, steadyMs);
+        const { result, save = [] } = decide(row, steadyMs, handleRows(handles));
         return { result, save };
       },
     });

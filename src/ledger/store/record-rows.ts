@@ -204,7 +204,7 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
   ];
 }
 
-/** Removes the requests of a key that were refused before a moment of the wall clock, with their names. */
+/** Removes the requests of a key that were refused before a moment of the wall clock, with their names and handles. */
 export function dropRefused(accountId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
   return [
@@ -214,6 +214,7 @@ export function dropRefused(accountId: string, beforeMs: number): Statement[] {
       accountId,
       beforeMs,
     ),
+    sql(`DELETE FROM agm_handles WHERE target_id IN (${refused})`, accountId, beforeMs),
     sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", accountId, beforeMs),
   ];
 }

@@ -1,13 +1,15 @@
 /** The tables of the ledger: one text for both engines. */
 
 /** Grows with every change of the tables; a ledger of another layout is refused. */
-export const LAYOUT_VERSION = 4;
+export const LAYOUT_VERSION = 5;
 
 /**
- * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms` and `refused_at_ms`, which are the wall clock's.
+ * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms`, `refused_at_ms` and those of handles, which
+ * are the wall clock's.
  *
  * `agm_api_keys.state` is what is under way for a key (see rules/api-key-state.ts); its row is the key's lock.
  * `agm_narration_tasks` is a narration's bill: the works that were sent for it, and the key that sent each first.
+ * `agm_handles` are the calls that were answered as tasks of the protocol's extension (see rules/handles.ts).
  * `agm_names` finds records by hashed work, task and path, because an index holds no text of any length.
  * `value` stands last, so that SQLite reads the other columns without walking through a long text.
  */
@@ -68,5 +70,17 @@ export const TABLES: readonly string[] = [
     key_id TEXT NOT NULL,
     work_name TEXT NOT NULL,
     PRIMARY KEY (narration_id, key_id, work_name))`,
+  `CREATE TABLE agm_handles (
+    handle TEXT NOT NULL PRIMARY KEY,
+    kind TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    target_id TEXT NOT NULL,
+    opened_at_ms DOUBLE PRECISION NOT NULL,
+    attempt INTEGER NOT NULL,
+    wish TEXT NOT NULL,
+    cancel_asked_at_ms DOUBLE PRECISION,
+    ended_at_ms DOUBLE PRECISION,
+    end_value TEXT)`,
+  `CREATE INDEX agm_handles_target ON agm_handles (target_id)`,
   `CREATE TABLE agm_documents (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`,
 ];

@@ -1,11 +1,8 @@
 /** Answers about tasks by their handles; loaded with the first of them. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { TaskView } from "../../generation/task-view.ts";
-import type { TicketDesk, TicketStanding } from "../../generation/tickets/standing.ts";
-import { isTicketHandle } from "../../generation/tickets/ticket-handle.ts";
-import { isNarrationHandle } from "../../narration/narration-id.ts";
-import type { NarrationView } from "../../narration/narration-view.ts";
+import type { HandleWork, Standing } from "../../generation/handles/standing.ts";
+import type { Handle } from "../../ledger/rules/handles.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
@@ -18,11 +15,7 @@ import { detailedTask } from "./task-result.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 
-/** A desk, and how it spells what it has finished. */
-interface Counter<View> {
-  readonly desk: TicketDesk<View>;
-  render(view: View): ToolResult;
-}
+const spelt = z.uuid();
 
 /**
  * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for a handle that is none of
@@ -38,13 +31,18 @@ export async function answerTask(
   requireTasks(context);
   const named = namingTask.safeParse(params);
   if (!named.success) throw new ProtocolError(ProtocolErrorCode.InvalidParams, "taskId must be a string.");
-  const handle = named.data.taskId;
   try {
     deps.tools.assertConfigured();
+    const { taskId } = named.data;
+    if (!spelt.safeParse(taskId).success) return throwUnknown();
+    const { find, work } = await (await deps.tools.generation()).handles();
+    const handle = (await find(taskId)) ?? throwUnknown();
     const asked = { method, handle, deps, context, client };
-    if (isTicketHandle(handle)) return await answer(asked, await generations(deps));
-    if (isNarrationHandle(handle)) return await answer(asked, await narrations(deps));
-    return throwUnknown();
+    if (handle.kind === "narration") {
+      return await answer(asked, (await deps.tools.narrations()).handles, renderNarration);
+    }
+    // Asked again, it is told the same.
+    return await answer(asked, work, (view) => renderTask(view, { isFirstSuccess: () => true }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, params, []);
@@ -54,20 +52,9 @@ export async function answerTask(
   }
 }
 
-async function generations(deps: ServerDeps): Promise<Counter<TaskView>> {
-  const { desk } = await (await deps.tools.generation()).tickets();
-  // Asked again, it is told the same.
-  return { desk, render: (view) => renderTask(view, { isFirstSuccess: () => true }) };
-}
-
-async function narrations(deps: ServerDeps): Promise<Counter<NarrationView>> {
-  const { desk } = await deps.tools.narrations();
-  return { desk, render: renderNarration };
-}
-
 interface Asked {
   readonly method: TaskMethod;
-  readonly handle: string;
+  readonly handle: Handle;
   readonly deps: ServerDeps;
   readonly context: ServerContext;
   readonly client: Client;
@@ -75,12 +62,14 @@ interface Asked {
 
 async function answer<View>(
   { method, handle, deps, context, client }: Asked,
-  { desk, render }: Counter<View>,
+  work: HandleWork<View>,
+  render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
-    return (await desk.cancel(handle)) ? {} : throwUnknown();
+    await work.cancel(handle);
+    return {};
   }
-  const standing: TicketStanding<View> = (await desk.look(handle)) ?? throwUnknown();
+  const standing: Standing<View> = (await work.look(handle)) ?? throwUnknown();
   // No task of this server asks its client for anything.
   if (method === "tasks/update") return {};
   return await detailedTask(standing, deps.redact, async () => {

@@ -1,12 +1,12 @@
-/** A ticket on the wire: what a call is answered with at first, and what is told of it later. */
+/** A handle on the wire: what a call is answered with at first, and what is told of it later. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { TicketStanding, WorkingTicket } from "../../generation/tickets/standing.ts";
+import type { Standing, Working } from "../../generation/handles/standing.ts";
 import type { Redact } from "../../redaction.ts";
 
 /** What a look costs here is a look into the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
-type Head = Pick<TicketStanding<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
+type Head = Pick<Standing<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -20,7 +20,7 @@ const taskFields = ({ handle, createdAtMs, updatedAtMs }: Head) => ({
 });
 
 /** The answer to a call that goes on without its client; its result is asked for by the handle. */
-export function createTaskResult(standing: WorkingTicket, redact: Redact): CallToolResult {
+export function createTaskResult(standing: Working, redact: Redact): CallToolResult {
   return {
     resultType: "task",
     ...taskFields(standing),
@@ -37,7 +37,7 @@ export function createTaskResult(standing: WorkingTicket, redact: Redact): CallT
  * @param render what the call would have been answered with; its errors are results, too
  */
 export async function detailedTask(
-  standing: TicketStanding<unknown>,
+  standing: Standing<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {

@@ -6,6 +6,7 @@ import type {
   ClaimAnswer,
   LedgerIdentity,
   LedgerStore,
+  Write,
   WriteAnswer,
 } from "../../../src/ledger/ledger-store.ts";
 import { rowOf, type TaskRecord, taskRecordSchema } from "../../../src/ledger/record.ts";
@@ -127,7 +128,7 @@ export class Desk {
   write(
     record: TaskRecord,
     changes: Partial<TaskRecord>,
-    more: { slot?: SlotRelease; lease?: "renew" | "release" } = {},
+    more: Pick<Write, "slot" | "lease" | "failed"> = {},
     holder = "holder",
   ): Promise<WriteAnswer> {
     const { accountId, recordId, revision } = record;

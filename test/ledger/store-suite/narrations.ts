@@ -26,6 +26,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
         revision: 1,
         state: "planned",
         holder: null,
+        handles: [],
       });
     });
 

@@ -1,9 +1,9 @@
-/** What a finished ticket tells: the saved file, also where this machine has yet to fetch it, or that it is gone. */
+/** What the handle of a finished request tells: the saved file, also where this machine has yet to fetch it, or that it is gone. */
 import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import type { Ticket } from "../../ledger/ticket.ts";
+import type { Handle } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
@@ -23,7 +23,7 @@ export async function viewOfDone(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  { fileName, replayed }: Ticket,
+  { fileName, replayed }: Handle["wish"],
 ): Promise<TaskView> {
   const file = await findSaved(deps, record, fileName);
   if (file?.isSound === true) return await viewOfSaved(deps, record, { replayed, file });

@@ -1,0 +1,178 @@
+/** Requests that are asked about by handles: begun, looked at and cancelled, in any process. */
+import { AudioError, ownMistake } from "../../errors.ts";
+import {
+  type Handle,
+  type HandleEnd,
+  type RequestEnd,
+  requestEndSchema,
+} from "../../ledger/rules/handles.ts";
+import { fromStoredError, toStoredError } from "../../ledger/stored-error.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Jobs } from "../job/jobs.ts";
+import { describe } from "../job/phase.ts";
+import type { Call } from "../job/wait-for-job.ts";
+import type { TaskView } from "../task-view.ts";
+import type { NameRequest } from "../use-cases/file-names.ts";
+import type { Work } from "../use-cases/find-record.ts";
+import { generateWork } from "../use-cases/generate.ts";
+import { viewOfDone } from "./done-view.ts";
+import { HandleOver, HandleRun, isOver, NoHandle, type Opened } from "./handle-run.ts";
+import { type Begun, type HandleWork, type Standing, standing, type Working } from "./standing.ts";
+
+const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
+
+interface Running {
+  readonly run: HandleRun;
+  /** As it was when the run began, because the ledger may lose the record meanwhile. */
+  readonly begun: Opened;
+}
+
+export class RequestHandles implements HandleWork<TaskView> {
+  readonly #deps: GenerationDeps;
+  readonly #jobs: Jobs;
+  /** By handle; only those that have not ended. */
+  readonly #running = new Map<string, Running>();
+  #isClosed = false;
+
+  constructor(deps: GenerationDeps, jobs: Jobs) {
+    this.#deps = deps;
+    this.#jobs = jobs;
+  }
+
+  /**
+   * Begins a request in the background.
+   *
+   * @param call waits within its window where the request gets no handle
+   * @returns its handle, once that is in the ledger; the view where nothing had to be made
+   * @throws AudioError what is refused before the job begins
+   */
+  async begin(work: Work, request: NameRequest, call: Call): Promise<Begun<TaskView>> {
+    call.signal.throwIfAborted();
+    const opening = Promise.withResolvers<Opened>();
+    const wish = { fileName: request.fileName, replace: request.replace ?? false };
+    const run = new HandleRun(this.#deps, null, wish, (opened) => {
+      opening.resolve(opened);
+      const { handle } = opened.handle;
+      if (this.#running.has(handle)) throw new HandleOver("an earlier call works for the handle");
+      this.#running.set(handle, { run, begun: opened });
+    });
+    const giveUp = (): void => run.abort();
+    call.signal.addEventListener("abort", giveUp, { once: true });
+    const view = generateWork(this.#deps, this.#jobs, work, request, run.call());
+    view.catch(() => undefined);
+    try {
+      const first = await Promise.race([opening.promise, view]);
+      if (!("record" in first)) return { view: first };
+      this.#follow(first.handle, run, view);
+      return { working: this.#working(first) };
+    } catch (error) {
+      call.signal.throwIfAborted();
+      if (!(error instanceof NoHandle)) throw error;
+      return { view: await generateWork(this.#deps, this.#jobs, work, request, call) };
+    } finally {
+      call.signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  async look(handle: Handle): Promise<Standing<TaskView> | null> {
+    const running = this.#running.get(handle.handle);
+    // It may have been cancelled in another process.
+    if (handle.end?.kind === "cancelled") running?.run.abort();
+    const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.begun.record;
+    if (record === undefined) return null;
+    const opened = { handle, record };
+    if (handle.end !== null) return await this.#ended(opened, handle.end);
+    if (running !== undefined) return this.#working(opened);
+    // A job that has just seen it fail may be about to make the free repeat.
+    const isLedHere = this.#jobs.running(record.recordId) !== undefined;
+    if (isLedHere) return isOver(opened) ? this.#working(opened) : this.#takeUp(opened);
+    // The process that leads the record works for the handle; where none does, this one goes on with it.
+    const claimed = await this.#deps.ledger.claim(record);
+    const now = { handle, record: claimed.record };
+    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#takeUp(now) : this.#working(now);
+  }
+
+  async cancel(known: Handle): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const { handle, end } = await ledger.store.cancelHandle(known, clock.wallMs());
+    if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
+  }
+
+  /** Nothing that ends from now on says anything about a request. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #takeUp(opened: Opened): Working {
+    const { handle, record } = opened;
+    const { input, take } = record;
+    if (input === null || take === null) throw new Error("a handle of a request that is not known");
+    const { fileName } = handle.wish;
+    const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
+    this.#running.set(handle.handle, { run, begun: opened });
+    const work: Work = { input, take, fileName, shelf: "output" };
+    this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
+    return this.#working(opened);
+  }
+
+  /** Writes how it ends. Where that is not written, the next look goes on with it. */
+  #follow({ handle, targetId }: Handle, run: HandleRun, view: Promise<TaskView>): void {
+    const { ledger, log } = this.#deps;
+    view
+      .then(
+        ({ audio }) => this.#write(handle, run, audio === null ? null : { kind: "done" }),
+        (thrown: unknown) => this.#write(handle, run, this.#endOfError(thrown, run)),
+      )
+      .finally(async () => {
+        if (this.#running.get(handle)?.run === run) this.#running.delete(handle);
+        const isLeft = !this.#isClosed && this.#jobs.running(targetId) === undefined;
+        if (isLeft) await ledger.store.release(targetId);
+      })
+      .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
+  }
+
+  /** `null`: it says nothing about the request. */
+  #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
+    if (run.signal.aborted || thrown instanceof HandleOver) return null;
+    if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
+    const error = thrown instanceof AudioError ? thrown : ownMistake(thrown);
+    // A store that is away, or a process that stops.
+    const isPassing = error.code === "store_unavailable" || error.code === "timeout";
+    return isPassing ? null : { kind: "error", error: toStoredError(error) };
+  }
+
+  async #write(handle: string, run: HandleRun, end: RequestEnd | null): Promise<void> {
+    const { ledger, clock } = this.#deps;
+    const running = this.#running.get(handle);
+    if (end === null || running?.run !== run || this.#isClosed) return;
+    const { begun } = running;
+    const record = end.kind === "error" ? await ledger.get(begun.record.recordId) : null;
+    // The process that leads it may be about to try once more, and writes what becomes of that.
+    if (record !== null && !(await ledger.claim(record)).isOurs) return;
+    await ledger.store.endHandle(begun.handle, end, clock.wallMs());
+  }
+
+  async #ended({ handle, record }: Opened, stored: HandleEnd): Promise<Standing<TaskView>> {
+    const end = requestEndSchema.parse(stored);
+    switch (end.kind) {
+      case "done": {
+        const view = await viewOfDone(this.#deps, this.#jobs, record, handle.wish);
+        return standing(handle, { kind: "done", view });
+      }
+      case "cancelled":
+        return standing(handle, { kind: "cancelled", message: CANCELLED });
+      case "error":
+        return standing(handle, { kind: "error", error: fromStoredError(end.error) });
+    }
+  }
+
+  /** The same sentence as a call would get. */
+  #working({ handle, record }: Opened): Working {
+    const job = this.#jobs.running(record.recordId);
+    const kind = this.#running.has(handle.handle) ? "starting" : "following";
+    const message = describe(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
+    const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
+    const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);
+    return standing(handle, { kind: "working", message }, heardAtMs);
+  }
+}

@@ -1,0 +1,79 @@
+/** Rows of handles: how they are read, and the statement that writes one. */
+import { z } from "zod";
+import { type Handle, handleEndSchema, wishSchema } from "../rules/handles.ts";
+import { type Viewer, visible } from "./narration-rows.ts";
+import { readableRows } from "./record-rows.ts";
+import { type Rows, type Statement, sql } from "./sql-engine.ts";
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const handleRow = z
+  .object({
+    handle: z.string(),
+    kind: z.enum(["request", "narration"]),
+    key_id: z.string(),
+    target_id: z.string(),
+    opened_at_ms: z.number(),
+    attempt: z.int(),
+    wish: z.string().transform(parsed).pipe(wishSchema),
+    cancel_asked_at_ms: z.number().nullable(),
+    ended_at_ms: z.number().nullable(),
+    end_value: z.string().transform(parsed).pipe(handleEndSchema).nullable(),
+  })
+  .transform(
+    (row): Handle => ({
+      handle: row.handle,
+      kind: row.kind,
+      accountId: row.key_id,
+      targetId: row.target_id,
+      openedAtMs: row.opened_at_ms,
+      attempt: row.attempt,
+      wish: row.wish,
+      cancelAskedAtMs: row.cancel_asked_at_ms,
+      endedAtMs: row.ended_at_ms,
+      end: row.end_value,
+    }),
+  );
+
+export const handleRows = (rows: Rows = []): Handle[] => readableRows(handleRow, rows);
+
+/** A handle of this API key alone. */
+export const findHandle = ({ accountId }: Pick<Viewer, "accountId">, handle: string): Statement =>
+  sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, accountId);
+
+/** The handles of a record or a narration that have not ended, in the order in which they were opened. */
+export const findOpenHandles = ({ accountId, machineId }: Viewer, targetId: string): Statement =>
+  sql(
+    `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visible("agm_handles")}
+     ORDER BY opened_at_ms, handle`,
+    targetId,
+    accountId,
+    machineId,
+  );
+
+/** How a handle ended stays as it was written first, also where a write is repeated. */
+export const saveHandle = (row: Handle): Statement =>
+  sql(
+    `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, wish, cancel_asked_at_ms,
+       ended_at_ms, end_value)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (handle) DO UPDATE SET cancel_asked_at_ms = excluded.cancel_asked_at_ms,
+       ended_at_ms = excluded.ended_at_ms, end_value = excluded.end_value
+     WHERE agm_handles.ended_at_ms IS NULL`,
+    row.handle,
+    row.kind,
+    row.accountId,
+    row.targetId,
+    row.openedAtMs,
+    row.attempt,
+    JSON.stringify(row.wish),
+    row.cancelAskedAtMs,
+    row.endedAtMs,
+    row.end === null ? null : JSON.stringify(row.end),
+  );

@@ -1,0 +1,88 @@
+/** Who asks for a narration, by a call or by a handle, and what becomes of it when one of them cancels. Pure. */
+import { type HolderId, isHolderGone } from "../holder.ts";
+import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
+import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
+
+const CANCELLED = {
+  part: null,
+  code: "cancelled",
+  message: "It was cancelled: nothing more is created. What was accepted is saved.",
+} as const;
+
+/** The handle of a call: the one of its account that is open, because all who ask while it runs share it, else a new one. */
+export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handle {
+  const shared = open.find((handle) => isWanted(handle) && handle.accountId === draft.accountId);
+  if (shared !== undefined) return shared;
+  const wish = { fileName: null, replace: false, replayed: false };
+  return {
+    ...draft,
+    kind: "narration",
+    attempt: 1,
+    wish,
+    cancelAskedAtMs: null,
+    endedAtMs: null,
+    end: null,
+  };
+}
+
+/** A call that is answered at its window's end asks for it. @param asker its process */
+export const askedPlainly = (state: NarrationState, asker: HolderId): NarrationState =>
+  state.status === "running" && !state.plainAskers.includes(asker)
+    ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
+    : state;
+
+/** Before it is gone on with after its process has ended: what was asked for there has ended with it. */
+export const leftByOthers = (state: NarrationState, self: HolderId): NarrationState =>
+  state.plainAskers.some((asker) => asker !== self)
+    ? { ...state, plainAskers: state.plainAskers.filter((asker) => asker === self) }
+    : state;
+
+/** Once it runs no more, nobody asks for it. */
+export const unasked = (state: NarrationState): NarrationState =>
+  state.status === "running" || state.plainAskers.length === 0 ? state : { ...state, plainAskers: [] };
+
+/** How the narration stands when a handle ends: that is what the handle is answered for ever. */
+export interface MomentOfEnd {
+  readonly atMs: number;
+  readonly figures: NarrationFigures;
+}
+
+/** The handles that end because the narration does not run any more. */
+export function endedByState(
+  open: readonly Handle[],
+  { status, problems, files }: NarrationState,
+  { atMs, figures }: MomentOfEnd,
+): Handle[] {
+  if (status === "running") return [];
+  const end: NarrationHandleEnd = { kind: "ended", status, problems, files, figures };
+  return open.map((handle) => endedHandle(handle, end, atMs));
+}
+
+/** A handle is cancelled: the narration stops, unless another call or handle asks for it as well. */
+export function handleCancelled(
+  state: NarrationState,
+  open: readonly Handle[],
+  cancelled: string,
+  { atMs, figures }: MomentOfEnd,
+): { readonly state: NarrationState; readonly handle: Handle | null } {
+  const handle = open.find((other) => other.handle === cancelled);
+  if (handle === undefined) return { state, handle: null };
+  const isLeftRunning = state.plainAskers.some(isAlive) || open.length > 1;
+  const end: NarrationHandleEnd = { kind: "cancelled", figures, isLeftRunning };
+  return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
+}
+
+/** A call without a handle was cancelled: the same, unless somebody has a handle. */
+export function callCancelled(
+  state: NarrationState,
+  open: readonly Handle[],
+  asker: HolderId,
+): NarrationState {
+  if (open.length === 0) return stopped(state);
+  return { ...state, plainAskers: state.plainAskers.filter((other) => other !== asker) };
+}
+
+const isAlive = (asker: HolderId): boolean => !isHolderGone(asker);
+
+const stopped = (state: NarrationState): NarrationState =>
+  state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

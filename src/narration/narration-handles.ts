@@ -1,0 +1,73 @@
+/** Narrations that are asked about by handles: looked at, gone on with and cancelled, in any process. */
+import type { Clock } from "../clock.ts";
+import { type HandleWork, type Standing, standing, type Working } from "../generation/handles/standing.ts";
+import type { HolderId } from "../holder.ts";
+import type { LedgerStore } from "../ledger/ledger-store.ts";
+import type { Handle } from "../ledger/rules/handles.ts";
+import { handleCancelled, leftByOthers } from "./askers.ts";
+import type { NarrationBook, Reckon } from "./narration-book.ts";
+import { type NarrationState, narrationHandleEndSchema } from "./narration-state.ts";
+import { type NarrationView, viewWith } from "./narration-view.ts";
+import { cancelledWords, progressOf } from "./narration-words.ts";
+
+export interface NarrationHandlesDeps {
+  readonly book: NarrationBook;
+  readonly reckon: Reckon;
+  readonly clock: Pick<Clock, "wallMs">;
+  readonly store: Pick<LedgerStore, "handle">;
+  readonly holder: HolderId;
+  /** Whether this process is at work on it. */
+  readonly isRunningHere: (narrationId: string) => boolean;
+  /** Goes on with it, within its limit. */
+  readonly start: (narrationId: string) => void;
+  /** Hands what has been decided to this process's work. */
+  readonly refresh: (narrationId: string, state: NarrationState) => void;
+}
+
+export class NarrationHandles implements HandleWork<NarrationView> {
+  readonly #deps: NarrationHandlesDeps;
+
+  constructor(deps: NarrationHandlesDeps) {
+    this.#deps = deps;
+  }
+
+  async look(asked: Handle): Promise<Standing<NarrationView>> {
+    const { book, store, holder: self, isRunningHere, start } = this.#deps;
+    const narrationId = asked.targetId;
+    const known = await book.get(narrationId);
+    const { state, holder } = known;
+    // Where it has ended since the handle was read, the handle has ended with it.
+    const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
+    if (handle.end === null) {
+      if (state.status === "running" && holder === null && !isRunningHere(narrationId)) {
+        // Its process is gone: what was allowed is still allowed.
+        await book.change(narrationId, (before) => leftByOthers(before, self));
+        start(narrationId);
+      }
+      return await this.working(handle, state);
+    }
+    const end = narrationHandleEndSchema.parse(handle.end);
+    if (end.kind === "cancelled")
+      return standing(handle, { kind: "cancelled", message: cancelledWords(end) });
+    const { status, problems, files, figures } = end;
+    const view = viewWith({ ...known, state: { ...state, status, problems, files } }, figures);
+    return standing(handle, { kind: "done", view });
+  }
+
+  async cancel({ handle, targetId }: Handle): Promise<void> {
+    const { book, clock, reckon, refresh } = this.#deps;
+    const figures = await reckon(await book.get(targetId));
+    const { state } = await book.changeHandle(targetId, (before, open) =>
+      handleCancelled(before, open, handle, { figures, atMs: clock.wallMs() }),
+    );
+    refresh(targetId, state);
+  }
+
+  /** What a call is answered with that has just opened this handle, or shares it. */
+  async working(handle: Handle, state: NarrationState): Promise<Working> {
+    const { book, clock } = this.#deps;
+    const { chargedCredits } = await book.bill(handle.targetId);
+    const message = progressOf(state, chargedCredits, clock.wallMs());
+    return standing(handle, { kind: "working", message }, state.begunAtMs ?? 0);
+  }
+}

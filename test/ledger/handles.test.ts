@@ -1,0 +1,80 @@
+/** The rules of handles: when one is shared, when it ends, and how. */
+import { describe, expect, it } from "vitest";
+import { rowOf } from "../../src/ledger/record.ts";
+import {
+  cancelledHandle,
+  endedByWaiting,
+  endedHandle,
+  type Handle,
+  type HandleTarget,
+  handleTarget,
+  openedHandle,
+  type Wish,
+} from "../../src/ledger/rules/handles.ts";
+import { aRecord } from "./a-record.ts";
+
+const WISH: Wish = { fileName: null, replace: false };
+const WAITING: HandleTarget = { status: "waiting", attempt: 1, taskId: null };
+const SENT: HandleTarget = { ...WAITING, status: "unresolved" };
+const FAILED: HandleTarget = { status: "failed", attempt: 1, taskId: "task-1" };
+
+function open(
+  handles: readonly Handle[],
+  {
+    handle = "new",
+    target = WAITING,
+    wish = WISH,
+  }: { handle?: string; target?: HandleTarget; wish?: Wish } = {},
+): Handle {
+  const draft = { handle, accountId: "account", targetId: "record", openedAtMs: 10 };
+  return openedHandle(handles, target, draft, wish);
+}
+
+const only = open([], { handle: "one" });
+
+describe("a handle", () => {
+  it("is shared by calls that want the same, and by no others", () => {
+    expect(open([only])).toBe(only);
+    expect(open([only], { wish: { fileName: "x", replace: false } }).handle).toBe("new");
+    expect(open([only], { wish: { fileName: null, replace: true } }).handle).toBe("new");
+  });
+
+  it("ends at once when it is cancelled and nothing is sent, and is not shared any more", () => {
+    const cancelled = cancelledHandle(only, WAITING, 900);
+    expect(cancelled).toMatchObject({ end: { kind: "cancelled" }, endedAtMs: 900 });
+    expect(cancelledHandle(cancelled, WAITING, 950)).toBe(cancelled);
+    expect(open([cancelled]).handle).toBe("new");
+  });
+
+  it("of what is under way ends when that was certainly not taken, and not before", () => {
+    const asked = cancelledHandle(only, SENT, 900);
+    expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
+    expect(open([asked], { target: SENT }).handle).toBe("new");
+    expect(endedByWaiting([asked, open([], { handle: "two" })], null)).toEqual([
+      { ...asked, end: { kind: "cancelled" }, endedAtMs: 900 },
+    ]);
+  });
+
+  it("ends once: what comes later changes nothing", () => {
+    const done = endedHandle(only, { kind: "done" }, 1);
+    expect(endedHandle(done, { kind: "error" }, 2)).toBe(done);
+    expect(cancelledHandle(done, WAITING, 3)).toBe(done);
+  });
+
+  it("keeps the failure of its attempt when a new call goes on, and goes on with a free repeat", () => {
+    const error = { code: "task_failed", message: "lost" };
+    const next = open([only], { handle: "next", target: FAILED });
+    expect(next).toMatchObject({ handle: "next", attempt: 2, wish: { replayed: false } });
+    expect(endedByWaiting([only, next], null)).toEqual([]);
+    expect(endedByWaiting([only, next], { attempt: 1, error, atMs: 70 })).toMatchObject([
+      { handle: "one", endedAtMs: 70, end: { kind: "error", error } },
+    ]);
+  });
+
+  it("is of no record that cannot be read", () => {
+    expect(handleTarget(undefined)).toBeNull();
+    expect(handleTarget("{")).toBeNull();
+    expect(handleTarget("{}")).toBeNull();
+    expect(handleTarget(rowOf(aRecord()).value)).toMatchObject({ attempt: 1 });
+  });
+});

@@ -1,0 +1,138 @@
+/** What every store must do for handles: open, cancel and end them, each in one step with their record or narration. */
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { TaskRecord } from "../../../src/ledger/record.ts";
+import type { Handle, Wish } from "../../../src/ledger/rules/handles.ts";
+import { type Desk, reasonOf, type StoreBench } from "./desk.ts";
+
+const WISH: Wish = { fileName: null, replace: false };
+
+async function waiting(desk: Desk): Promise<TaskRecord> {
+  const record = desk.record();
+  await desk.claim(record);
+  return record;
+}
+
+async function opened(
+  desk: Desk,
+  { accountId, recordId: targetId }: TaskRecord,
+  wish = WISH,
+): Promise<Handle> {
+  const draft = { handle: randomUUID(), accountId, targetId, openedAtMs: 10 };
+  const handle = await desk.store().openHandle(draft, wish);
+  if (handle === null) throw new Error("not opened");
+  return handle;
+}
+
+export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): void {
+  describe("a handle of a record", () => {
+    it("is shared, and known to its own key alone", async () => {
+      const desk = newDesk();
+      const record = await waiting(desk);
+      const handle = await opened(desk, record);
+      expect(await opened(desk, record)).toEqual(handle);
+      expect(await opened(desk, record, { ...WISH, fileName: "a" })).not.toEqual(handle);
+      expect(await desk.store("another").handle(handle.handle)).toEqual(handle);
+      expect(await desk.neighbour().store().handle(handle.handle)).toBeNull();
+      expect(await desk.store().handle(randomUUID())).toBeNull();
+    });
+
+    it("is opened for no record that is not there", async () => {
+      const { accountId, ...desk } = newDesk().record();
+      const draft = { handle: randomUUID(), accountId, targetId: desk.recordId, openedAtMs: 10 };
+      expect(await newDesk().store().openHandle(draft, WISH)).toBeNull();
+    });
+
+    it("keeps a create from leaving once it is cancelled, unless a call or another handle wants it", async () => {
+      const desk = newDesk();
+      const record = await waiting(desk);
+      const handle = await opened(desk, record);
+      expect(await desk.store("other").cancelHandle(handle, 20)).toMatchObject({
+        end: { kind: "cancelled" },
+        endedAtMs: 20,
+      });
+      expect(reasonOf(await desk.ask({ isForHandles: true }, { record }))).toBe("not_wanted");
+      expect(await desk.store().hasWantedHandle(record.recordId)).toBe(false);
+      await opened(desk, record, { ...WISH, fileName: "a" });
+      expect(await desk.store().hasWantedHandle(record.recordId)).toBe(true);
+      expect(reasonOf(await desk.ask({ isForHandles: true }, { record }))).toBe("admitted");
+      const plain = await waiting(desk);
+      await desk.store().cancelHandle(await opened(desk, plain), 20);
+      expect(reasonOf(await desk.ask({}, { record: plain }))).toBe("admitted");
+    });
+
+    it("that is cancelled while its create is under way ends when that was not taken", async () => {
+      const desk = newDesk();
+      const record = await waiting(desk);
+      const handle = await opened(desk, record);
+      const sent = await desk.ask({ isForHandles: true }, { record });
+      const asked = await desk.store().cancelHandle(handle, 20);
+      expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 20 });
+      // What may have arrived is seen through.
+      const repeat = { record: sent.record };
+      expect(reasonOf(await desk.ask({ isForHandles: true }, repeat))).toBe("admitted");
+      const unanswered = await desk.stored(record);
+      if (unanswered === undefined) throw new Error("not stored");
+      await desk.change(unanswered, { status: "waiting", spend: null });
+      expect(await desk.store().handle(handle.handle)).toMatchObject({ end: { kind: "cancelled" } });
+    });
+
+    it("ends once, also where the end is written twice", async () => {
+      const desk = newDesk();
+      const handle = await opened(desk, await waiting(desk));
+      const done = await desk.store().endHandle(handle, { kind: "done" }, 30);
+      expect(done).toMatchObject({ end: { kind: "done" }, endedAtMs: 30 });
+      expect(await desk.store().endHandle(handle, { kind: "error" }, 40)).toEqual(done);
+      expect(await desk.store().cancelHandle(handle, 50)).toEqual(done);
+    });
+
+    it("ends with the attempt that a new call leaves behind, in the step that begins the next", async () => {
+      const desk = newDesk();
+      const record = await waiting(desk);
+      const handle = await opened(desk, record);
+      const failed = await desk.change(record, { status: "failed", taskId: "task-1" });
+      const next = await opened(desk, failed);
+      expect(next.attempt).toBe(2);
+      const error = { code: "task_failed", message: "lost" };
+      const again = { status: "waiting", taskId: null, attempt: 2 } as const;
+      await desk.write(failed, again, { failed: { attempt: 1, error, atMs: 70 } });
+      expect(await desk.store().handle(handle.handle)).toMatchObject({
+        end: { kind: "error", error },
+        endedAtMs: 70,
+      });
+      expect(await desk.store().handle(next.handle)).toEqual(next);
+    });
+  });
+
+  describe("a handle of a narration", () => {
+    it("is written with the narration's state, or not at all", async () => {
+      const desk = newDesk();
+      const { narrations } = desk.store();
+      const narrationId = `nar_${randomUUID()}`;
+      await narrations.begin({ narrationId, plan: "{}", state: "planned", createdAtMs: 1 });
+      const handle: Handle = {
+        handle: randomUUID(),
+        kind: "narration",
+        accountId: desk.accountId,
+        targetId: narrationId,
+        openedAtMs: 10,
+        attempt: 1,
+        wish: { ...WISH, replayed: false },
+        cancelAskedAtMs: null,
+        endedAtMs: null,
+        end: null,
+      };
+      expect(await narrations.write(narrationId, 7, "running", [handle])).toBe(false);
+      expect(await desk.store().handle(handle.handle)).toBeNull();
+      expect(await narrations.write(narrationId, 1, "running", [handle])).toBe(true);
+      expect((await narrations.read(narrationId))?.handles).toEqual([handle]);
+      // Another process wrote the very same state: the handle of this one is kept all the same.
+      const other = { ...handle, handle: randomUUID() };
+      expect(await narrations.write(narrationId, 1, "running", [other])).toBe(true);
+      const ended = { ...handle, end: { kind: "ended", status: "finished" }, endedAtMs: 20 };
+      expect(await narrations.write(narrationId, 2, "finished", [ended])).toBe(true);
+      expect((await narrations.read(narrationId))?.handles).toEqual([other]);
+      expect(await desk.store().handle(handle.handle)).toEqual(ended);
+    });
+  });
+}
