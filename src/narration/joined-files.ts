@@ -76,6 +76,8 @@ export function createJoinedFiles(deps: {
         // What is whole is not replaced by less.
         if (before.madeFrom === madeFrom || (!isWhole && !before.isIncomplete)) return before;
       }
+      // It holds nothing that the new one lacks, and gives it its name.
+      if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
       const name = await nameOfItsOwn(folder, nameOf(order));
       const made = { ...(await join(deps, order, name)), madeFrom };
       if (before?.isIncomplete === true) await removeFile(before, folder.root);

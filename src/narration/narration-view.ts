@@ -10,6 +10,7 @@ import {
   type NarrationFile,
   type NarrationProblem,
   type NarrationState,
+  type StoredPlan,
 } from "./narration-state.ts";
 import type { Tally } from "./tally.ts";
 
@@ -25,6 +26,8 @@ export interface NarrationView extends NarrationFigures {
   readonly remarks: readonly string[];
   /** What is left out, in whole sentences. */
   readonly unspoken: readonly string[];
+  /** Indexes of parts that are in none of the files, where there are files. */
+  readonly unjoinedParts: readonly number[];
   /** It was finished before this call, which has cost nothing. */
   readonly isRepeat: boolean;
   /** Of files that were saved and are not here: somebody has moved them, or they lie on another machine. */
@@ -124,10 +127,20 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     })),
     remarks: state.remarks,
     unspoken: state.unspoken,
+    unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
     missingPaths: [],
     refusedLimit: null,
   };
+}
+
+function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
+  if (files.length === 0) return [];
+  const sections = new Map(files.map(({ section, missingParts }) => [section, new Set(missingParts)]));
+  return plan.parts.flatMap(({ section }, index) => {
+    const missing = sections.get(null) ?? sections.get(section);
+    return missing === undefined || missing.has(index) ? [index] : [];
+  });
 }
 
 /** @param root of the output folder */

@@ -61,6 +61,14 @@ export function briefFileWords({ files, parts }: NarrationView): string {
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
 
+/** Chapters that have no file yet; what a file lacks is said with the file. */
+function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): string {
+  const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
+  const others = unjoinedParts.filter((part) => !lacked.has(part));
+  if (status === "planned" || status === "running" || others.length === 0) return "";
+  return `Not in any file: ${partNumbers(others, parts.total)}.`;
+}
+
 /** A file is told as gone where somebody has moved it, and on another machine. */
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
@@ -126,7 +134,14 @@ export function messageOf(view: NarrationView, saved = fileWords(view)): string 
   const { status, remarks, unspoken } = view;
   const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "finished" ? unspoken : [];
   const files = status === "finished" || fileWords(view) === "" ? "" : saved;
-  const words = [headOf(view, saved), files, missingWords(view), ...problemWords(view), ...ofText];
+  const words = [
+    headOf(view, saved),
+    files,
+    unjoinedWords(view),
+    missingWords(view),
+    ...problemWords(view),
+    ...ofText,
+  ];
   return words.filter((sentence) => sentence !== "").join(" ");
 }
 

@@ -10,7 +10,7 @@ const filled = (unit: string): string => unit.repeat(Math.floor(TEXT_FILE_MAX_BY
 
 /** Both end a call within its 20 s; which one depends on how fast the machine is, and how busy. */
 const PLANNED_OR_REFUSED =
-  /A plan of \d+ parts|Planning the text took (?:longer than 10 s|more than 1024 MiB)/;
+  /A plan of \d+ parts|Planning the text took (?:longer than 15 s|more than 1024 MiB)/;
 const NOT_READ = /a quotation or a paragraph that is nested too deeply or too long to be read|took longer/;
 const TOO_MANY = /headings.*at most 20000 parts|took longer/;
 

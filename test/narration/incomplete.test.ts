@@ -104,6 +104,19 @@ describe("what is paid for is joined as NAME (incomplete)", () => {
   });
 });
 
+it("an incomplete file keeps its name when it gets more parts, and chapters without a file are named", async () => {
+  const { narration_id } = await narrator.narrate({ text: FOUR, file_name: "tale" });
+  for (const limit of [155, 170]) {
+    expect((await narrator.narrate({ narration_id, max_credits: limit })).status).toBe("stopped");
+    expect(await outputs()).toEqual(["tale (incomplete).pcm", "tale (incomplete).vtt"]);
+  }
+  const text = `# Down\n\n${paragraph("Five")}\n\n# Up\n\n${paragraph("Six")}`;
+  const book = await narrator.narrate({ text, files: "chapters" });
+  const ended = await narrator.narrate({ narration_id: book.narration_id, max_credits: 155 });
+  expect(ended).toMatchObject({ status: "stopped", files: [{ chapter: "Down" }] });
+  expect(ended.message).toContain("Not in any file: part 2 of 2.");
+});
+
 describe("a chapter's file", () => {
   it("is there as soon as its parts are, while the others are made", async () => {
     await narrator.stop();

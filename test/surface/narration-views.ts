@@ -19,6 +19,7 @@ const planned: NarrationView = {
   isRepeat: false,
   missingPaths: [],
   refusedLimit: null,
+  unjoinedParts: [],
   otherTakes: 0,
 };
 

@@ -107,7 +107,8 @@ function bare(line: string): ChapterForm | null {
 
 /** @param line with single spaces */
 export function formOf(line: string): ChapterForm | null {
-  if (line.length > FORM_MAX_UNITS || line === "") return null;
+  // No heading begins with a small letter; most lines of a filled text do.
+  if (line.length > FORM_MAX_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};
     const form = groups === undefined ? null : worded(groups, "before");
@@ -115,6 +116,6 @@ export function formOf(line: string): ChapterForm | null {
   }
   const last = WORD_LAST.exec(line)?.groups;
   const ordinal = last === undefined ? null : worded(last, "behind");
-  if (ordinal !== null && ordinal.kind === "known" && !/^\p{Ll}/u.test(line)) return ordinal;
+  if (ordinal !== null && ordinal.kind === "known") return ordinal;
   return cjk(line) ?? bare(line);
 }

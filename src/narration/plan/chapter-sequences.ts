@@ -113,13 +113,16 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const accepted: Member[][] = [];
     let unlisted = 0;
     for (const [number, run] of runs.entries()) {
+      if (run.length === 1) {
+        unlisted += 1;
+        continue;
+      }
       const end = runs[number + 1]?.[0]?.at ?? blocks.length;
       const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
-      const inner = run.length > 1 ? gaps.slice(0, -1) : gaps;
       const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
       const isKnown = run[0]?.kind === "known" && !isTwice;
       const least = isKnown ? 1 : LISTED_UNITS;
-      if (run.length > 1 && median(inner) < least) {
+      if (median(gaps.slice(0, -1)) < least) {
         for (const { at } of run) listed.add(at);
         continue;
       }
@@ -143,7 +146,7 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   const [first] = run;
   if (first === undefined) return false;
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
-  if (first.kind === "known") return run.length > 1;
+  if (first.kind === "known") return true;
   if (first.kind === "other") return run.length >= LEAST_OTHER && mean >= OTHER_UNITS;
   const least =
     first.value !== 1

@@ -90,8 +90,9 @@ const ROMAN: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 1
 const ROMAN_FORM = /^M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$/;
 
 function romanValue(text: string): number | null {
+  if (!/^[ivxlcdm]+$/i.test(text)) return null;
   const upper = text.toUpperCase();
-  if (upper === "" || !ROMAN_FORM.test(upper)) return null;
+  if (!ROMAN_FORM.test(upper)) return null;
   let value = 0;
   for (let index = 0; index < upper.length; index += 1) {
     const one = ROMAN[upper.charAt(index)] ?? 0;
@@ -104,12 +105,12 @@ const CJK_DIGITS = "〇一二三四五六七八九";
 const CJK_UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 };
 
 function cjkValue(text: string): number | null {
+  if (!/^[〇零一二三四五六七八九十百千两兩廿卅]+$/.test(text)) return null;
   const plain = text
     .replaceAll("零", "〇")
     .replace(/[两兩]/g, "二")
     .replaceAll("廿", "二十")
     .replaceAll("卅", "三十");
-  if (!/^[〇一二三四五六七八九十百千]+$/.test(plain)) return null;
   if (!/[十百千]/.test(plain)) return Number([...plain].map((digit) => CJK_DIGITS.indexOf(digit)).join(""));
   let value = 0;
   let digit = 0;

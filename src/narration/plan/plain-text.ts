@@ -4,6 +4,7 @@ import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
 import { withoutMarks } from "./bracket-marks.ts";
 import { markChapters } from "./chapter-words.ts";
 import { withoutEbookFrame } from "./ebook-frame.ts";
+import { setHeadingsApart } from "./inner-headings.ts";
 import { keepLines, paragraphsOf } from "./kept-lines.ts";
 import { normaliseLines } from "./normalise.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
@@ -17,6 +18,9 @@ const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/g
 
 /** `_(softly)_` or `(_softly_)`, alone on its line. */
 const ITALIC_PARENTHESES = /^(\s*)(?:_(\([^()_\n]+\))_|\(_([^()_\n]+)_\))\s*$/gm;
+
+/** What stands between two texts, as in a file of fortunes; without a line of its own it would be spoken. */
+const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>
   paragraph
@@ -37,7 +41,8 @@ function blockOf(paragraph: string): SourceBlock {
 export function readPlainText(text: string, skipped: SkippedList): ReadText {
   const { text: book, title, author } = withoutEbookFrame(normaliseLines(text), skipped);
   const lines = withoutPageFurniture(withoutAozora(withoutCues(book, skipped), skipped), skipped);
-  const paragraphs = withoutMarks(keepLines(paragraphsOf(markUnderlined(lines))), skipped);
+  const apart = setHeadingsApart(markUnderlined(lines).replace(SEPARATOR, "\n$&\n"));
+  const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
   return { blocks: hasHeadings ? blocks : markChapters(blocks), title, author };

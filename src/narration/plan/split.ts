@@ -27,12 +27,15 @@ const JOINT = sizeOf(PARAGRAPH_JOINT);
 /** Units, and the size of any range of them as one part. */
 class Row {
   readonly units: readonly Unit[];
+  /** Of each unit, because a range is looked through for them again and again. */
+  readonly gaps: Uint8Array;
   /** All that stands before each unit where everything is one part. */
   readonly #msBefore: Float64Array;
   readonly #codePointsBefore: Float64Array;
 
   constructor(units: readonly Unit[], paragraphs: readonly string[]) {
     this.units = units;
+    this.gaps = Uint8Array.from(units, ({ gapBefore }) => gapBefore);
     this.#msBefore = new Float64Array(units.length);
     this.#codePointsBefore = new Float64Array(units.length);
     let milliseconds = 0;
@@ -82,11 +85,11 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: nu
   const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= leastMs);
   const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < leastMs);
   let gap = 8;
-  for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.units[cut]?.gapBefore ?? 8);
+  for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.gaps[cut] ?? 8);
   const lean = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
-    if (row.units[cut]?.gapBefore !== gap) continue;
+    if (row.gaps[cut] !== gap) continue;
     const order = best === null ? -1 : ranks.compare(cut, best);
     if (best === null || order < 0 || (order === 0 && lean(cut) < lean(best))) best = cut;
   }

@@ -204,16 +204,15 @@ describe("furniture without end", () => {
     "A\n---\n\n",
     "A B 1\n",
     "*** START OF THIS PROJECT GUTENBERG EBOOK\n",
-  ])(
-    "is planned in a moment: 400,000 characters of %j, or as many as begin 19,000 parts",
-    { timeout: 120_000 },
-    (mark) => {
-      const begun = process.cpuUsage();
-      plan(
-        `Words.\n\n${mark.repeat(Math.min(400_000 / mark.length, mark.startsWith("A\n") ? 19_000 : Number.POSITIVE_INFINITY))}\n\nWords.`,
-      );
-      const { user, system } = process.cpuUsage(begun);
-      expect((user + system) / 1000).toBeLessThan(4_000);
-    },
-  );
+  ])("is planned in a moment: 400,000 characters of %j", { timeout: 120_000 }, (mark) => {
+    const begun = process.cpuUsage();
+    try {
+      plan(`Words.\n\n${mark.repeat(400_000 / mark.length)}\n\nWords.`);
+    } catch (error) {
+      // An answer as well: 57,000 headings are too many parts.
+      expect(String(error)).toContain("more than 20000 headings");
+    }
+    const { user, system } = process.cpuUsage(begun);
+    expect((user + system) / 1000).toBeLessThan(4_000);
+  });
 });

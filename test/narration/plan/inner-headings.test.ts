@@ -1,0 +1,47 @@
+/** Chapters of a text whose lines run on below their headings, and lines that only look like such headings. */
+import { describe, expect, it } from "vitest";
+import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
+
+const plan = (text: string) => planNarration({ text, format: "plain", speed: 1, pauseSeconds: 0.6 });
+const titlesOf = (text: string) => plan(text).sections.map(({ title }) => title);
+
+const PROSE =
+  "The river ran past the old mill, and the miller's daughter sat on the\nwall and counted boats until it was too dark to see them any more, as\nshe had done each evening of that summer.\n";
+
+describe("headings without a blank line below", () => {
+  it("are found where the lines of the text were filled to a width", () => {
+    expect(titlesOf(`CHAPTER I.\n${PROSE}CHAPTER II.\n${PROSE}CHAPTER III. THE WEIR\n${PROSE}`)).toEqual([
+      "CHAPTER I.",
+      "CHAPTER II.",
+      "CHAPTER III. THE WEIR",
+    ]);
+  });
+
+  it("are none in the midst of a sentence", () => {
+    const text = `${PROSE}All of this had been foretold by the old man in\nChapter 3. The daughter never believed it, and went\non counting. It was told again, and much better, in\nChapter 4. Nobody believed that either, for by then\nthe boats were gone.\n`;
+    expect(titlesOf(text)).toEqual([null]);
+  });
+
+  it("are none in a table of contents", () => {
+    expect(
+      titlesOf(`Contents.\nChapter 1 The Mill\nChapter 2 The Weir\nChapter 3 The Sea\n${PROSE}`),
+    ).toEqual([null]);
+  });
+});
+
+describe("lines between two texts", () => {
+  it("are not spoken, and make a pause", () => {
+    const { parts, skipped } = plan("A stitch in time saves nine.\n%\nHaste makes waste.\n%\nLook first.\n");
+    expect(parts.map(({ text }) => text)).toEqual([
+      "A stitch in time saves nine.",
+      "Haste makes waste.",
+      "Look first.",
+    ]);
+    expect(skipped).toEqual([{ kind: "no_words", count: 2, excerpt: "%" }]);
+  });
+
+  it("are none where they hold a word, or two dashes", () => {
+    const { parts } = plan("It grew by 5\n% a year --\nor so they said.\n");
+    expect(parts.map(({ text }) => text)).toEqual(["It grew by 5 % a year -- or so they said."]);
+  });
+});
