@@ -184,6 +184,16 @@ describe("a ledger file", () => {
     expect(failure.remedy).toContain("out of the way");
   });
 
+  it("that lacks a table is called damaged, and left alone", async () => {
+    const { stateDir, file } = await written();
+    const db = new DatabaseSync(file);
+    db.exec("DROP TABLE agm_names");
+    db.close();
+    const failure = await failureOf(put(open(stateDir), aRecord({ recordId: "record-2" })));
+    expect(failure.message).toContain("is damaged and was left as it is");
+    expect(failure.remedy).toContain("Restore it from a backup");
+  });
+
   it("that is another program's database is refused", async () => {
     const stateDir = scratchFolder();
     const db = new DatabaseSync(join(stateDir, "ledger.sqlite"));

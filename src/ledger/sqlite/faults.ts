@@ -57,11 +57,15 @@ export function otherLayout(file: string): AudioError {
   );
 }
 
+/** Somebody has removed a table or a column. */
+const lacksTable = (error: unknown): boolean =>
+  error instanceof Error && /^no such (?:table|column)/.test(error.message);
+
 /** Whatever went wrong with the file or its folder, as the one error that callers see. */
 export function storeFault(file: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const code = resultCode(error);
-  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB) return damagedFile(file, error);
+  if (code === SQLITE_CORRUPT || code === SQLITE_NOTADB || lacksTable(error)) return damagedFile(file, error);
   if (code === SQLITE_BUSY || code === SQLITE_LOCKED) {
     return new AudioError("store_unavailable", `The ledger file ${file} stayed locked by another process.`, {
       retryable: true,
