@@ -100,6 +100,7 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     settings,
     files,
     title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
+    ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts: plan.parts.map((part) => ({
       text: part.text,

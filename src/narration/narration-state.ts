@@ -35,6 +35,8 @@ export const storedPlanSchema = z.object({
   files: z.enum(["one", "chapters"]),
   /** What a person would call it: its first heading, or its first words. */
   title: z.string(),
+  /** As the text itself names them. */
+  author: z.string().optional(),
   sections: z.array(z.object({ title: z.string().nullable() })),
   parts: z.array(plannedPartSchema).min(1),
   ...remarksSchema.shape,

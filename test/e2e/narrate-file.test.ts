@@ -56,6 +56,13 @@ describe("narrate with a file", () => {
   it("plans it for nothing, and says what will not be spoken", async () => {
     const outcome = await driver.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
+    expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 s and 10 credits.');
+    expect(outcome.structuredContent).toMatchObject({
+      chapters: [
+        { title: "One", seconds: 1, credits: 10 },
+        { title: "Two", seconds: 1, credits: 10 },
+      ],
+    });
     expect(textOf(outcome)).toMatch(/Not spoken: a block of code \("ls"\)/);
     expect(service.tasks.size).toBe(0);
   });
@@ -138,6 +145,15 @@ describe("narrate with a file", () => {
       expect(again.split("\n")[0]).toBe(first.split("\n")[0]);
     }
     expect(service.tasks.size).toBe(1);
+  });
+
+  it("that was stopped and is only looked at on the command line is a plan, and exits with 0", async () => {
+    const env = workplace.env(service, FAST);
+    writeFileSync(join(workplace.root, "letter.txt"), "Dear Ana, it is late.");
+    const ask = (...more: string[]) =>
+      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(workplace.root, "letter.txt"), ...more], { env });
+    await expect(ask("--max-credits", "1")).rejects.toMatchObject({ code: 3 });
+    expect((await ask()).stdout).toMatch(/^Stopped: 0 of 1 part saved.*With --max-credits \d+ it goes on/s);
   });
 
   it("is decoded as strictly on the command line", async () => {

@@ -40,12 +40,21 @@ const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 /** Before parentheses that stand in italics: a control character, which the reading of a text has taken out of it. */
 export const ITALIC_MARK = "\x02";
 
+/** How it is said, before the first word of a turn: in brackets, or in parentheses and small letters or one word. */
+const MANNER_FIRST = /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\))\s*(?=\S)/u;
+
 /** What one person says in a paragraph; `null`: the narration's own voice. */
 export interface Turn {
   readonly voice: VoiceId | null;
   readonly text: string;
   /** Begins with a label, of whomever. */
   readonly isLabelled: boolean;
+}
+
+/** With its colon, and the name in small letters. */
+interface Label {
+  readonly label: string;
+  readonly key: string;
 }
 
 /** A name that begins lines and has no voice. */
@@ -144,7 +153,7 @@ export class Speakers {
     const lines =
       whole === null
         ? paragraph.split(LINES)
-        : [whole.label, ...paragraph.slice(whole.label.length).split(LINES)];
+        : [whole.label, ...this.#speech(paragraph, whole, skipped).split(LINES)];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
         if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
@@ -158,7 +167,7 @@ export class Speakers {
         const isVoiceless = speaker === undefined;
         turns.push({
           voice: speaker?.voice ?? null,
-          text: isVoiceless ? line : line.slice(found.label.length),
+          text: isVoiceless ? line : this.#speech(line, found, skipped),
           isLabelled: true,
         });
       } else if (OTHER_LABEL.test(line) && (last === undefined || last.voice !== null || last.isLabelled)) {
@@ -168,6 +177,14 @@ export class Speakers {
       else last.text += line;
     }
     return turns;
+  }
+
+  /** What stands behind a label, without how it is said. */
+  #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
+    const words = text.slice(label.length);
+    const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
+    if (manner !== "") skipped.add("direction", manner.trim());
+    return words.slice(manner.length);
   }
 
   #noteVoiceless(line: string): void {
@@ -182,7 +199,7 @@ export class Speakers {
   }
 
   /** A label of the map, or one that only recurrence shows, at the beginning of a line. */
-  #labelOf(line: string, isFirst: boolean): { readonly label: string; readonly key: string } | null {
+  #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * NAME_MAX_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(MANNER, "")]) {

@@ -85,6 +85,15 @@ describe("a direction", () => {
     expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
   });
 
+  it.each(["(softly, to Ben) One.", "(Laughing) One.", "[to Ben] One.", "[ANNA turns.] One."])(
+    "is not spoken at the beginning of a turn: %s",
+    (words) => {
+      const { parts, skipped } = plan(`ANNA: ${words}`);
+      expect(parts.map((part) => part.text)).toEqual(["One."]);
+      expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+    },
+  );
+
   it("is left out of Markdown, too", () => {
     const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
     expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);
@@ -94,6 +103,9 @@ describe("a direction", () => {
   it.each([
     ["parentheses in a text with few labels", "ANNA: One.\n\n(They had left.)\n\nTwo.\n\nThree."],
     ["brackets in a line", "ANNA: One [old] man left."],
+    ["a sentence in parentheses", "ANNA: (I never liked him.) One."],
+    ["all that somebody says", "ANNA: (softly)"],
+    ["in a line of somebody without a voice", "CARL: (softly) One."],
   ])("is not %s", (_, text) => {
     expect(plan(text).skipped).toEqual([]);
   });
