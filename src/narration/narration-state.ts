@@ -14,6 +14,8 @@ export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 const plannedPartSchema = z.object({
   text: z.string(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
+  /** Of its speaker, instead of the narration's. */
+  settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
   estimatedSeconds: z.number().nonnegative(),

@@ -74,6 +74,19 @@ describe("narrate with a file", () => {
     expect(planOf(outcome).credits.estimate).toBe(40);
   });
 
+  it("takes settings of a speaker behind the voice, and refuses those out of bounds before anything is planned", async () => {
+    const text = "ANNA: Good night, and sleep well, all of you.";
+    const secondsOf = async (line: string): Promise<unknown> =>
+      z
+        .looseObject({ seconds: z.object({ estimate: z.number() }) })
+        .parse((await driver.call("narrate", { text, voices: [line] })).structuredContent).seconds.estimate;
+    expect(await secondsOf("ANNA: opal_en_zh speed 0.5 pitch -2")).toBe(5);
+    expect(await secondsOf("ANNA: opal_en_zh")).toBe(3);
+    const refused = await driver.call("narrate", { text, voices: ["ANNA: opal_en_zh speed 9"] });
+    expect(textOf(refused)).toContain('has "ANNA: opal_en_zh speed 9": speed must be');
+    expect(service.tasks.size).toBe(0);
+  });
+
   it("is the same narration as its text", async () => {
     const ids = await Promise.all(
       [{ file: "book.md" }, { file: join(texts, "book.md") }, { text: BOOK }].map(

@@ -2,10 +2,10 @@
  * Finds whose turn it is: lines that begin with a speaker's name and a colon. Evidence: form; sequence for names without
  * a colon, which must recur; share for how long a turn lasts. Without voices a text stays as it is.
  */
-import type { VoiceId } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 import type { SkippedList } from "./blocks.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "./normalise.ts";
+import type { Speaker, Voices } from "./plan.ts";
 
 const NAME_MAX_UNITS = 100;
 const COLON = /[:：]/;
@@ -45,7 +45,7 @@ const MANNER_FIRST = /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\
 
 /** What one person says in a paragraph; `null`: the narration's own voice. */
 export interface Turn {
-  readonly voice: VoiceId | null;
+  readonly voice: Speaker | null;
   readonly text: string;
   /** Begins with a label, of whomever. */
   readonly isLabelled: boolean;
@@ -68,7 +68,7 @@ const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toL
 
 /** The speakers of one narration, who remember whether they were heard. */
 export class Speakers {
-  readonly #voices = new Map<string, { readonly name: string; readonly voice: VoiceId }>();
+  readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
   readonly #heard = new Set<string>();
   /** Names that begin paragraphs again and again without a colon, each behind its form. */
   readonly #recurring = new Set<string>();
@@ -76,14 +76,20 @@ export class Speakers {
   #carriesOn = false;
 
   /** @throws AudioError `invalid_request` for a name that no line could begin with, or two that are alike */
-  constructor(voices: Readonly<Record<string, VoiceId>>) {
-    for (const [name, voice] of Object.entries(voices)) {
+  constructor(voices: Voices) {
+    const speakers = new Map<string, Speaker>();
+    for (const [name, given] of Object.entries(voices)) {
       const key = keyOf(name);
       const rule = this.#brokenRule(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
-      this.#voices.set(key, { name, voice });
+      const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
+      // Names that sound alike share parts, so they share a speaker.
+      const sound = JSON.stringify([voice, speed, pitch, volume]);
+      const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
+      speakers.set(sound, speaker);
+      this.#voices.set(key, { name, voice: speaker });
     }
   }
 
@@ -148,7 +154,7 @@ export class Speakers {
    */
   turns(paragraph: string, skipped: SkippedList): Turn[] {
     if (this.#voices.size === 0) return [{ voice: null, text: paragraph, isLabelled: false }];
-    const turns: Array<{ voice: VoiceId | null; text: string; isLabelled: boolean }> = [];
+    const turns: Array<{ voice: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#labelOf(paragraph, true);
     const lines =
       whole === null

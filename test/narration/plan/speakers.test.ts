@@ -51,6 +51,24 @@ describe("a turn", () => {
   });
 });
 
+describe("a speaker with settings", () => {
+  const slow = { voice: "felix_zh", speed: 0.5, pitch: -2 } as const;
+
+  it("is another than one with the voice alone, and speaks as slowly as it says", () => {
+    const { parts } = plan("ANNA: One and two.\n\nBEN: One and two.", { Anna: "felix_zh", Ben: slow });
+    expect(parts.map(({ voice, settings }) => [voice, settings])).toEqual([
+      ["felix_zh", undefined],
+      ["felix_zh", { speed: 0.5, pitch: -2 }],
+    ]);
+    expect(parts[1]?.estimatedSeconds).toBe(2 * (parts[0]?.estimatedSeconds ?? 0));
+  });
+
+  it("shares parts with one of the same sound", () => {
+    const { parts } = plan("ANNA: One.\n\nBEN: Two.", { Anna: slow, Ben: { ...slow } });
+    expect(parts.map(({ text }) => text)).toEqual(["One.\n\nTwo."]);
+  });
+});
+
 describe("a label", () => {
   it.each([
     ["says how it is spoken", "ANNA (whispering): One.\n\nBen [aside]: Two."],
