@@ -1,14 +1,15 @@
-/** Measures planning a text of 500,000 characters, beside the Markdown library alone, each as the first work of a process. */
+/** Measures planning: 500,000 characters beside the Markdown library alone, again in the same process, and the memory of 2,000,000. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { compare, type Row, report } from "./measure.ts";
 
 const ROUNDS = 11;
 const CHARACTERS = 500_000;
+const MANY_CHARACTERS = 2_000_000;
 
-function takes(work: "plain" | "markdown" | "library"): number {
+function takes(work: "plain" | "markdown" | "library" | "cpu" | "memory", characters = CHARACTERS): number {
   const script = join(import.meta.dirname, "plan-once.ts");
-  return Number(execFileSync(process.execPath, [script, String(CHARACTERS), work], { encoding: "utf8" }));
+  return Number(execFileSync(process.execPath, [script, String(characters), work], { encoding: "utf8" }));
 }
 
 const rows: Row[] = [];
@@ -26,4 +27,28 @@ for (const format of ["plain", "markdown"] as const) {
     goal: { of: "ours", atMost: 100 },
   });
 }
+rows.push(
+  {
+    name: `${CHARACTERS.toLocaleString("en")} characters, plain, processor's time after the first`,
+    unit: "ms",
+    comparedWith: "the first plan of a process",
+    ...(await compare(
+      ROUNDS,
+      () => takes("cpu"),
+      () => takes("plain"),
+    )),
+    goal: { of: "ours", atMost: 60 },
+  },
+  {
+    name: `${MANY_CHARACTERS.toLocaleString("en")} characters, plain, memory above idle`,
+    unit: "MiB",
+    comparedWith: `${CHARACTERS.toLocaleString("en")} characters`,
+    ...(await compare(
+      ROUNDS,
+      () => takes("memory", MANY_CHARACTERS),
+      () => takes("memory"),
+    )),
+    goal: { of: "ours", atMost: 60 },
+  },
+);
 report(rows);

@@ -26,8 +26,9 @@ export interface JoinRequest {
   readonly parts: readonly JoinPart[];
   /** Written into mp3 and ogg_opus; for the others they only come back with their times. */
   readonly chapters: readonly ChapterMark[];
-  /** Written into mp3 and ogg_opus. */
+  /** Written into all but pcm, which has no place for it; so is the author. */
   readonly title?: string | undefined;
+  readonly author?: string | undefined;
   /** Takes the joined file from its first byte to its last. The bytes are only lent until its promise is fulfilled. */
   readonly write: WriteBytes;
   readonly signal?: AbortSignal | undefined;

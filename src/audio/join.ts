@@ -56,6 +56,7 @@ export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
   return JOINERS[request.format]({
     ...request,
     title: oneLine(request.title),
+    author: oneLine(request.author),
     // Players list a chapter without a name as nothing.
     chapters: request.chapters.map(({ title, firstPart }, index) => ({
       title: oneLine(title) ?? `${index + 1}`,

@@ -52,12 +52,8 @@ function nextStepOf(view: NarrationView): string | null {
       return `To make it, give --max-credits ${Math.max(1, view.credits.suggestedMax)}, the most that it may cost.`;
     case "running":
       return "Another process makes it.";
-    case "stopped": {
-      const isLimit = view.problems.some(({ code }) => code === "max_credits_reached");
-      return isLimit
-        ? `With --max-credits ${view.credits.suggestedMax} it goes on where it stopped, and pays for nothing twice.`
-        : "The same command goes on where it stopped, and pays for nothing twice.";
-    }
+    case "stopped":
+      return `With --max-credits ${Math.max(view.credits.suggestedMax, view.credits.max ?? 0)} it goes on where it stopped, and pays for nothing twice.`;
     case "finished":
       return null;
   }
@@ -131,7 +127,9 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
     const narrations = await lazy.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
     report(view, asJson);
-    return view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
+    // Without a limit it was only looked at.
+    const isLook = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
+    return isLook || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, redact);

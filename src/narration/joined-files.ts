@@ -159,7 +159,9 @@ async function join(
     clock,
     download: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
-      results.push(await joinAudio({ format, title, parts: sources, chapters, write, signal }));
+      results.push(
+        await joinAudio({ format, title, author: plan.author, parts: sources, chapters, write, signal }),
+      );
     },
   });
   const [joined] = results;

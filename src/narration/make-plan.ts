@@ -1,7 +1,6 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
-import type { VoiceId } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
@@ -11,6 +10,7 @@ import {
   type Skipped,
   type SkippedKind,
   type TextFormat,
+  type Voices,
 } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
@@ -22,7 +22,7 @@ export interface NarrationText {
 
 export interface PlanSettings {
   readonly settings: NarrationSettings;
-  readonly voices: Readonly<Record<string, VoiceId>>;
+  readonly voices: Voices;
   readonly pauseSeconds: number;
   readonly files: "one" | "chapters";
 }
@@ -100,10 +100,12 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     settings,
     files,
     title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
+    ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts: plan.parts.map((part) => ({
       text: part.text,
       voice: part.voice ?? null,
+      ...(part.settings === undefined ? {} : { settings: part.settings }),
       section: part.section,
       pauseAfterSeconds: part.pauseAfterSeconds,
       estimatedSeconds: part.estimatedSeconds,

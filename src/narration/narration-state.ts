@@ -14,6 +14,8 @@ export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 const plannedPartSchema = z.object({
   text: z.string(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
+  /** Of its speaker, instead of the narration's. */
+  settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
   estimatedSeconds: z.number().nonnegative(),
@@ -35,6 +37,8 @@ export const storedPlanSchema = z.object({
   files: z.enum(["one", "chapters"]),
   /** What a person would call it: its first heading, or its first words. */
   title: z.string(),
+  /** As the text itself names them. */
+  author: z.string().optional(),
   sections: z.array(z.object({ title: z.string().nullable() })),
   parts: z.array(plannedPartSchema).min(1),
   ...remarksSchema.shape,

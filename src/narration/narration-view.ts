@@ -3,6 +3,7 @@ import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
+import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
 import {
   formatOfPlan,
@@ -20,6 +21,8 @@ export interface NarrationView extends NarrationFigures {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
+  /** What each comes to, before anything is paid; none where the text has fewer than two. */
+  readonly chapters: readonly ChapterSum[];
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** What a producer should know before paying, in whole sentences. */
@@ -115,6 +118,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     narrationId,
     status,
     title: state.title,
+    chapters: status === "planned" ? chapterSums(plan.sections, plan.parts) : [],
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
     // What went wrong, then what should be listened to.

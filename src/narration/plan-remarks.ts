@@ -1,18 +1,39 @@
 /** What a producer should know of a plan before paying: its chapters, its language, who speaks how much. */
 import { VOICES } from "../contract/voices.ts";
+import { chapterSums } from "./chapter-sums.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { textLanguage } from "./plan/language.ts";
 import type { NarrationPlan } from "./plan/plan.ts";
 
 const VOICES_SHOWN = 10;
 
-function chaptersRemark({ sections }: NarrationPlan): string[] {
-  const titles = sections.flatMap(({ title }) => (title === null ? [] : [title]));
-  const [first] = titles;
-  const last = titles.at(-1);
-  if (first === undefined || last === undefined || titles.length < 2) return [];
+/** "40 to 90 s", "2 to 9 min", "12 credits". */
+function range(values: readonly number[], unit: string): string {
+  const least = Math.round(Math.min(...values));
+  const most = Math.round(Math.max(...values));
+  return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
+}
+
+const SHORT_SECONDS = 120;
+
+function chaptersRemark({ sections, parts }: NarrationPlan): string[] {
+  const chapters = chapterSums(sections, parts).filter(({ title }) => title !== null);
+  const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
+  if (chapters.length < 2 || !first || !last) return [];
+  const seconds = chapters.map((chapter) => chapter.seconds);
+  const isShort = seconds.every((one) => one < SHORT_SECONDS);
+  const length = isShort
+    ? range(seconds, "s")
+    : range(
+        seconds.map((one) => one / 60),
+        "min",
+      );
+  const price = range(
+    chapters.map(({ credits }) => credits),
+    "credits",
+  );
   return [
-    `${titles.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}.`,
+    `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length} and ${price}.`,
   ];
 }
 

@@ -27,11 +27,30 @@ function linesOf(voices: unknown): unknown {
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
 }
 
-/** A name and its voice; no voice has a colon in its id. */
-function speakerIn(line: string): { readonly name: string; readonly voice: unknown } {
+const speakerSchema = z.object({
+  voice: REQUEST_FIELDS.voice.schema,
+  speed: REQUEST_FIELDS.speed.schema.optional(),
+  pitch: REQUEST_FIELDS.pitch.schema.optional(),
+  volume: REQUEST_FIELDS.volume.schema.optional(),
+});
+
+const OWN_SETTING = /\s+(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
+
+/** A name, its voice and perhaps settings behind it, `SLOW: tracy_es_zh speed 0.7`; no voice has a colon in its id. */
+function speakerIn(line: string): {
+  readonly name: string;
+  readonly speaker: Readonly<Record<string, unknown>>;
+} {
   const colon = line.lastIndexOf(":");
-  const voice = readValue(line.slice(colon + 1).trim(), REQUEST_FIELDS.voice.schema);
-  return { name: line.slice(0, Math.max(colon, 0)).trim(), voice };
+  const settings: Record<string, unknown> = {};
+  let rest = line.slice(colon + 1).trim();
+  for (let match = OWN_SETTING.exec(rest); match !== null; match = OWN_SETTING.exec(rest)) {
+    const [all, name = "", value] = match;
+    settings[name.toLowerCase()] = Number(value);
+    rest = rest.slice(0, -all.length);
+  }
+  const voice = readValue(rest.replace(/,$/, ""), REQUEST_FIELDS.voice.schema);
+  return { name: line.slice(0, Math.max(colon, 0)).trim(), speaker: { ...settings, voice } };
 }
 
 export const narrateInput = z.strictObject({
@@ -58,7 +77,7 @@ export const narrateInput = z.strictObject({
   ...narrationSettingsSchema.shape,
   voices: z
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
-    .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh"]' })
+    .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
     .meta({
@@ -111,11 +130,13 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
 function checkSpeakers(args: NarrateArgs, complain: Complain): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
-  for (const [index, { name, voice }] of speakers.entries()) {
+  for (const [index, { name, speaker }] of speakers.entries()) {
     // A line may be anybody's text: it is quoted, and never stands as words of ours.
     const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MOST_SHOWN_CODE_POINTS));
     const complainOf = (fault: string): void => complain(["voices"], `has ${shown}: ${fault}`);
-    const fault = REQUEST_FIELDS.voice.schema.safeParse(voice).error?.issues[0]?.message;
+    const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
+    const field = issue?.path[0];
+    const fault = issue && (field === "voice" ? issue.message : `${String(field)} ${issue.message}`);
     if (name === "") complainOf("each is NAME: voice id");
     else if (fault !== undefined) complainOf(fault);
     else if (speakers.findIndex((each) => isSameName(each.name, name)) < index)
@@ -146,7 +167,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   checkText(args, complain);
 });
 
-const voicesSchema = z.record(z.string(), REQUEST_FIELDS.voice.schema);
+const voicesSchema = z.record(z.string(), speakerSchema);
 
 /** The text of a call with what its plan is made from. */
 export async function planRequestOf(
@@ -158,7 +179,7 @@ export async function planRequestOf(
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
   const settings = narrationSettingsSchema.parse({ ...args, voice });
   const voices = voicesSchema.parse(
-    Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, voice }) => [name, voice])),
+    Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, speaker }) => [name, speaker])),
   );
   const pauseSeconds = args.pause_seconds ?? PAUSE_SECONDS;
   return { source, options: { settings, voices, pauseSeconds, files: args.files ?? "one" } };

@@ -28,6 +28,7 @@ const output = z.strictObject({
   parts: facts,
   credits: facts,
   seconds: facts,
+  chapters: z.array(facts).optional(),
   files: z.array(facts),
   problems: z.array(facts),
   next_step: z.string(),
@@ -35,7 +36,7 @@ const output = z.strictObject({
 
 /** The fields of a result; what has nothing to say is left out. */
 export function structuredOf(view: NarrationView): Record<string, unknown> {
-  const { parts, credits, seconds, files, problems } = view;
+  const { parts, credits, seconds, chapters, files, problems } = view;
   return {
     narration_id: view.narrationId,
     status: view.status,
@@ -55,6 +56,13 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
       suggested_max: credits.suggestedMax,
     }),
     seconds: without({ estimate: seconds.estimate, saved: seconds.saved, left: seconds.left }),
+    ...(chapters.length === 0
+      ? {}
+      : {
+          chapters: chapters.map(({ title, seconds: length, credits: price }) =>
+            without({ title, seconds: Math.round(length), credits: Math.round(price) }),
+          ),
+        }),
     files: files.map((file) =>
       without({
         path: file.path,

@@ -28,7 +28,7 @@ export function partFiles(parts: readonly TestPart[]): JoinPart[] {
 export async function joined(
   format: OutputFormat,
   parts: readonly TestPart[],
-  more: Partial<Pick<JoinRequest, "chapters" | "title">> = {},
+  more: Partial<Pick<JoinRequest, "chapters" | "title" | "author">> = {},
 ): Promise<JoinedAudio & { readonly bytes: Buffer }> {
   const blocks: Buffer[] = [];
   const result = await joinAudio({

@@ -156,7 +156,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
     });
   });
 
-  test("tell players their chapters and their title", async () => {
+  test("tell players their chapters, title and author", async () => {
     const encoding = ENCODINGS[0];
     if (encoding === undefined) throw new Error("there is no encoding");
     const files = await parts(encoding);
@@ -165,6 +165,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       files.map((bytes) => ({ bytes, pauseAfterSeconds: 0.6 })),
       {
         title: "Märchen 童話 🎧",
+        author: "Ana 李",
         chapters: [
           { title: "Eins & zwei", firstPart: 0 },
           { title: "三", firstPart: 2 },
@@ -181,7 +182,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
         { start: 0, end: thirdMs, tags: { title: "Eins & zwei" } },
         { start: thirdMs, end: endMs, tags: { title: "三" } },
       ],
-      format: { tags: { title: "Märchen 童話 🎧" } },
+      format: { tags: { title: "Märchen 童話 🎧", artist: "Ana 李" } },
     });
     expect(file.chapters.map(({ startSeconds }) => startSeconds)).toEqual([0, file.parts[2]?.startSeconds]);
   });

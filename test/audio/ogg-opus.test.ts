@@ -95,16 +95,16 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     }
   });
 
-  test("tell players their chapters and their title, over several pages where they are long", async () => {
+  test("tell players their chapters, title and author, over several pages where they are long", async () => {
     const bytes = await partOf(KINDS.silk);
     const inputs = Array.from({ length: 40 }, () => ({ bytes, pauseAfterSeconds: 2 }));
     const title = "Märchen 童話 🎧";
     const chapters = inputs.map((_, index) => ({ title: `${index} ${"é".repeat(900)}`, firstPart: index }));
-    const file = await joined("ogg_opus", inputs, { title, chapters });
+    const file = await joined("ogg_opus", inputs, { title, author: "Ana 李", chapters });
     const told: { chapters: unknown[]; streams: unknown } = JSON.parse(
       await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-show_streams", "-of", "json"], file.bytes),
     );
-    expect(told.streams).toMatchObject([{ tags: { TITLE: title } }]);
+    expect(told.streams).toMatchObject([{ tags: { TITLE: title, ARTIST: "Ana 李" } }]);
     expect(told.chapters).toHaveLength(40);
     expect(told.chapters[7]).toMatchObject({
       start: Math.round((file.parts[7]?.startSeconds ?? 0) * 1000),

@@ -4,6 +4,7 @@ import { DamagedPartError, PartsDifferError } from "../../src/audio/join.ts";
 import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
 import { joined } from "./join-in-memory.ts";
 import { chunk, type Fmt, fmtChunk, noise, riff, wav } from "./make-wav.ts";
+import { toldBy } from "./sound.ts";
 
 const RATE = 24000;
 
@@ -26,6 +27,20 @@ test("joins wav to the sample, with the pauses between", async () => {
     { startSeconds: 0, endSeconds: 500 / RATE },
     { startSeconds: 2900 / RATE, endSeconds: 3150 / RATE },
   ]);
+});
+
+describeWithFfprobe("a wav file", () => {
+  test("tells players its title and author, and can be joined with another", async () => {
+    const sound = noise(1001);
+    const tags = { title: "Märchen 童話 🎧", author: "Ana 李" };
+    const file = await joined("wav", [{ bytes: wav(sound) }], tags);
+    const told = await toldBy("ffprobe", ["-v", "error", "-show_format", "-of", "json"], file.bytes);
+    expect(JSON.parse(told)).toMatchObject({
+      format: { tags: { title: "Märchen 童話 🎧", artist: "Ana 李" }, size: `${file.bytes.byteLength}` },
+    });
+    const again = await joined("wav", [{ bytes: file.bytes }]);
+    expect(samplesOf(again.bytes)).toEqual(samplesOf(file.bytes));
+  });
 });
 
 test("tells where chapters begin and end", async () => {

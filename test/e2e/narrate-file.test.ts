@@ -56,6 +56,13 @@ describe("narrate with a file", () => {
   it("plans it for nothing, and says what will not be spoken", async () => {
     const outcome = await driver.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
+    expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 s and 10 credits.');
+    expect(outcome.structuredContent).toMatchObject({
+      chapters: [
+        { title: "One", seconds: 1, credits: 10 },
+        { title: "Two", seconds: 1, credits: 10 },
+      ],
+    });
     expect(textOf(outcome)).toMatch(/Not spoken: a block of code \("ls"\)/);
     expect(service.tasks.size).toBe(0);
   });
@@ -65,6 +72,19 @@ describe("narrate with a file", () => {
     const outcome = await driver.call("narrate", { text, voices: { Anna: "opal_en_zh", Ben: "felix_zh" } });
     expect(textOf(outcome)).toContain("4 parts are shorter than 8 s and cost 10 credits");
     expect(planOf(outcome).credits.estimate).toBe(40);
+  });
+
+  it("takes settings of a speaker behind the voice, and refuses those out of bounds before anything is planned", async () => {
+    const text = "ANNA: Good night, and sleep well, all of you.";
+    const secondsOf = async (line: string): Promise<unknown> =>
+      z
+        .looseObject({ seconds: z.object({ estimate: z.number() }) })
+        .parse((await driver.call("narrate", { text, voices: [line] })).structuredContent).seconds.estimate;
+    expect(await secondsOf("ANNA: opal_en_zh speed 0.5 pitch -2")).toBe(5);
+    expect(await secondsOf("ANNA: opal_en_zh")).toBe(3);
+    const refused = await driver.call("narrate", { text, voices: ["ANNA: opal_en_zh speed 9"] });
+    expect(textOf(refused)).toContain('has "ANNA: opal_en_zh speed 9": speed must be');
+    expect(service.tasks.size).toBe(0);
   });
 
   it("is the same narration as its text", async () => {
@@ -138,6 +158,15 @@ describe("narrate with a file", () => {
       expect(again.split("\n")[0]).toBe(first.split("\n")[0]);
     }
     expect(service.tasks.size).toBe(1);
+  });
+
+  it("that was stopped and is only looked at on the command line is a plan, and exits with 0", async () => {
+    const env = workplace.env(service, FAST);
+    writeFileSync(join(workplace.root, "letter.txt"), "Dear Ana, it is late.");
+    const ask = (...more: string[]) =>
+      run(NODE, [...NODE_FLAGS, BIN, "narrate", join(workplace.root, "letter.txt"), ...more], { env });
+    await expect(ask("--max-credits", "1")).rejects.toMatchObject({ code: 3 });
+    expect((await ask()).stdout).toMatch(/^Stopped: 0 of 1 part saved.*With --max-credits \d+ it goes on/s);
   });
 
   it("is decoded as strictly on the command line", async () => {

@@ -30,6 +30,9 @@ export const narrationOutput = z.strictObject({
     suggested_max: z.int(),
   }),
   seconds: z.strictObject({ estimate: z.number(), saved: z.number(), left: z.number().optional() }),
+  chapters: z
+    .array(z.strictObject({ title: z.string().optional(), seconds: z.int(), credits: z.int() }))
+    .optional(),
   files: z.array(
     z.strictObject({
       path: z.string(),

@@ -18,6 +18,7 @@ const planned: NarrationView = {
   unspoken: [],
   isRepeat: false,
   missingPaths: [],
+  chapters: [],
   refusedLimit: null,
   unjoinedParts: [],
   otherTakes: 0,

@@ -1,5 +1,5 @@
-/** Writes the tag before an mp3: title and chapters (ID3v2.3.0, and its addendum for chapters). */
-import type { JoinedChapter } from "../join-request.ts";
+/** Writes the tag before an mp3: title, author and chapters (ID3v2.3.0, and its addendum for chapters). */
+import type { JoinedChapter, JoinRequest } from "../join-request.ts";
 
 const TAG_HEADER_BYTES = 10;
 /** A table of contents counts its entries in one byte. */
@@ -22,15 +22,15 @@ const frame = (id: string, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
 
 /** Little-endian behind its byte order mark, which all players read. */
-const titleFrame = (title: string): Buffer =>
-  frame("TIT2", Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(title, "utf16le")]));
+const textFrame = (id: "TIT2" | "TPE1", text: string): Buffer =>
+  frame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 
 const chapterName = (index: number): Buffer => Buffer.from(`chp${index}\0`);
 
 function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index: number): Buffer {
   const times = [milliseconds(startSeconds), milliseconds(endSeconds)];
   const offsets = [number32(NO_OFFSET), number32(NO_OFFSET)];
-  return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, titleFrame(title)]));
+  return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, textFrame("TIT2", title)]));
 }
 
 /** Tables of contents, each of as many entries as one can have, until one holds all others. */
@@ -57,9 +57,13 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
 }
 
 /** The tag; empty when there is nothing to tell. */
-export function id3Tag(title: string | undefined, chapters: readonly JoinedChapter[]): Uint8Array {
+export function id3Tag(
+  { title, author }: Pick<JoinRequest, "title" | "author">,
+  chapters: readonly JoinedChapter[],
+): Uint8Array {
   const frames = [
-    ...(title === undefined ? [] : [titleFrame(title)]),
+    ...(title === undefined ? [] : [textFrame("TIT2", title)]),
+    ...(author === undefined ? [] : [textFrame("TPE1", author)]),
     ...(chapters.length === 0 ? [] : contentsFrames(chapters.map((_, index) => chapterName(index)))),
     ...chapters.map(chapterFrame),
   ];

@@ -115,7 +115,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   });
 
   const output = new Output(request.write, request.signal);
-  await output.put(id3Tag(request.title, chapters));
+  await output.put(id3Tag(request, chapters));
   await output.put(information);
   await files.each(async (file, index) => {
     const placed = places[index];

@@ -1,5 +1,5 @@
 /** The two packets that open a stream of Opus in Ogg (RFC 7845, 5): what it is, and what people say about it. */
-import type { JoinedChapter } from "../join-request.ts";
+import type { JoinedChapter, JoinRequest } from "../join-request.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR = "audio-generation-mcp";
@@ -59,9 +59,13 @@ function clockTime(seconds: number): string {
   return `${pad(hours, 2)}:${pad(minutes, 2)}:${pad(rest / 1000, 2)}.${pad(rest % 1000, 3)}`;
 }
 
-export function writeTags(title: string | undefined, chapters: readonly JoinedChapter[]): Uint8Array {
+export function writeTags(
+  { title, author }: Pick<JoinRequest, "title" | "author">,
+  chapters: readonly JoinedChapter[],
+): Uint8Array {
   const comments = [
     ...(title === undefined ? [] : [`TITLE=${title}`]),
+    ...(author === undefined ? [] : [`ARTIST=${author}`]),
     ...chapters.slice(0, CHAPTERS_MAX).flatMap((chapter, index) => {
       const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
       return [`${name}=${clockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];

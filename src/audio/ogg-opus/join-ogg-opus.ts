@@ -117,7 +117,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const output = new Output(request.write, request.signal);
   const writer = new PageWriter(output, first.serial);
   await writer.header(writeHead(head));
-  await writer.header(writeTags(request.title, chapters));
+  await writer.header(writeTags(request, chapters));
   await files.each(async (file, index) => {
     const placed = places[index];
     if (placed === undefined) throw file.damaged("it was not looked at before");

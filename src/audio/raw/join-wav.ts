@@ -42,6 +42,6 @@ export async function joinWav(request: JoinRequest): Promise<JoinedAudio> {
     sampleRateHz: format.sampleRateHz,
     frameBytes: frameBytesOf(format),
     silence: silenceOf(format),
-    around: (dataBytes) => aroundWav(format, dataBytes),
+    around: (dataBytes) => aroundWav(format, dataBytes, request),
   });
 }

@@ -1,4 +1,5 @@
-/** Writes what stands before the samples of a wav file: RIFF, and RF64 (EBU Tech 3306) where 32 bits are too few. */
+/** Writes what stands around the samples of a wav file: RIFF with title and author behind them, and RF64 (EBU Tech 3306) where 32 bits are too few. */
+import type { JoinRequest } from "../join-request.ts";
 import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
 const SIZE_MAX = 0xffffffff;
@@ -52,13 +53,26 @@ function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8A
 export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
   encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
 
+/** Title and author behind the samples, where also a reader that expects the samples at byte 44 plays the file. */
+function infoChunk({ title, author }: Pick<JoinRequest, "title" | "author">): Uint8Array {
+  const entries = [["INAM", title] as const, ["IART", author] as const].flatMap(([id, text]) => {
+    if (text === undefined) return [];
+    const bytes = new TextEncoder().encode(`${text}\0`);
+    return [chunk(id, bytes), new Uint8Array(bytes.byteLength % 2)];
+  });
+  return entries.length === 0
+    ? new Uint8Array(0)
+    : chunk("LIST", Buffer.concat([new TextEncoder().encode("INFO"), ...entries]));
+}
+
 /** What comes before and after `dataBytes` bytes of samples. */
 export function aroundWav(
   format: WavFormat,
   dataBytes: number,
+  tags: Pick<JoinRequest, "title" | "author"> = {},
 ): { readonly before: Uint8Array; readonly after: Uint8Array } {
   // A chunk of odd length is followed by a byte that it does not count.
-  const after = new Uint8Array(dataBytes % 2);
+  const after = Buffer.concat([new Uint8Array(dataBytes % 2), infoChunk(tags)]);
   const formatChunk = chunk("fmt ", formatPayload(format));
   const wave = new TextEncoder().encode("WAVE");
   const riffBytes =

@@ -1,10 +1,9 @@
 /** Puts what was read in order: sections that begin at headings, and in them runs of paragraphs that may share parts. */
-import type { VoiceId } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
-import { MOST_PARTS, type PlannedSection } from "./plan.ts";
+import { MOST_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
 import { ITALIC_MARK, type Speakers } from "./speakers.ts";
 
 /** Why a run ends and another begins; of several between two runs, the last in this list counts. */
@@ -13,7 +12,7 @@ export type Edge = "speaker" | "rule" | "heading";
 /** Paragraphs of one section and one voice with no pause between them but the usual. */
 export interface Run {
   readonly section: number;
-  readonly voice: VoiceId | null;
+  readonly voice: Speaker | null;
   /** What stands before it; meaningless for the first. */
   readonly edge: Edge;
   readonly paragraphs: readonly string[];
@@ -57,7 +56,7 @@ class Builder {
     this.#hasRule = false;
   }
 
-  paragraph(voice: VoiceId | null, text: string): void {
+  paragraph(voice: Speaker | null, text: string): void {
     if (this.sections.length === 0) this.sections.push({ title: null, level: null });
     const run = this.runs.at(-1);
     if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
@@ -71,7 +70,7 @@ class Builder {
     this.#hasRule = true;
   }
 
-  #open(voice: VoiceId | null, edge: Edge, text: string): void {
+  #open(voice: Speaker | null, edge: Edge, text: string): void {
     if (this.runs.length >= MOST_PARTS) {
       throw new AudioError(
         "invalid_request",
@@ -90,9 +89,9 @@ export function buildDocument(
 ): NarrationDocument {
   const builder = new Builder();
   /** Of a label with nothing behind it: the next paragraph is this speaker's. */
-  let announced: VoiceId | null = null;
+  let announced: Speaker | null = null;
   /** Whose turn goes on, where turns go on. */
-  let current: VoiceId | null = null;
+  let current: Speaker | null = null;
   speakers.survey(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {
     if (block.kind === "rule") {

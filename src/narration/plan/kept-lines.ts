@@ -39,6 +39,9 @@ export function isFilled(text: string): boolean {
 }
 
 const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
+/** A bullet of typewriters, but also a word of Portuguese; `NAME - what it is`. Each needs several lines alike. */
+const RARE_MARKS = [/^o\s+\S/, /^\S{1,30}\s+[-–—]\s+\S/];
+const RARE_MARKS_MIN = 3;
 const LIST_MARKS_MIN = 2;
 const VERSE_LINES_MIN = 3;
 const CAPITALS_SHARE = 0.8;
@@ -48,12 +51,19 @@ const NARROW_UNITS = 60;
 
 /** A line for each item, its further lines joined to it; `null` where this is no list. */
 function listLines(lines: readonly string[]): string[] | null {
-  if (share(lines, MARK) * lines.length < LIST_MARKS_MIN) return null;
+  const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
+  const mark =
+    count(MARK) >= LIST_MARKS_MIN
+      ? MARK
+      : RARE_MARKS.find(
+          (form) => form.test(lines[0] ?? "") && count(form) >= Math.max(RARE_MARKS_MIN, lines.length / 2),
+        );
+  if (mark === undefined) return null;
   const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]\s/.exec(line)?.[1] ?? []).map(Number);
   if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) return null;
   const items: string[] = [];
   for (const line of lines) {
-    if (items.length === 0 || MARK.test(line)) items.push(line);
+    if (items.length === 0 || mark.test(line)) items.push(line);
     else items.push(`${items.pop()}\n${line}`);
   }
   return items;

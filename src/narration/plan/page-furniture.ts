@@ -103,7 +103,10 @@ class Page {
     }
     for (const lines of titled.values()) {
       const pages = lines.map((at) => ({ at, page: Number(/\d+/.exec(this.#lines[at] ?? "")?.[0]) }));
-      if (lines.length >= HEAD_MIN && rising(pages)) for (const at of lines) this.#drop(at);
+      const inside = lines.filter((at) => this.#interrupts(at)).length;
+      // Where none interrupts a sentence and they count from 1, they are headings: `SUMMARY OF LESSON 1`.
+      const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
+      if (lines.length >= HEAD_MIN && rising(pages) && !isCount) for (const at of lines) this.#drop(at);
     }
   }
 

@@ -84,13 +84,19 @@ function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText
 
 function planParts(
   { runs }: NarrationDocument,
-  { speed, pauseSeconds }: PlanRequest,
+  { speed: usualSpeed, pauseSeconds }: PlanRequest,
   skipped: SkippedList,
 ): PlannedPart[] {
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
     const pauseAfterRun = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const { voice, speed = usualSpeed, pitch, volume } = run.voice ?? {};
+    const settings = {
+      ...(run.voice?.speed === undefined ? {} : { speed }),
+      ...(pitch === undefined ? {} : { pitch }),
+      ...(volume === undefined ? {} : { volume }),
+    };
     const stretches = split(run.paragraphs, speed);
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
@@ -103,7 +109,8 @@ function planParts(
       const estimatedSeconds = speechMs / 1000 / speed;
       parts.push({
         text,
-        ...(run.voice === null ? {} : { voice: run.voice }),
+        ...(voice === undefined ? {} : { voice }),
+        ...(Object.keys(settings).length === 0 ? {} : { settings }),
         section: run.section,
         pauseAfterSeconds,
         estimatedSeconds,

@@ -10,6 +10,18 @@ export const MOST_PARTS = 20_000;
 /** How a text is marked up. */
 export type TextFormat = "plain" | "markdown";
 
+/** Speakers by their names; a voice alone takes all else from the narration. */
+export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
+
+/** Who speaks lines of their own, in which voice and how. */
+export interface Speaker {
+  readonly voice: VoiceId;
+  /** Instead of the narration's, each. */
+  readonly speed?: number | undefined;
+  readonly pitch?: number | undefined;
+  readonly volume?: number | undefined;
+}
+
 /** All that decides a plan. The same request is the same plan, on every machine. */
 export interface PlanRequest {
   /** As it was given or read: well-formed Unicode of any length. */
@@ -20,7 +32,7 @@ export interface PlanRequest {
   /** Between two paragraphs that two parts hold. */
   readonly pauseSeconds: number;
   /** Who speaks the lines that begin with a name and a colon. */
-  readonly voices?: Readonly<Record<string, VoiceId>> | undefined;
+  readonly voices?: Voices | undefined;
 }
 
 /** What begins at a heading; the first has none where text stands before the first heading. */
@@ -36,6 +48,8 @@ export interface PlannedPart {
   readonly text: string;
   /** Of the speaker whose turn it is; absent: the narration's own. */
   readonly voice?: VoiceId;
+  /** Of the speaker, instead of the narration's; absent: none. */
+  readonly settings?: Omit<Speaker, "voice">;
   /** Index in `sections`. */
   readonly section: number;
   /** Silence between this part and the next; 0 in the midst of a paragraph, and after the last. */

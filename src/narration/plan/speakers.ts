@@ -2,10 +2,10 @@
  * Finds whose turn it is: lines that begin with a speaker's name and a colon. Evidence: form; sequence for names without
  * a colon, which must recur; share for how long a turn lasts. Without voices a text stays as it is.
  */
-import type { VoiceId } from "../../contract/voices.ts";
 import { AudioError } from "../../errors.ts";
 import type { SkippedList } from "./blocks.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "./normalise.ts";
+import type { Speaker, Voices } from "./plan.ts";
 
 const NAME_MAX_UNITS = 100;
 const COLON = /[:：]/;
@@ -40,12 +40,21 @@ const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 /** Before parentheses that stand in italics: a control character, which the reading of a text has taken out of it. */
 export const ITALIC_MARK = "\x02";
 
+/** How it is said, before the first word of a turn: in brackets, or in parentheses and small letters or one word. */
+const MANNER_FIRST = /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\))\s*(?=\S)/u;
+
 /** What one person says in a paragraph; `null`: the narration's own voice. */
 export interface Turn {
-  readonly voice: VoiceId | null;
+  readonly voice: Speaker | null;
   readonly text: string;
   /** Begins with a label, of whomever. */
   readonly isLabelled: boolean;
+}
+
+/** With its colon, and the name in small letters. */
+interface Label {
+  readonly label: string;
+  readonly key: string;
 }
 
 /** A name that begins lines and has no voice. */
@@ -59,7 +68,7 @@ const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toL
 
 /** The speakers of one narration, who remember whether they were heard. */
 export class Speakers {
-  readonly #voices = new Map<string, { readonly name: string; readonly voice: VoiceId }>();
+  readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
   readonly #heard = new Set<string>();
   /** Names that begin paragraphs again and again without a colon, each behind its form. */
   readonly #recurring = new Set<string>();
@@ -67,14 +76,20 @@ export class Speakers {
   #carriesOn = false;
 
   /** @throws AudioError `invalid_request` for a name that no line could begin with, or two that are alike */
-  constructor(voices: Readonly<Record<string, VoiceId>>) {
-    for (const [name, voice] of Object.entries(voices)) {
+  constructor(voices: Voices) {
+    const speakers = new Map<string, Speaker>();
+    for (const [name, given] of Object.entries(voices)) {
       const key = keyOf(name);
       const rule = this.#brokenRule(key);
       if (rule !== null) {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
-      this.#voices.set(key, { name, voice });
+      const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
+      // Names that sound alike share parts, so they share a speaker.
+      const sound = JSON.stringify([voice, speed, pitch, volume]);
+      const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
+      speakers.set(sound, speaker);
+      this.#voices.set(key, { name, voice: speaker });
     }
   }
 
@@ -139,12 +154,12 @@ export class Speakers {
    */
   turns(paragraph: string, skipped: SkippedList): Turn[] {
     if (this.#voices.size === 0) return [{ voice: null, text: paragraph, isLabelled: false }];
-    const turns: Array<{ voice: VoiceId | null; text: string; isLabelled: boolean }> = [];
+    const turns: Array<{ voice: Speaker | null; text: string; isLabelled: boolean }> = [];
     const whole = this.#labelOf(paragraph, true);
     const lines =
       whole === null
         ? paragraph.split(LINES)
-        : [whole.label, ...paragraph.slice(whole.label.length).split(LINES)];
+        : [whole.label, ...this.#speech(paragraph, whole, skipped).split(LINES)];
     for (const [index, line] of lines.entries()) {
       if (line === "" || this.#isDirection(line)) {
         if (line.trim() !== "") skipped.add("direction", line.trim().replace(ITALIC_MARK, ""));
@@ -158,7 +173,7 @@ export class Speakers {
         const isVoiceless = speaker === undefined;
         turns.push({
           voice: speaker?.voice ?? null,
-          text: isVoiceless ? line : line.slice(found.label.length),
+          text: isVoiceless ? line : this.#speech(line, found, skipped),
           isLabelled: true,
         });
       } else if (OTHER_LABEL.test(line) && (last === undefined || last.voice !== null || last.isLabelled)) {
@@ -168,6 +183,14 @@ export class Speakers {
       else last.text += line;
     }
     return turns;
+  }
+
+  /** What stands behind a label, without how it is said. */
+  #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
+    const words = text.slice(label.length);
+    const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];
+    if (manner !== "") skipped.add("direction", manner.trim());
+    return words.slice(manner.length);
   }
 
   #noteVoiceless(line: string): void {
@@ -182,7 +205,7 @@ export class Speakers {
   }
 
   /** A label of the map, or one that only recurrence shows, at the beginning of a line. */
-  #labelOf(line: string, isFirst: boolean): { readonly label: string; readonly key: string } | null {
+  #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * NAME_MAX_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(MANNER, "")]) {

@@ -183,6 +183,17 @@ describe("what only looks like it", () => {
   });
 });
 
+describe("headings in capitals whose numbers count from 1", () => {
+  it("are spoken, and are no running heads", () => {
+    const text = [1, 2, 3, 4]
+      .map((number) => `RESUMEN DE LA LECCIÓN ${number}\n\nEl cursor se mueve.`)
+      .join("\n\n");
+    const { parts, skipped } = plan(text);
+    expect(parts.map((part) => part.text).join("\n\n")).toBe(text);
+    expect(skipped).toEqual([]);
+  });
+});
+
 describe("furniture without end", () => {
   it.each([
     "[",

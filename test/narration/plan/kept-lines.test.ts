@@ -28,6 +28,9 @@ describe("lines that are paragraphs", () => {
 
   it("are not seen in text that was filled to a width", () => {
     expect(heard(FILLED)).toEqual([FILLED.replaceAll("\n", " ")]);
+    const portuguese =
+      "Foi então que, depois de muito andar, viram\no velho moinho, e junto dele, no escuro,\no moleiro, que esperava por eles com todo\no trigo da colheita.";
+    expect(heard(portuguese)).toEqual([portuguese.replaceAll("\n", " ")]);
     expect(heard("第一行，\n第二行\n第三行。")).toEqual(["第一行，第二行第三行。"]);
   });
 });
@@ -41,6 +44,11 @@ describe("lines that were ended on purpose", () => {
     [
       "a cast",
       "ESCALUS, Prince of Verona.\nMERCUTIO, kinsman to the Prince, and friend to Romeo.\nPARIS, a young Nobleman.\nPage to Paris.",
+    ],
+    ["a list of a typewriter", "o two eggs\no flour\no a bowl"],
+    [
+      "a list of names",
+      "AUTHORS - who wrote it\nBUGS - what is wrong with it\nINSTALL - how it is installed",
     ],
     ["a list", "You need:\n- two eggs\n- flour\n- a bowl"],
     [

@@ -51,6 +51,24 @@ describe("a turn", () => {
   });
 });
 
+describe("a speaker with settings", () => {
+  const slow = { voice: "felix_zh", speed: 0.5, pitch: -2 } as const;
+
+  it("is another than one with the voice alone, and speaks as slowly as it says", () => {
+    const { parts } = plan("ANNA: One and two.\n\nBEN: One and two.", { Anna: "felix_zh", Ben: slow });
+    expect(parts.map(({ voice, settings }) => [voice, settings])).toEqual([
+      ["felix_zh", undefined],
+      ["felix_zh", { speed: 0.5, pitch: -2 }],
+    ]);
+    expect(parts[1]?.estimatedSeconds).toBe(2 * (parts[0]?.estimatedSeconds ?? 0));
+  });
+
+  it("shares parts with one of the same sound", () => {
+    const { parts } = plan("ANNA: One.\n\nBEN: Two.", { Anna: slow, Ben: { ...slow } });
+    expect(parts.map(({ text }) => text)).toEqual(["One.\n\nTwo."]);
+  });
+});
+
 describe("a label", () => {
   it.each([
     ["says how it is spoken", "ANNA (whispering): One.\n\nBen [aside]: Two."],
@@ -85,6 +103,15 @@ describe("a direction", () => {
     expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
   });
 
+  it.each(["(softly, to Ben) One.", "(Laughing) One.", "[to Ben] One.", "[ANNA turns.] One."])(
+    "is not spoken at the beginning of a turn: %s",
+    (words) => {
+      const { parts, skipped } = plan(`ANNA: ${words}`);
+      expect(parts.map((part) => part.text)).toEqual(["One."]);
+      expect(skipped).toMatchObject([{ kind: "direction", count: 1 }]);
+    },
+  );
+
   it("is left out of Markdown, too", () => {
     const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
     expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);
@@ -94,6 +121,9 @@ describe("a direction", () => {
   it.each([
     ["parentheses in a text with few labels", "ANNA: One.\n\n(They had left.)\n\nTwo.\n\nThree."],
     ["brackets in a line", "ANNA: One [old] man left."],
+    ["a sentence in parentheses", "ANNA: (I never liked him.) One."],
+    ["all that somebody says", "ANNA: (softly)"],
+    ["in a line of somebody without a voice", "CARL: (softly) One."],
   ])("is not %s", (_, text) => {
     expect(plan(text).skipped).toEqual([]);
   });

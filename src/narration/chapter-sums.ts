@@ -1,0 +1,27 @@
+/** What each chapter of a plan comes to, for whoever is to pay. */
+import type { StoredPlan } from "./narration-state.ts";
+
+export interface ChapterSum {
+  /** `null`: what stands before the first heading. */
+  readonly title: string | null;
+  readonly seconds: number;
+  readonly credits: number;
+}
+
+type Planned = Pick<StoredPlan["parts"][number], "section" | "estimatedSeconds" | "estimatedCredits">;
+
+/** None where the text has fewer than two. */
+export function chapterSums(
+  sections: ReadonlyArray<{ readonly title: string | null }>,
+  parts: readonly Planned[],
+): ChapterSum[] {
+  if (sections.length < 2) return [];
+  const sums = sections.map(({ title }) => ({ title, seconds: 0, credits: 0 }));
+  for (const { section, estimatedSeconds, estimatedCredits } of parts) {
+    const sum = sums[section];
+    if (sum === undefined) continue;
+    sum.seconds += estimatedSeconds;
+    sum.credits += estimatedCredits;
+  }
+  return sums;
+}

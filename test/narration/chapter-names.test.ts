@@ -1,0 +1,56 @@
+/** What chapters and files of a finished narration are called. */
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { Narrator } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+async function chaptersOf(text: string): Promise<unknown> {
+  const { files } = await narrator.narrate({ text, max_credits: 1000 });
+  const path = files[0]?.path.replace(/\.\w+$/, ".chapters.json") ?? "";
+  const { chapters } = JSON.parse(await readFile(path, "utf8"));
+  return chapters.map(({ title }: { readonly title: unknown }) => title);
+}
+
+const BODY = "# Dusk\n\nIt is late.\n\n# Dawn\n\nGood night.";
+
+describe("what stands before the first heading", () => {
+  it("is no chapter where the narration is called after that heading", async () => {
+    expect(await chaptersOf(`For Ana.\n\n${BODY}`)).toEqual(["Dusk", "Dawn"]);
+  });
+
+  it("is a chapter called after the text where the text names itself", async () => {
+    expect(await chaptersOf(`---\ntitle: Nights\n---\n\nFor Ana.\n\n${BODY}`)).toEqual([
+      "Nights",
+      "Dusk",
+      "Dawn",
+    ]);
+  });
+});
+
+describe("files of chapters", () => {
+  it("are one file named once where the text has one section", async () => {
+    const { files } = await narrator.narrate({
+      text: "# One\n\nIt is late.",
+      files: "chapters",
+      max_credits: 1000,
+    });
+    expect(files.map(({ path }) => basename(path))).toEqual([
+      expect.stringMatching(/^One-[0-9a-f]{8}\.pcm$/),
+    ]);
+    expect(files[0]?.chapter).toBeUndefined();
+  });
+
+  it("are numbered and named where there are several", async () => {
+    const { files } = await narrator.narrate({ text: BODY, files: "chapters", max_credits: 1000 });
+    expect(files.map(({ path }) => basename(path))).toEqual([
+      expect.stringMatching(/-01-Dusk\.pcm$/),
+      expect.stringMatching(/-02-Dawn\.pcm$/),
+    ]);
+  });
+});
