@@ -47,7 +47,11 @@ const WAV_HEADER_BYTES = 44;
 
 async function played(bytes: Buffer, format: OutputFormat): Promise<Int16Array> {
   if (format === "mp3" || format === "ogg_opus") return await heard(bytes, format);
-  const samples = format === "wav" ? bytes.subarray(WAV_HEADER_BYTES) : bytes;
+  // The samples end where their length says: behind them stand title and author.
+  const samples =
+    format === "wav"
+      ? bytes.subarray(WAV_HEADER_BYTES, WAV_HEADER_BYTES + bytes.readUInt32LE(WAV_HEADER_BYTES - 4))
+      : bytes;
   return new Int16Array(Uint8Array.from(samples).buffer);
 }
 
