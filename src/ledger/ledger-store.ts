@@ -44,6 +44,7 @@ import {
   type NarrationRow,
   narrationLimit,
   narrationRow,
+  noteMachineKey,
   type Viewer,
 } from "./store/narration-rows.ts";
 import { NarrationStore } from "./store/narration-store.ts";
@@ -654,11 +655,7 @@ export class LedgerStore {
             accountId,
             origin,
           ),
-          sql(
-            "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
-            machineId,
-            accountId,
-          ),
+          noteMachineKey({ machineId, accountId }),
         ],
       }),
     });

@@ -337,8 +337,13 @@ export class NarrationDriver {
       const { signal } = this.#left;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
-      const isCurrent = await this.#change((before) => ({ ...before, files: withFile(before.files, made) }));
-      if (isCurrent) this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
+      // It is there whatever was asked meanwhile, and what is made next may take its place.
+      const now = await this.#deps.book.change(narrationId, (before) => ({
+        ...before,
+        files: withFile(before.files, made),
+      }));
+      this.refresh(now);
+      if (!isOtherChoice(state, now)) this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
       if (this.#left.signal.aborted) return;
       const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;

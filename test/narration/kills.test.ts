@@ -1,6 +1,8 @@
-/** A few drawn rounds of kills; `npm run crash:narration` runs as many as one likes. */
+/** A few drawn rounds of kills; and of changing wishes; `npm run crash:narration` and `npm run chaos:narration` run as many as one likes. */
 import { expect, it } from "vitest";
+import { randomFrom } from "../crash/random-round.ts";
 import { killPlans, runKillRound } from "./kill-round.ts";
+import { runWishRound, wishPlans } from "./wish-round.ts";
 
 const ROUNDS = 3;
 
@@ -8,6 +10,14 @@ it.each(killPlans(ROUNDS, 20_261_122))(
   "round $round of kills leaves one task and one charge a part, and one whole file",
   async (plan) => {
     await expect(runKillRound(plan)).resolves.toBeUndefined();
+  },
+  60_000,
+);
+
+it.each(wishPlans(6, randomFrom(1)))(
+  "round $round of limits, stops, retakes, cancels and kills keeps to what each answer says",
+  async (plan) => {
+    await expect(runWishRound(plan)).resolves.toBeUndefined();
   },
   60_000,
 );

@@ -53,6 +53,17 @@ export const visible = (
 ): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
 
+/** Remembers that this machine has used the key: what is under it stays visible when the settings name another one. */
+export const noteMachineKey = ({
+  accountId,
+  machineId,
+}: Pick<Viewer, "accountId" | "machineId">): Statement =>
+  sql(
+    "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+    machineId,
+    accountId,
+  );
+
 /** At most one row: this key's, else the oldest of the others. */
 export const findNarration = (
   { origin, accountId, machineId }: Viewer,

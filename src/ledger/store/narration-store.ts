@@ -13,6 +13,7 @@ import {
   type NarrationRow,
   narrationRow,
   newestNarrations,
+  noteMachineKey,
   saveNarrationLease,
   type Viewer,
 } from "./narration-rows.ts";
@@ -83,7 +84,7 @@ export class NarrationStore {
       durability: "process_kill",
       locks: [],
       load: [],
-      decide: () => ({ result: undefined, save: [insert] }),
+      decide: () => ({ result: undefined, save: [noteMachineKey(viewer), insert] }),
     });
   }
 

@@ -69,6 +69,16 @@ it("a task that download_audio is asked for too early is fetched by itself after
   expect(bench.service.count("create")).toBe(0);
 });
 
+it("a plan that nothing was sent for is found by its narration_id", async () => {
+  const bench = await openBench({ service: { apiKeys: KEYS } });
+  const planned = await bench.server.call("narrate", { text: "A plan of the earlier key." });
+  const narration_id: unknown = planned.structuredContent?.["narration_id"];
+  await bench.server.end();
+  const later = await startLater(bench);
+  const found = await later.call("narrate", { narration_id });
+  expect(found.structuredContent).toMatchObject({ narration_id, status: "planned" });
+});
+
 it("an answer that nobody saw is learnt by the same call, for nothing", async () => {
   const bench = await openBench({ service: { apiKeys: KEYS } });
   bench.misbehave((exchange, response, service) => {

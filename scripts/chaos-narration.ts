@@ -1,0 +1,14 @@
+/** Changes limits, takes and keys of a narration, stops, cancels and kills, round after round, and holds each answer to what it says: `--rounds N --seed S --store sqlite|postgres --at-once K`. */
+import { randomFrom } from "../test/crash/random-round.ts";
+import { runWishRound, wishPlans } from "../test/narration/wish-round.ts";
+import { runRounds } from "./rounds.ts";
+
+await runRounds({
+  defaults: { rounds: 100, atOnce: 2 },
+  draw: (rounds, seed) => wishPlans(rounds, randomFrom(seed)),
+  run: runWishRound,
+  killsOf: ({ steps }) =>
+    steps.filter(
+      ({ wish, endsAfterMs, isKilled }) => wish.kind === "kill" || (endsAfterMs !== null && isKilled),
+    ).length,
+});
