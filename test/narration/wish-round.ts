@@ -103,6 +103,7 @@ class WishRound {
   /** The limits of calls that have no answer, which may hold or not. */
   #maybeCredits = 0;
   #isPromised = false;
+  #kills = 0;
   #narrationId: string | null = null;
 
   constructor(plan: WishPlan, service: CountingService, workplace: Workplace, store: Record<string, string>) {
@@ -143,6 +144,7 @@ class WishRound {
   }
 
   async #kill(at: number): Promise<void> {
+    this.#kills += 1;
     await this.#servers[at]?.kill();
     delete this.#servers[at];
     this.#isPromised = false;
@@ -286,7 +288,8 @@ class WishRound {
       expectSame(`sound of part ${part}`, isOne, true);
     }
     const left = (await readdir(this.#workplace.outputDir)).filter((name) => name.includes("(incomplete)"));
-    expectSame("incomplete files", left.length, 0);
+    // A process that is killed between a file and the note of it leaves the file.
+    if (left.length > this.#kills) this.faults.push(`left behind: ${left.join(", ")}`);
   }
 
   async close(): Promise<void> {

@@ -119,6 +119,7 @@ const billRow = z
       keyId: row.key_id,
       credits: row.spend_credits ?? 0,
       isInFlight: row.flight !== null,
+      isUnanswered: row.flight === "sent",
     }),
   );
 

@@ -1,5 +1,6 @@
 /** A new API key of the same account: what the earlier one asked for is found, fetched by a call, and shown once. */
 import { expect, it } from "vitest";
+import { PART_BYTES } from "../../narration/narrator.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
 import type { RawServer } from "../raw-server.ts";
 import { codeOf, eventually, exchanged, onlyRow, pause, taskOf } from "./outside.ts";
@@ -97,6 +98,27 @@ it("an answer that nobody saw is learnt by the same call, for nothing", async ()
   expect(unseen.status).toBe("unresolved");
   expect(unseen.next_step).toMatch(/earlier API key.*same generate_audio call/);
   expect(taskOf(await later.call("generate_audio", CALL)).status).toBe("succeeded");
+  expect(bench.service.tasks.size).toBe(1);
+});
+
+it("a part whose answer one key lost, and the other learnt, is shown as charged once", async () => {
+  const bench = await openBench({ service: { apiKeys: KEYS, audioBytes: PART_BYTES, audioSeconds: 4 } });
+  bench.misbehave((exchange, response, service) => {
+    if (exchange.kind !== "create") return false;
+    service.accept(exchange);
+    response.destroy();
+    return true;
+  });
+  const call = { text: "One part of two keys.", output_format: "pcm", max_credits: 500, wait_seconds: 5 };
+  void bench.server.call("narrate", call).catch(() => undefined);
+  await exchanged(bench, "create");
+  bench.server.child.kill("SIGKILL");
+  bench.misbehave(() => false);
+  const later = await startLater(bench);
+  const made = await later.call("narrate", call);
+  expect(made.structuredContent).toMatchObject({ status: "finished", credits: { charged: 10 } });
+  const again = await (await bench.another({ AUDIO_API_KEY: KEYS[0] })).call("narrate", call);
+  expect(again.structuredContent).toMatchObject({ credits: { charged: 10, reserved: 0 } });
   expect(bench.service.tasks.size).toBe(1);
 });
 
