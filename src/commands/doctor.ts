@@ -71,7 +71,17 @@ function checkSettings(config: Config, env: Environment): Check[] {
     unknownIds.length === 0
       ? ""
       : `; AUDIO_VOICE_NOTES has ids that are no voices: ${unknownIds.slice(0, 5).join(", ")}`;
-  return faults.length === 0 ? [passed("settings", `all settings can be used${note}${noNames}`)] : faults;
+  const { unreadable } = config.pronunciations;
+  const noWords =
+    unreadable.length === 0
+      ? ""
+      : `; AUDIO_PRONUNCIATIONS has words without letters or digits, which match nothing: ${unreadable
+          .slice(0, 5)
+          .map((word) => JSON.stringify(word))
+          .join(", ")}`;
+  return faults.length === 0
+    ? [passed("settings", `all settings can be used${note}${noNames}${noWords}`)]
+    : faults;
 }
 
 const checkFolder = (config: Config): Promise<Check> =>

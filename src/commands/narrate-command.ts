@@ -123,7 +123,11 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
   const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
   try {
     const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
-    const request = await planRequestOf(checkedArgs, { defaultVoice: config.defaultVoice, readInput });
+    const request = await planRequestOf(checkedArgs, {
+      defaultVoice: config.defaultVoice,
+      pronunciations: config.pronunciations.rules,
+      readInput,
+    });
     const narrations = await lazy.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
     report(view, asJson);

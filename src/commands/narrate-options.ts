@@ -55,6 +55,7 @@ function parse(args: readonly string[]) {
     ...Object.fromEntries(plain),
     speaker: many,
     retake: many,
+    pronounce: many,
     json: { type: "boolean" },
   } as const;
   try {

@@ -102,6 +102,7 @@ export function serve(isSandbox: boolean): void {
               return await readInputFile(config.inputDir, file);
             },
             isFirstSuccess,
+            pronunciations: config.pronunciations.rules,
             voiceNotes: config.voiceNotes.notes,
             defaultVoice: config.defaultVoice,
             defaultWaitSeconds: config.waitSeconds,

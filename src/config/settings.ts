@@ -5,8 +5,9 @@ import { VOICE_IDS } from "../contract/voices.ts";
 import { defaultStateFolder } from "../environment.ts";
 import { LOG_LEVELS } from "../log.ts";
 import { readProxy } from "./connections.ts";
+import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts";
 import { between, type Reader } from "./reader.ts";
-import { NO_VOICE_NOTES, readVoiceNotes, type VoiceNotes } from "./voice-notes.ts";
+import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
 /** Who gets links to saved files beside their paths: those known to show them, all, or none. */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
@@ -33,7 +34,8 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
     /** `null` where no file may be read. */
     inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
-    voiceNotes: readNotes(reader),
+    voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),
+    pronunciations: readFileSetting(reader, "AUDIO_PRONUNCIATIONS", readPronunciations, NO_PRONUNCIATIONS),
     resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
     waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),
     pollIntervalSeconds: readPollInterval(reader, isLoopback),
@@ -68,12 +70,17 @@ function readBudget(reader: Reader): number | null {
   return reader.number(name, 0, accepts, "a whole number of credits, 0 or more");
 }
 
-function readNotes(reader: Reader): VoiceNotes {
-  const name = "AUDIO_VOICE_NOTES";
+/** @param read returns in a few words what is wrong with the file */
+function readFileSetting<T extends object>(
+  reader: Reader,
+  name: string,
+  read: (path: string) => T | string,
+  none: T,
+): T {
   const path = reader.folder(name, null, false);
-  if (path === null) return NO_VOICE_NOTES;
-  const read = readVoiceNotes(path);
-  if (typeof read !== "string") return read;
-  reader.fault(name, `${name} is ${JSON.stringify(path)}, which ${read}.`, `Correct it or unset ${name}.`);
-  return NO_VOICE_NOTES;
+  if (path === null) return none;
+  const value = read(path);
+  if (typeof value !== "string") return value;
+  reader.fault(name, `${name} is ${JSON.stringify(path)}, which ${value}.`, `Correct it or unset ${name}.`);
+  return none;
 }

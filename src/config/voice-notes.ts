@@ -1,10 +1,9 @@
 /** Reads what a person wrote about the voices (`AUDIO_VOICE_NOTES`): a small JSON file, voice id to a few words. */
-import { readFileSync, statSync } from "node:fs";
 import { z } from "zod";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../contract/voices.ts";
+import { readSmallFile } from "./small-file.ts";
 
-const MOST_BYTES = 64 * 1024;
 const MOST_CODE_POINTS = 200;
 
 const notesFile = z.record(z.string(), z.string());
@@ -25,17 +24,9 @@ const oneLine = (text: string): string =>
 
 /** @returns the notes, or in a few words what is wrong with the file */
 export function readVoiceNotes(path: string): VoiceNotes | string {
-  let text: string;
-  try {
-    const stats = statSync(path);
-    if (!stats.isFile()) return "is not a file";
-    if (stats.size > MOST_BYTES) return `is larger than ${MOST_BYTES / 1024} KiB`;
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "no reason given";
-    return `cannot be read (${code})`;
-  }
-  const entries = parse(text);
+  const read = readSmallFile(path);
+  if ("fault" in read) return read.fault;
+  const entries = parse(read.text);
   if (entries === null) return 'is not JSON such as { "sophie_en_zh": "warm, calm" }';
   const known = entries.flatMap(
     ([id, note]): Array<[VoiceId, string]> =>
@@ -46,7 +37,7 @@ export function readVoiceNotes(path: string): VoiceNotes | string {
 
 function parse(text: string): Array<[string, string]> | null {
   try {
-    return Object.entries(notesFile.parse(JSON.parse(text.replace(/^\ufeff/, ""))));
+    return Object.entries(notesFile.parse(JSON.parse(text)));
   } catch {
     return null;
   }

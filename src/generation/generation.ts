@@ -16,6 +16,7 @@ import { type DownloadRequest, download } from "./use-cases/download-task.ts";
 import { type GenerateRequest, generate, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
+import { isOtherSpelling } from "./use-cases/other-spelling.ts";
 import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
@@ -88,6 +89,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       find: (request) => findPart(deps, request),
       saved: (request) => savedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
+      isOtherSpelling: (request) => isOtherSpelling(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),
       pace: (voice) => paceOfLedger(deps, voice),
     },

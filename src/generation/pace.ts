@@ -22,7 +22,7 @@ interface Spoken {
 function spoken(record: TaskRecord): Spoken[] {
   const input = storedInput(record);
   if (input === null || record.audioSeconds === null) return [];
-  const estimated = estimateSeconds(input.prompt) / input.speed;
+  const estimated = estimateSeconds(input.spoken) / input.speed;
   if (estimated < SHORTEST_ESTIMATE_SECONDS) return [];
   return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
 }

@@ -40,20 +40,25 @@ const storedInputSchema = z
     speed: z.number().positive().catch(1),
   })
   .transform(({ prompt, voice, audio_references, image_url, output_format, sample_rate, speed }) => ({
-    prompt,
+    /** As it was sent. */
+    spoken: prompt,
     speed,
     /** Whose voice it is: a preset's id, or in words what stands in for one. */
     voice: voice ?? voiceWithoutName(audio_references.length > 0, image_url !== null),
     format: output_format,
     sampleRateHz: sample_rate,
   }));
-export type StoredInput = z.infer<typeof storedInputSchema>;
+export type StoredInput = z.infer<typeof storedInputSchema> & {
+  /** As it was given. */
+  readonly prompt: string;
+};
 
 /** The request behind a record; `null` for a task made elsewhere, or one that cannot be read at all. */
 export function storedInput(record: TaskRecord): StoredInput | null {
   if (record.input === null) return null;
   try {
-    return storedInputSchema.parse(JSON.parse(record.input));
+    const input = storedInputSchema.parse(JSON.parse(record.input));
+    return { ...input, prompt: record.writtenPrompt ?? input.spoken };
   } catch {
     return null;
   }

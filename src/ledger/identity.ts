@@ -43,6 +43,8 @@ export function recordId(work: string, account: AccountId): string {
 
 /** Names that records are found by. Hashed, because an index holds no text of any length. */
 export const workName = (workId: string): string => `work:${hash(workId)}`;
+/** The work that the text as it was given would be, where the input has other words. */
+export const writtenName = (workId: string): string => `written:${hash(workId)}`;
 export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
 /** A task of an attempt that failed, before the record tried again. */
 export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;

@@ -5,7 +5,7 @@ import { AudioError } from "../errors.ts";
 import { isHolderGone } from "../holder.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
-import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
+import { earlierTaskName, pathName, taskName, workName, writtenName } from "./identity.ts";
 import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
 import { step, type TaskEvent, unsent } from "./lifecycle.ts";
 import { rowOf, type TaskRecord } from "./record.ts";
@@ -64,6 +64,11 @@ export class Ledger {
   /** The records of a work, this key's first; others' are those of keys that this machine has used. */
   async ofWork(workId: string): Promise<TaskRecord[]> {
     return await this.#named(workName(workId));
+  }
+
+  /** Records of this work, and those whose input is a respelling of its text. */
+  async ofWrittenWork(workId: string): Promise<TaskRecord[]> {
+    return [...(await this.ofWork(workId)), ...(await this.#named(writtenName(workId)))];
   }
 
   /** By the task that a record has now; where there is none, by that of an attempt that failed. */

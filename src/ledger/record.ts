@@ -3,7 +3,14 @@ import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
-import { earlierTaskName, pathName, taskName, workName } from "./identity.ts";
+import {
+  earlierTaskName,
+  pathName,
+  taskName,
+  workId as workIdOf,
+  workName,
+  writtenName,
+} from "./identity.ts";
 import { storedErrorSchema } from "./stored-error.ts";
 
 /**
@@ -48,6 +55,8 @@ export const taskRecordSchema = z.looseObject({
   origin: z.string(),
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task made elsewhere. */
   input: z.string().nullable(),
+  /** The prompt as it was given, where words of it were respelled for the input; `null`: they are the same. */
+  writtenPrompt: z.string().nullable().default(null),
   take: z.int().positive().nullable(),
   attempt: z.int().positive(),
   idempotencyKey: z.string().nullable(),
@@ -150,6 +159,16 @@ export interface Row {
   readonly value: string;
 }
 
+/** The canonical input with the prompt as it was given. */
+export const writtenInput = (input: string, writtenPrompt: string | null): string =>
+  writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
+
+/** A respelled request is found by the text that was given, too. */
+function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
+  if (input === null || writtenPrompt === null || take === null) return [];
+  return [writtenName(workIdOf(origin, writtenInput(input, writtenPrompt), take))];
+}
+
 export function rowOf(record: TaskRecord): Row {
   const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, shelf } = record;
   return {
@@ -166,6 +185,7 @@ export function rowOf(record: TaskRecord): Row {
     names: [
       ...new Set([
         workName(workId),
+        ...writtenNames(record),
         ...(taskId === null ? [] : [taskName(origin, taskId)]),
         ...record.files.map(({ path }) => pathName(path)),
         ...record.earlierTaskIds.map((earlier) => earlierTaskName(origin, earlier)),

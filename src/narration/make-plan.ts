@@ -1,12 +1,16 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
-import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
+import { chargeForSeconds, MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
+import { estimateSeconds } from "../contract/estimate.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
-import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
+import { respelledInput } from "../generation/respelled-input.ts";
+import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
+import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
   type NarrationPlan,
+  type PlannedPart,
   type Skipped,
   type SkippedKind,
   type TextFormat,
@@ -23,6 +27,7 @@ export interface NarrationText {
 export interface PlanSettings {
   readonly settings: NarrationSettings;
   readonly voices: Voices;
+  readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
   readonly files: "one" | "chapters";
 }
@@ -84,6 +89,22 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
+/** A part as it is stored, with what is sent in place of its text where words of that are respelled. */
+function spokenPart(
+  planned: PlannedPart,
+  { settings, pronunciations = [] }: PlanSettings,
+): { readonly part: StoredPart; readonly words: readonly string[] } {
+  const { text, voice = null, settings: own, section, pauseAfterSeconds } = planned;
+  const { input, words } = respelledInput({ prompt: text, voice: voice ?? settings.voice }, pronunciations);
+  const shared = { text, voice, ...(own === undefined ? {} : { settings: own }), section, pauseAfterSeconds };
+  const { estimatedSeconds, estimatedCredits } = planned;
+  if (input.prompt === text) return { part: { ...shared, estimatedSeconds, estimatedCredits }, words };
+  const speed = own?.speed ?? settings.speed ?? 1;
+  const seconds = estimateSeconds(input.prompt) / speed;
+  const estimates = { estimatedSeconds: seconds, estimatedCredits: chargeForSeconds(seconds) };
+  return { part: { ...shared, spoken: input.prompt, ...estimates }, words };
+}
+
 /** @throws AudioError `invalid_request` where there is nothing to speak */
 export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
@@ -95,6 +116,8 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
   const voiceless = (plan.voicelessNames ?? [])
     .slice(0, VOICELESS_MAX)
     .map(({ name, count }) => `${name} begins ${count} lines and has no voice: the name will be spoken.`);
+  const spoken = plan.parts.map((part) => spokenPart(part, options));
+  const parts = spoken.map(({ part }) => part);
   return {
     version: 1,
     settings,
@@ -102,17 +125,10 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
-    parts: plan.parts.map((part) => ({
-      text: part.text,
-      voice: part.voice ?? null,
-      ...(part.settings === undefined ? {} : { settings: part.settings }),
-      section: part.section,
-      pauseAfterSeconds: part.pauseAfterSeconds,
-      estimatedSeconds: part.estimatedSeconds,
-      estimatedCredits: part.estimatedCredits,
-    })),
+    parts,
     remarks: [
       edgesRemark(plan),
+      ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),
       ...planRemarks(plan, settings.voice),
       ...silent,
       ...voiceless,

@@ -343,7 +343,8 @@ export class NarrationDriver {
         files: withFile(before.files, made),
       }));
       this.refresh(now);
-      if (!isOtherChoice(state, now)) this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
+      if (!isOtherChoice(state, now))
+        this.#files[index] = { parts: file.parts, made: isWhole ? "whole" : "incomplete" };
     } catch (error) {
       if (this.#left.signal.aborted) return;
       const damaged = error instanceof DamagedPartError ? parts[error.part] : undefined;

@@ -13,7 +13,12 @@ export const isNarrationId = (text: string): boolean => PATTERN.test(text);
 
 /** What one task is asked for. */
 export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
-  return { ...settings, ...part.settings, prompt: part.text, voice: part.voice ?? settings.voice };
+  return {
+    ...settings,
+    ...part.settings,
+    prompt: part.spoken ?? part.text,
+    voice: part.voice ?? settings.voice,
+  };
 }
 
 /** What a person allows, where it is saved and which takes are chosen make no other narration. */

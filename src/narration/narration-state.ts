@@ -13,6 +13,8 @@ export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
 const plannedPartSchema = z.object({
   text: z.string(),
+  /** What is sent in place of the text, where words of it are respelled. */
+  spoken: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
   /** Of its speaker, instead of the narration's. */
   settings: narrationSettingsSchema.strict().optional(),

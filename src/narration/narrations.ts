@@ -26,7 +26,7 @@ import { isNarrationId, narrationIdOf } from "./narration-id.ts";
 import { type NarrationFile, type NarrationState, withRemarks } from "./narration-state.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
-import { takeOf } from "./part-request.ts";
+import { partRequest, takeOf } from "./part-request.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
 
 export type { NarrateChanges } from "./changes.ts";
@@ -123,13 +123,27 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return await book.get(narrationId);
   };
 
+  /** What a plan says of parts whose pronunciations changed since they were paid for. */
+  const madeAnew = async ({ plan, state }: KnownNarration): Promise<string[]> => {
+    let count = 0;
+    for (const index of plan.parts.keys()) {
+      if (await parts.isOtherSpelling(partRequest(plan, state, index))) count += 1;
+    }
+    if (count === 0) return [];
+    const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
+    return [`${which} spoken with other pronunciations, and would be made anew.`];
+  };
+
   const look = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
     const stored = await book.get(narrationId);
     // A driver that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
     const view = viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
-    return await withoutMissing(view, folder.root);
+    const shown = await withoutMissing(view, folder.root);
+    return shown.status === "planned"
+      ? { ...shown, remarks: [...shown.remarks, ...(await madeAnew(known))] }
+      : shown;
   };
 
   /** Drives it in this process until it has ended, also where another process has the lease now. */

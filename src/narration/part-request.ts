@@ -21,5 +21,6 @@ export function partRequest(
 ): PartRequest {
   const planned = plan.parts[part];
   if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
-  return { input: inputOf(plan, planned), take: takeOf(state, part) };
+  const written = planned.spoken === undefined ? {} : { writtenPrompt: planned.text };
+  return { input: inputOf(plan, planned), ...written, take: takeOf(state, part) };
 }

@@ -4,7 +4,14 @@ import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
 import { PLAYER_META } from "./player-uri.ts";
-import { checkCharacters, fileName, take, waitSeconds } from "./shared-fields.ts";
+import {
+  checkCharacters,
+  fileName,
+  pronounce,
+  pronunciationsOf,
+  take,
+  waitSeconds,
+} from "./shared-fields.ts";
 import { renderTask, taskOutput } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
@@ -15,6 +22,7 @@ const input = z.strictObject({
       description: "1 to 999, default 1. Another take is another rendition, and is paid for again",
     })
     .optional(),
+  pronounce: pronounce.optional(),
   file_name: fileName.optional(),
   replace: z
     .boolean("must be true or false")
@@ -29,7 +37,7 @@ const input = z.strictObject({
 });
 
 const rules = input.superRefine((args, context) => {
-  checkCharacters(FIELD_NAMES, args, context);
+  checkCharacters([...FIELD_NAMES, "pronounce"], args, context);
   if (args.replace === true && args.file_name === undefined) {
     const message = "needs the file_name of the file that is to be replaced";
     context.addIssue({ code: "custom", path: ["replace"], message, input: args });
@@ -43,6 +51,7 @@ function requestOf(
 ): { readonly request: GenerateRequest; readonly windowMs: number } {
   const {
     take = 1,
+    pronounce: lines,
     file_name: fileName = null,
     replace = false,
     wait_seconds: wait = deps.defaultWaitSeconds,
@@ -54,7 +63,10 @@ function requestOf(
     (given.audio_references ?? []).length === 0 &&
     deps.defaultVoice !== null;
   const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
-  return { request: { input: audioInput, take, fileName, replace }, windowMs: wait * 1000 };
+  return {
+    request: { input: audioInput, pronunciations: pronunciationsOf(lines, deps), take, fileName, replace },
+    windowMs: wait * 1000,
+  };
 }
 
 export const generateAudio = defineTool({

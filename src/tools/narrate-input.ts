@@ -8,7 +8,14 @@ import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
 import { readValue } from "./read-arguments.ts";
-import { checkCharacters, fileName, take, waitSeconds } from "./shared-fields.ts";
+import {
+  checkCharacters,
+  fileName,
+  pronounce,
+  pronunciationsOf,
+  take,
+  waitSeconds,
+} from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
 
 const TEXT_MAX_CODE_POINTS = 100_000;
@@ -79,6 +86,7 @@ export const narrateInput = z.strictObject({
     .preprocess(linesOf, z.array(z.string("must be NAME: voice id"), "must be a list of NAME: voice id"))
     .meta({ description: 'Speakers of lines that begin with NAME:, as ["ANNA: sophie_en_zh speed 0.9"]' })
     .optional(),
+  pronounce: pronounce.optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
     .meta({
       description: `Silence between paragraphs where two parts meet, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}; inside a part the voice makes its own pauses`,
@@ -107,7 +115,7 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pause_seconds", "files"] as const;
+const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
 type Complain = (path: PropertyKey[], message: string) => void;
 
@@ -162,7 +170,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   const complain: Complain = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, complain);
-  checkCharacters(SETTING_NAMES, args, context);
+  checkCharacters([...SETTING_NAMES, "pronounce"], args, context);
   checkSpeakers(args, complain);
   checkText(args, complain);
 });
@@ -172,7 +180,7 @@ const voicesSchema = z.record(z.string(), speakerSchema);
 /** The text of a call with what its plan is made from. */
 export async function planRequestOf(
   args: NarrateArgs,
-  deps: Pick<ToolDeps, "defaultVoice" | "readInput">,
+  deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
 ): Promise<{ readonly source: NarrationText; readonly options: PlanSettings }> {
   const source: NarrationText =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
@@ -182,7 +190,11 @@ export async function planRequestOf(
     Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, speaker }) => [name, speaker])),
   );
   const pauseSeconds = args.pause_seconds ?? PAUSE_SECONDS;
-  return { source, options: { settings, voices, pauseSeconds, files: args.files ?? "one" } };
+  const pronunciations = pronunciationsOf(args.pronounce, deps);
+  return {
+    source,
+    options: { settings, voices, pronunciations, pauseSeconds, files: args.files ?? "one" },
+  };
 }
 
 export const changesOf = (args: NarrateArgs): NarrateChanges => ({

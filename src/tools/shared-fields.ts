@@ -1,6 +1,8 @@
 /** Schemas and rules of arguments that several tools share. */
 import { z } from "zod";
 import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
+import { mergedRules, type Pronunciation } from "../pronunciation.ts";
+import type { ToolDeps } from "./tool.ts";
 
 export const WAIT_SECONDS_MAX = 3600;
 
@@ -17,6 +19,46 @@ export const taskId = z
 export const fileName = z
   .string("must be a string")
   .meta({ description: "Plain name of at most 120 characters, no folder; the extension is added" });
+
+const MOST_PRONUNCIATIONS = 100;
+const MOST_PRONOUNCED_CODE_UNITS = 200;
+
+/** Lines also where an assistant writes `{ word: spelling }`. */
+function ruleLines(rules: unknown): unknown {
+  if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
+  return Object.entries(rules).map(([word, say]) => `${word}=${say}`);
+}
+
+const RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
+
+/** How words are said in this call, `word=spelling`. */
+export const pronounce = z
+  .preprocess(
+    ruleLines,
+    z
+      .array(
+        z
+          .string("must be word=spelling")
+          .max(MOST_PRONOUNCED_CODE_UNITS, `must be at most ${MOST_PRONOUNCED_CODE_UNITS} characters each`)
+          .regex(RULE, "must be word=spelling, as Nguyen=Win"),
+        "must be a list of word=spelling",
+      )
+      .max(MOST_PRONUNCIATIONS, `must be at most ${MOST_PRONUNCIATIONS}`),
+  )
+  .meta({ description: 'How words are said, as ["Nguyen=Win"]; captions and names keep the text' });
+
+/** The rules of the settings, and those of this call on top. */
+export const pronunciationsOf = (
+  lines: readonly string[] | undefined,
+  { pronunciations }: Pick<ToolDeps, "pronunciations">,
+): readonly Pronunciation[] =>
+  mergedRules(
+    pronunciations,
+    (lines ?? []).map((line) => {
+      const [, word = "", say = ""] = RULE.exec(line) ?? [];
+      return { word, say, language: null };
+    }),
+  );
 
 /** Stands where bytes of a text could not be read. */
 const LOST_CHARACTER = "\ufffd";

@@ -6,6 +6,7 @@ import type { Begun } from "../generation/handles/standing.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
+import type { Pronunciation } from "../pronunciation.ts";
 import { readArguments } from "./read-arguments.ts";
 
 /** The hints that clients read before they call; all four are always stated, and published with the title. */
@@ -33,6 +34,8 @@ export interface ToolDeps {
   /** True once: the first time that this process hands out a saved file. */
   readonly isFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
+  /** How a person wants words to be said; what a call says comes on top. */
+  readonly pronunciations: readonly Pronunciation[];
   /** A person's own words about the voices. */
   readonly voiceNotes: ReadonlyMap<VoiceId, string>;
   readonly defaultWaitSeconds: number;

@@ -27,7 +27,14 @@ function workflow(onClose: () => void): Workflow {
     readPieceOfFile: unasked,
     readCompanion: unasked,
     bytesOf: unasked,
-    parts: { find: unasked, saved: unasked, generate: unasked, finish: unasked, pace: unasked },
+    parts: {
+      find: unasked,
+      saved: unasked,
+      generate: unasked,
+      finish: unasked,
+      isOtherSpelling: unasked,
+      pace: unasked,
+    },
     close: async () => undefined,
   };
   return { generation, narrations: unasked, close: async () => onClose() };

@@ -9,6 +9,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     accountId: "account",
     origin: "https://service.example",
     input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
+    writtenPrompt: null,
     take: 1,
     attempt: 1,
     idempotencyKey: "key",

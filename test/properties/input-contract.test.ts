@@ -172,6 +172,7 @@ describe("what the contract accepts", () => {
       readInput: () => Promise.reject(reached),
       isFirstSuccess: () => false,
       defaultVoice: null,
+      pronunciations: [],
       voiceNotes: new Map(),
       defaultWaitSeconds: 1,
     };

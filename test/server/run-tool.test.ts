@@ -36,6 +36,7 @@ async function call(
       readInput: () => Promise.reject(new Error("not asked for")),
       isFirstSuccess: () => true,
       defaultVoice: null,
+      pronunciations: [],
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },

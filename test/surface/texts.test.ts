@@ -80,7 +80,14 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       readPieceOfFile: unasked,
       readCompanion: unasked,
       bytesOf: unasked,
-      parts: { find: unasked, saved: unasked, generate: unasked, finish: unasked, pace: unasked },
+      parts: {
+        find: unasked,
+        saved: unasked,
+        generate: unasked,
+        finish: unasked,
+        isOtherSpelling: unasked,
+        pace: unasked,
+      },
       close: async () => undefined,
     }),
     narrations: async () => ({
@@ -96,6 +103,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     readInput: unasked,
     isFirstSuccess: () => false,
     defaultVoice: null,
+    pronunciations: [],
     voiceNotes: new Map(),
     defaultWaitSeconds: 45,
     ...more,

@@ -105,12 +105,12 @@ export class RequestHandles implements HandleWork<TaskView> {
 
   #takeUp(opened: Opened): Working {
     const { handle, record } = opened;
-    const { input, take } = record;
+    const { input, writtenPrompt, take } = record;
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
     const { fileName } = handle.wish;
     const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
     this.#running.set(handle.handle, { run, begun: opened });
-    const work: Work = { input, take, fileName, shelf: "output" };
+    const work: Work = { input, writtenPrompt, take, fileName, shelf: "output" };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
     return this.#working(opened);
   }

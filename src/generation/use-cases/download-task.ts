@@ -120,6 +120,7 @@ async function recordForeignTask(
   const empty = emptyRecord(deps, {
     workId: foreignWorkId(deps.ledger.identity.origin, taskId),
     input: null,
+    writtenPrompt: null,
     take: null,
     idempotencyKey: null,
     fileName: null,

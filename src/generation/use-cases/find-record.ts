@@ -13,8 +13,12 @@ import { findSaved } from "../saved-files.ts";
 
 /** A request as the ledger names it. */
 export interface Work {
-  /** Canonical input. */
+  /** Canonical input, as it is sent. */
   readonly input: string;
+  /** The prompt as it was given, where words of it are respelled; `null`: they are the same. */
+  readonly writtenPrompt: string | null;
+  /** The words that are respelled, for the result. */
+  readonly respelledWords?: readonly string[];
   readonly take: number;
   readonly fileName: string | null;
   readonly shelf: TaskRecord["shelf"];
@@ -31,7 +35,10 @@ export interface FoundRecord {
 /** A record of which nothing is known yet. */
 export function emptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
-  facts: Pick<TaskRecord, "workId" | "input" | "take" | "idempotencyKey" | "fileName" | "shelf">,
+  facts: Pick<
+    TaskRecord,
+    "workId" | "input" | "writtenPrompt" | "take" | "idempotencyKey" | "fileName" | "shelf"
+  >,
 ): TaskRecord {
   const { origin, accountId } = ledger.identity;
   return {
@@ -53,11 +60,12 @@ export function emptyRecord(
 
 /** A claim for work that nobody has asked for under this account. */
 export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: Work): TaskRecord {
-  const { input, take, fileName, shelf } = work;
+  const { input, writtenPrompt, take, fileName, shelf } = work;
   const id = workId(deps.ledger.identity.origin, input, take);
   return emptyRecord(deps, {
     workId: id,
     input,
+    writtenPrompt,
     take,
     fileName,
     shelf,

@@ -18,6 +18,8 @@ import { newestThatIsThere } from "./own-files.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
+  /** Its text, where words of it are respelled in the input. */
+  readonly writtenPrompt?: string | null;
   readonly take: number;
 }
 
@@ -34,6 +36,8 @@ export interface PartWork {
   /** Its audio where it is on this machine, intact; nobody is asked for it. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
+  /** Whether its text is paid for with other pronunciations, and would be made anew. */
+  isOtherSpelling(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** How much longer or shorter than its estimate earlier audio of this voice came out; 1 where too little is known. */
   pace(voice: string | null): Promise<number>;
@@ -129,10 +133,10 @@ const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waitin
 export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
-  { input, take }: PartRequest,
+  { input, writtenPrompt = null, take }: PartRequest,
   { signal, narrationId, onSent, isFetchedAnew = false }: PartCall,
 ): Promise<SavedPart> {
-  const work = { input: canonicalInput(input), take, fileName: null, shelf: "parts" } as const;
+  const work = { input: canonicalInput(input), writtenPrompt, take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
     const { record, file } = await findOrDraft(deps, work, signal);
     if (file !== null && !isFetchedAnew) return { record, file };

@@ -5,6 +5,7 @@ import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
+import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job, JobEnd } from "../job/job.ts";
@@ -20,15 +21,18 @@ import {
 } from "../job/wait-for-job.ts";
 import { explainCredits, isUnexplained } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
+import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { type NameRequest, nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
 import { viewOfSaved } from "./identical-takes.ts";
+import { findOtherSpelling } from "./other-spelling.ts";
 
 export interface GenerateRequest {
   readonly input: AudioInput;
+  readonly pronunciations?: readonly Pronunciation[];
   readonly take: number;
   readonly fileName: string | null;
   /** A file of this server's under that name gives way, once this audio is whole. */
@@ -53,9 +57,17 @@ export async function generate(
 }
 
 /** What a request asks for, checked as far as that needs no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
-export function workOf({ input, take, fileName }: GenerateRequest): Work {
+export function workOf({ input, pronunciations = [], take, fileName }: GenerateRequest): Work {
   if (fileName !== null) checkFileName(fileName);
-  return { input: canonicalInput(input), take, fileName, shelf: "output" };
+  const { input: spoken, writtenPrompt, words } = respelledInput(input, pronunciations);
+  return {
+    input: canonicalInput(spoken),
+    writtenPrompt,
+    respelledWords: words,
+    take,
+    fileName,
+    shelf: "output",
+  };
 }
 
 /** As {@link generate}, for input that is canonical already. */
@@ -69,7 +81,11 @@ export async function generateWork(
   const call = openCall(givenCall, deps.clock);
   const { idempotencyKey } = newRecord(deps, work);
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
-    const found = await search(deps, work, call, idempotencyKey);
+    const first = await search(deps, work, call, idempotencyKey);
+    const found = (await findOtherSpelling(deps, work, first)) ?? {
+      ...first,
+      notes: [...respelledNotes(work.respelledWords ?? []), ...first.notes],
+    };
     const view = await runFound(deps, jobs, request, found, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();

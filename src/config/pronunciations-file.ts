@@ -1,0 +1,50 @@
+/** Reads how a person wants words to be said (`AUDIO_PRONUNCIATIONS`): a small JSON file, word to spelling. */
+import { z } from "zod";
+import { LANGUAGES } from "../contract/voices.ts";
+import { isReadable, type Pronunciation } from "../pronunciation.ts";
+import { readSmallFile } from "./small-file.ts";
+
+const MOST_RULES = 500;
+const MOST_CODE_UNITS = 200;
+
+const word = z.string().min(1).max(MOST_CODE_UNITS);
+const spelling = z.string().max(MOST_CODE_UNITS).regex(/\S/);
+const rulesFile = z.record(
+  word,
+  z.union([spelling, z.strictObject({ say: spelling, language: z.enum(LANGUAGES).optional() })]),
+);
+
+export interface Pronunciations {
+  readonly rules: readonly Pronunciation[];
+  /** Words that no text can hold in a readable form: told by `doctor`. */
+  readonly unreadable: readonly string[];
+}
+
+export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unreadable: [] };
+
+const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
+
+/** @returns the rules, or in a few words what is wrong with the file */
+export function readPronunciations(path: string): Pronunciations | string {
+  const read = readSmallFile(path);
+  if ("fault" in read) return read.fault;
+  let value: unknown;
+  try {
+    value = JSON.parse(read.text);
+  } catch {
+    return `is not JSON ${EXAMPLE}`;
+  }
+  const parsed = rulesFile.safeParse(value);
+  if (!parsed.success) {
+    const [at] = parsed.error.issues[0]?.path ?? [];
+    const where =
+      at === undefined ? "" : `: the rule of ${JSON.stringify(String(at).slice(0, 40))} cannot be read`;
+    return `is not a list of rules ${EXAMPLE}${where}`;
+  }
+  const rules = Object.entries(parsed.data).map(([its, rule]): Pronunciation => {
+    const { say, language = null } = typeof rule === "string" ? { say: rule } : rule;
+    return { word: its, say, language };
+  });
+  if (rules.length > MOST_RULES) return `has ${rules.length} rules; at most ${MOST_RULES} are taken`;
+  return { rules, unreadable: rules.map((rule) => rule.word).filter((its) => !isReadable(its)) };
+}

@@ -1,0 +1,30 @@
+/** Respells the prompt of a request, which stays within the service's bounds. */
+import type { AudioInput } from "../contract/audio-input.ts";
+import { PROMPT_MAX_CODE_POINTS } from "../contract/service-limits.ts";
+import { withThousands } from "../contract/thousands.ts";
+import { codePointLength } from "../contract/unicode.ts";
+import { AudioError } from "../errors.ts";
+import { type Pronunciation, respell, rulesFor } from "../pronunciation.ts";
+
+export interface RespelledInput {
+  readonly input: AudioInput;
+  /** The prompt as it was given; `null`: nothing of it is respelled. */
+  readonly writtenPrompt: string | null;
+  /** The words of the rules that were used. */
+  readonly words: readonly string[];
+}
+
+/** @throws AudioError `invalid_request` where the prompt becomes too long */
+export function respelledInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
+  const { text, words } = respell(input.prompt, rulesFor(rules, input.voice));
+  if (text === input.prompt) return { input, writtenPrompt: null, words: [] };
+  const length = codePointLength(text);
+  if (length > PROMPT_MAX_CODE_POINTS) {
+    throw new AudioError(
+      "invalid_request",
+      `With the pronunciations of ${words.slice(0, 5).join(", ")} the text becomes ${withThousands(length)} characters; the service takes at most ${withThousands(PROMPT_MAX_CODE_POINTS)}. Nothing was sent.`,
+      { remedy: "Shorten the pronunciations, or the text." },
+    );
+  }
+  return { input: { ...input, prompt: text }, writtenPrompt: input.prompt, words };
+}

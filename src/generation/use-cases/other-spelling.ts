@@ -1,0 +1,47 @@
+/** Finds what was paid for the same text with other pronunciations: changed rules never pay by themselves. */
+import { workId } from "../../ledger/identity.ts";
+import { type TaskRecord, writtenInput } from "../../ledger/record.ts";
+import { canonicalInput } from "../canonical-input.ts";
+import type { GenerationDeps } from "../deps.ts";
+import { findSaved } from "../saved-files.ts";
+import type { FoundRecord, Work } from "./find-record.ts";
+import type { PartRequest } from "./generate-part.ts";
+
+/** It was sent, and did not fail. */
+const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
+
+/**
+ * @param found what there is for the text with the pronunciations of now
+ * @returns `null`: that is the answer
+ */
+export async function findOtherSpelling(
+  deps: GenerationDeps,
+  { input, writtenPrompt, take }: Work,
+  found: FoundRecord,
+): Promise<FoundRecord | null> {
+  const { record, file, notes } = found;
+  if (file !== null || isPaid(record)) return null;
+  const { origin, accountId } = deps.ledger.identity;
+  const work = workId(origin, writtenInput(input, writtenPrompt), take);
+  for (const other of await deps.ledger.ofWrittenWork(work)) {
+    if (other.input === input || !isPaid(other)) continue;
+    const saved = await findSaved(deps, other, null);
+    if (saved === null && other.accountId !== accountId) continue;
+    return { record: other, file: saved?.isSound === true ? saved : null, notes: [...notes, noteOf(take)] };
+  }
+  return null;
+}
+
+const noteOf = (take: number): string =>
+  `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
+
+/** Whether a part's text is paid for with other pronunciations than those of now, and not with these. */
+export async function isOtherSpelling(
+  { ledger }: Pick<GenerationDeps, "ledger">,
+  { input: given, writtenPrompt = null, take }: PartRequest,
+): Promise<boolean> {
+  const input = canonicalInput(given);
+  const work = workId(ledger.identity.origin, writtenInput(input, writtenPrompt), take);
+  const paid = (await ledger.ofWrittenWork(work)).filter(isPaid);
+  return paid.length > 0 && paid.every((record) => record.input !== input);
+}

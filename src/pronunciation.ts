@@ -1,0 +1,112 @@
+/** Respells words before a text is sent, so that a voice says them as a person wants them. Pure. */
+import { type Language, VOICES } from "./contract/voices.ts";
+
+export interface Pronunciation {
+  readonly word: string;
+  /** Sent in place of the word. */
+  readonly say: string;
+  /** Only for voices that speak this language; `null`: for all. */
+  readonly language: Language | null;
+}
+
+export interface Respelled {
+  readonly text: string;
+  /** The words of the rules that were used, in the order of their first use. */
+  readonly words: readonly string[];
+}
+
+/** Scripts that are written without spaces: a word of them begins and ends anywhere. */
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const IN_WORD = /[\p{L}\p{N}\p{M}]/u;
+
+const isInWord = (character: string | undefined): boolean =>
+  character !== undefined && IN_WORD.test(character) && !UNSPACED.test(character);
+
+/** Whether a word could ever be found in a text that is spoken. */
+export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
+
+interface Candidate {
+  readonly rule: Pronunciation;
+  readonly characters: readonly string[];
+  /** A word in lower case stands for every spelling of it. */
+  readonly ignoresCase: boolean;
+}
+
+const lower = (text: string): string => text.toLowerCase();
+
+/** Candidates by the first character of their word in lower case, the longest first. */
+function index(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Candidate[]> {
+  const candidates = rules.map(
+    (rule): Candidate => ({
+      rule,
+      characters: Array.from(rule.word),
+      ignoresCase: rule.word === lower(rule.word),
+    }),
+  );
+  candidates.sort((one, other) => other.characters.length - one.characters.length);
+  return Map.groupBy(candidates, ({ characters }) => lower(characters[0] ?? ""));
+}
+
+function matches({ characters, ignoresCase }: Candidate, text: readonly string[], at: number): boolean {
+  const isSame = characters.every((character, offset) => {
+    const found = text[at + offset];
+    return found === character || (ignoresCase && found !== undefined && lower(found) === character);
+  });
+  if (!isSame) return false;
+  const cutsBefore = isInWord(text[at - 1]) && isInWord(characters[0]);
+  const cutsBehind = isInWord(text[at + characters.length]) && isInWord(characters.at(-1));
+  return !cutsBefore && !cutsBehind;
+}
+
+/**
+ * One pass from left to right, the longest word first; what a rule has put in is not read again. Words are whole, by
+ * Unicode's letters, digits and marks.
+ */
+export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
+  const byFirst = index(rules);
+  if (byFirst.size === 0) return { text, words: [] };
+  const characters = Array.from(text);
+  const words = new Set<string>();
+  let spoken = "";
+  for (let at = 0; at < characters.length; ) {
+    const character = characters[at] ?? "";
+    const found = byFirst.get(lower(character))?.find((candidate) => matches(candidate, characters, at));
+    if (found !== undefined && found.rule.say !== found.rule.word) words.add(found.rule.word);
+    spoken += found?.rule.say ?? character;
+    at += found?.characters.length ?? 1;
+  }
+  return { text: spoken, words: [...words] };
+}
+
+/** A rule of one language holds for the voices that speak it, and for a voice that nobody has chosen. */
+export function rulesFor(
+  rules: readonly Pronunciation[],
+  voice: string | undefined,
+): readonly Pronunciation[] {
+  const languages = VOICES.find(({ id }) => id === voice)?.languages;
+  return rules.filter(
+    ({ language }) => language === null || languages === undefined || languages.includes(language),
+  );
+}
+
+/** Where a word is there twice, the later rule counts. */
+export function mergedRules(
+  earlier: readonly Pronunciation[],
+  later: readonly Pronunciation[],
+): readonly Pronunciation[] {
+  const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
+  // What a call says holds for every voice.
+  const said = new Set(later.map(({ word }) => word));
+  return [...byWord.values()].filter((rule) => later.includes(rule) || !said.has(rule.word));
+}
+
+/** What a result says of a text that was respelled. */
+export const respelledNotes = (words: readonly string[]): string[] =>
+  words.length === 0
+    ? []
+    : [
+        `Respelled: ${words.slice(0, MOST_NAMED).join(", ")}${words.length > MOST_NAMED ? ` and ${words.length - MOST_NAMED} more` : ""}.`,
+      ];
+
+const MOST_NAMED = 10;

@@ -1,0 +1,126 @@
+/** Words are respelled in what is sent alone; a changed rule never pays by itself. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { narrationOf, PART_BYTES } from "../narration/narrator.ts";
+import { CountingService } from "../support/counting-service.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  FAST,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+let driver: Driver | undefined;
+beforeEach(async () => {
+  service = await CountingService.start({ audioBytes: PART_BYTES, audioSeconds: 4 });
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await driver?.close();
+  await service.stop();
+  await workplace.remove();
+});
+
+/** A process whose settings name these rules. */
+async function start(rules: string | null): Promise<Driver> {
+  await driver?.close();
+  const path = join(workplace.root, "pronunciations.json");
+  if (rules !== null) await writeFile(path, rules);
+  const more: Record<string, string> = rules === null ? {} : { AUDIO_PRONUNCIATIONS: path };
+  driver = await drive(workplace.env(service, { ...FAST, ...more }));
+  return driver;
+}
+
+const sent = (): unknown[] => [...service.tasks.values()].map(({ body }) => Object(JSON.parse(body)).prompt);
+const SAID = { prompt: "Mr. Nguyen writes SQL.", output_format: "pcm" };
+
+describe("generate_audio", () => {
+  it("sends the spelling, says so, and keeps the text in names and lists", async () => {
+    const here = await start('{ "Nguyen": "Win", "sql": { "say": "sequel", "language": "en" } }');
+    const made = await here.call("generate_audio", SAID);
+    expect(sent()).toEqual(["Mr. Win writes sequel."]);
+    expect(textOf(made)).toContain("Respelled: Nguyen, sql.");
+    expect(taskOf(made).message).toContain("Respelled: Nguyen, sql.");
+    expect(taskOf(made).audio?.path).toContain("Nguyen");
+    expect(textOf(await here.call("list_tasks", { query: "Nguyen" }))).toContain("Mr. Nguyen writes");
+  });
+
+  it("is answered with what was paid for when the rules change, until another take is asked for", async () => {
+    const first = taskOf(await (await start(null)).call("generate_audio", SAID));
+    const changed = await start('{ "Nguyen": "Win" }');
+    const second = await changed.call("generate_audio", SAID);
+    expect(taskOf(second)).toMatchObject({ task_id: first.task_id, replayed: true });
+    expect(textOf(second)).toMatch(/before its pronunciations changed.*take 2/);
+    expect(service.tasks.size).toBe(1);
+    const anew = await changed.call("generate_audio", { ...SAID, take: 2 });
+    expect(sent()).toEqual([SAID.prompt, "Mr. Win writes SQL."]);
+    const without = await (await start(null)).call("generate_audio", { ...SAID, take: 2 });
+    expect(taskOf(without).task_id).toBe(taskOf(anew).task_id);
+    expect(service.tasks.size).toBe(2);
+  });
+
+  it("takes rules of its own, which come before those of the settings", async () => {
+    const here = await start('{ "Nguyen": "Win" }');
+    await here.call("generate_audio", { ...SAID, pronounce: ["Nguyen=Nwin", "SQL = sequel"] });
+    expect(sent()).toEqual(["Mr. Nwin writes sequel."]);
+  });
+
+  it.each([
+    ["no spelling", ["Nguyen="], /pronounce.*word=spelling/],
+    ["no word", ["=Win"], /pronounce.*word=spelling/],
+    ["a text that gets too long", [`SQL=${"x".repeat(190)}`], /becomes 2,\d{3} characters/],
+  ])("refuses %s, before anything is sent", async (_, pronounce, words) => {
+    const prompt = `${"word ".repeat(400)}SQL`;
+    const refused = await (await start(null)).call("generate_audio", { prompt, pronounce });
+    expect(errorOf(refused).code).toBe("invalid_request");
+    expect(textOf(refused)).toMatch(words);
+    expect(service.exchanges).toEqual([]);
+  });
+});
+
+describe("narrate", () => {
+  const paragraph = (words: string): string =>
+    `${words} ${"The river ran past the old mill and on to the sea. ".repeat(24)}`;
+  const TEXT = { text: [paragraph("Nguyen came."), paragraph("Nobody else came.")].join("\n\n") };
+
+  it("changes only the parts that hold a word, and says before what would be made anew", async () => {
+    const plain = await start(null);
+    const call = { ...TEXT, output_format: "pcm", max_credits: 1000, wait_seconds: 20 };
+    narrationOf(await plain.call("narrate", call));
+    expect(service.tasks.size).toBe(2);
+    const changed = await start('{ "Nguyen": "Win", "Zebra": "Zeb-ra" }');
+    const planned = await changed.call("narrate", { ...TEXT, output_format: "pcm" });
+    expect(textOf(planned)).toMatch(/Respelled: Nguyen\..*1 part that is paid for was spoken with other/s);
+    expect(narrationOf(planned).parts).toMatchObject({ total: 2, saved: 1 });
+    const done = narrationOf(await changed.call("narrate", call));
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(sent().at(-1)).toMatch(/^Win came\./);
+    expect(service.tasks.size).toBe(3);
+  });
+});
+
+describe("a file of rules", () => {
+  it.each([
+    ["is no JSON", "{ Nguyen: Win", /is not JSON such as/],
+    ["says nothing", '{ "Nguyen": " " }', /rule of "Nguyen" cannot be read/],
+    ["names a language that no voice speaks", '{ "a": { "say": "b", "language": "xx" } }', /rule of "a"/],
+    ["is too large", `{ "a": "${"b".repeat(70_000)}" }`, /larger than 64 KiB/],
+    [
+      "has too many rules",
+      JSON.stringify(Object.fromEntries(Array.from({ length: 501 }, (_, n) => [`w${n}`, "x"]))),
+      /501 rules/,
+    ],
+  ])("that %s is a fault of the settings, and nothing is sent", async (_, rules, words) => {
+    const refused = await (await start(rules)).call("generate_audio", SAID);
+    expect(errorOf(refused).code).toBe("configuration_error");
+    expect(textOf(refused)).toMatch(words);
+    expect(service.exchanges).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+/** Respelling: whole words, the longest first, one pass. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { mergedRules, type Pronunciation, respell, rulesFor } from "../../src/pronunciation.ts";
+
+const rule = (word: string, say: string): Pronunciation => ({ word, say, language: null });
+const spoken = (text: string, ...rules: Pronunciation[]): string => respell(text, rules).text;
+
+describe("a word", () => {
+  it.each([
+    ["SQL and MySQL, SQL2, ÜSQL, SQL.", rule("SQL", "sequel"), "sequel and MySQL, SQL2, ÜSQL, sequel."],
+    ["Sql, SQL, sql", rule("sql", "sequel"), "sequel, sequel, sequel"],
+    ["Sql, SQL", rule("SQL", "sequel"), "Sql, sequel"],
+    ["C++, C++17, a C", rule("C++", "C plus plus"), "C plus plus, C plus plus17, a C"],
+    ["重庆很大,他在重庆。", rule("重庆", "虫庆"), "虫庆很大,他在虫庆。"],
+    ["naïve nai\u0308ve", rule("nai", "x"), "naïve nai\u0308ve"],
+    ["SQL", rule("SQL", "SQL SQL"), "SQL SQL"],
+    ["nothing here", rule("Nguyen", "Win"), "nothing here"],
+  ])("in %j", (text, one, expected) => {
+    expect(spoken(text, one)).toBe(expected);
+  });
+
+  it("that is longer comes first, and what a rule puts in is not read again", () => {
+    expect(spoken("New York is new", rule("New", "Old"), rule("New York", "New Town"))).toBe(
+      "New Town is new",
+    );
+    expect(spoken("a b", rule("a", "b"), rule("b", "a"))).toBe("b a");
+  });
+});
+
+it("a rule of one language holds for voices that speak it", () => {
+  const spanish = { ...rule("a", "b"), language: "es" } as const;
+  expect(rulesFor([spanish], "tracy_es_zh")).toEqual([spanish]);
+  expect(rulesFor([spanish], "stokie_en")).toEqual([]);
+  expect(rulesFor([spanish], undefined)).toEqual([spanish]);
+});
+
+it("a later rule takes the place of an earlier one of the same word", () => {
+  expect(mergedRules([rule("a", "1"), rule("b", "2")], [rule("a", "3")])).toEqual([
+    rule("a", "3"),
+    rule("b", "2"),
+  ]);
+});
+
+it("a text stays as it is where no rule matches, and names each rule that was used", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.array(fc.string({ minLength: 1 })), (text, words) => {
+      const rules = words.map((word) => rule(word, "\u0001"));
+      const after = respell(text, rules);
+      expect(after.words.length > 0).toBe(after.text !== text);
+      expect(respell(text, []).text).toBe(text);
+    }),
+  );
+});
