@@ -1,11 +1,9 @@
 /** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
-import { chargeForSeconds, MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
-import { estimateSeconds } from "../contract/estimate.ts";
+import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
-import { respelledInput } from "../generation/respelled-input.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
-import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
+import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
@@ -18,6 +16,7 @@ import {
 } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
+import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 
 export interface NarrationText {
   readonly text: string;
@@ -89,20 +88,13 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-/** A part as it is stored, with what is sent in place of its text where words of that are respelled. */
-function spokenPart(
-  planned: PlannedPart,
-  { settings, pronunciations = [] }: PlanSettings,
-): { readonly part: StoredPart; readonly words: readonly string[] } {
-  const { text, voice = null, settings: own, section, pauseAfterSeconds } = planned;
-  const { input, words } = respelledInput({ prompt: text, voice: voice ?? settings.voice }, pronunciations);
-  const shared = { text, voice, ...(own === undefined ? {} : { settings: own }), section, pauseAfterSeconds };
+/** A planned part as it is stored. What is not respelled keeps the planner's own estimate. */
+function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
+  const { voice = null, settings, ...part } = planned;
+  const spoken = spokenPart({ ...part, voice, ...(settings === undefined ? {} : { settings }) }, options);
+  if (spoken.part.spoken !== undefined) return spoken;
   const { estimatedSeconds, estimatedCredits } = planned;
-  if (input.prompt === text) return { part: { ...shared, estimatedSeconds, estimatedCredits }, words };
-  const speed = own?.speed ?? settings.speed ?? 1;
-  const seconds = estimateSeconds(input.prompt) / speed;
-  const estimates = { estimatedSeconds: seconds, estimatedCredits: chargeForSeconds(seconds) };
-  return { part: { ...shared, spoken: input.prompt, ...estimates }, words };
+  return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
 /** @throws AudioError `invalid_request` where there is nothing to speak */
@@ -116,11 +108,12 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
   const voiceless = (plan.voicelessNames ?? [])
     .slice(0, VOICELESS_MAX)
     .map(({ name, count }) => `${name} begins ${count} lines and has no voice: the name will be spoken.`);
-  const spoken = plan.parts.map((part) => spokenPart(part, options));
+  const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
   return {
     version: 1,
     settings,
+    pauseSeconds,
     files,
     title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),

@@ -36,6 +36,8 @@ export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
   /** Strict, because an older version must not pay for parts without a setting that it does not know. */
   settings: narrationSettingsSchema.strict(),
+  /** Between paragraphs where two parts meet. */
+  pauseSeconds: z.number().nonnegative(),
   files: z.enum(["one", "chapters"]),
   /** What a person would call it: its first heading, or its first words. */
   title: z.string(),

@@ -12,9 +12,11 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
+import type { Pronunciation } from "../pronunciation.ts";
 import { askedPlainly, callCancelled, leftByOthers, openedHandle } from "./askers.ts";
 import { isCancelledByCaller } from "./cancelled-call.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
+import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
@@ -23,7 +25,7 @@ import { type KnownNarration, NarrationBook, type Reckon } from "./narration-boo
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { NarrationHandles } from "./narration-handles.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
-import { type NarrationFile, type NarrationState, withRemarks } from "./narration-state.ts";
+import { type NarrationFile, type NarrationState, type StoredPlan, withRemarks } from "./narration-state.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { partRequest, takeOf } from "./part-request.ts";
@@ -32,6 +34,13 @@ import { type PartStanding, type Tally, takeTally } from "./tally.ts";
 export type { NarrateChanges } from "./changes.ts";
 
 export type NarrateSource =
+  /** A narration with passages of its text changed: another narration, which shares the parts that stay. */
+  | {
+      readonly kind: "edited";
+      readonly narrationId: string;
+      readonly edits: readonly Edit[];
+      readonly pronunciations: readonly Pronunciation[];
+    }
   | { readonly kind: "text"; readonly source: NarrationText; readonly options: PlanSettings }
   /** @param mayGoOn what ended because its process did goes on, within the limit that was agreed */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
@@ -102,18 +111,29 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const drivers = new Map<string, NarrationDriver>();
   let isClosed = false;
 
-  const find = async (source: NarrateSource): Promise<KnownNarration> => {
-    if (source.kind === "narration") {
-      const { narrationId } = source;
-      if (isNarrationId(narrationId)) return await book.get(narrationId);
-      throw new AudioError(
-        "invalid_request",
-        "narration_id must be an id that narrate returned: nar_ and 32 digits.",
-      );
+  const known = async (narrationId: string): Promise<KnownNarration> => {
+    if (isNarrationId(narrationId)) return await book.get(narrationId);
+    throw new AudioError(
+      "invalid_request",
+      "narration_id must be an id that narrate returned: nar_ and 32 digits.",
+    );
+  };
+
+  /** Loaded by those who plan, because nobody else needs the reading of texts. */
+  const planOf = async (source: Exclude<NarrateSource, { kind: "narration" }>): Promise<StoredPlan> => {
+    if (source.kind === "text") {
+      const { planText } = await import("./plan-text.ts");
+      return await planText(source.source, source.options);
     }
-    // Only who plans needs the reading of texts.
-    const { planText } = await import("./plan-text.ts");
-    const plan = await planText(source.source, source.options);
+    const { plan, state } = await known(source.narrationId);
+    const { editedPlan } = await import("./edits.ts");
+    const { remarks, unspoken } = state;
+    return { ...editedPlan(plan, source.edits, source.pronunciations), remarks, unspoken };
+  };
+
+  const find = async (source: NarrateSource): Promise<KnownNarration> => {
+    if (source.kind === "narration") return await known(source.narrationId);
+    const plan = await planOf(source);
     const narrationId = narrationIdOf(origin, plan);
     if (await book.knows(narrationId)) {
       await book.change(narrationId, (state) => withRemarks(state, plan));
@@ -295,7 +315,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     changes: NarrateChanges,
   ): Promise<NarrationView | null> => {
     const { maxCredits } = changes;
-    if (source.kind !== "text" || known.state.status !== "planned" || maxCredits === null) return null;
+    if (source.kind === "narration" || known.state.status !== "planned" || maxCredits === null) return null;
     const view = await look(known.narrationId, changes);
     return maxCredits < view.credits.suggestedMax ? { ...view, refusedLimit: maxCredits } : null;
   };

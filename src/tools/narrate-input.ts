@@ -23,6 +23,7 @@ const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
 export const MOST_CREDITS = 10_000_000;
 const MOST_RETAKES = 100;
+const MOST_EDITS = 100;
 const MOST_SHOWN_CODE_POINTS = 80;
 
 /**
@@ -80,6 +81,16 @@ export const narrateInput = z.strictObject({
       description: `A ceiling for what it may cost in all, 1 to ${withThousands(MOST_CREDITS)}`,
     })
     .optional(),
+  edits: z
+    .array(
+      z.strictObject({
+        quote: z.string("must be a string"),
+        replacement: z.string("must be a string"),
+      }),
+      "must be a list of { quote, replacement }",
+    )
+    .meta({ description: "With narration_id: other words for a quote that stands once in its text" })
+    .optional(),
   stop: z.boolean("must be true or false").meta({ description: "Nothing more is created" }).optional(),
   ...narrationSettingsSchema.shape,
   voices: z
@@ -125,9 +136,13 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
     const given = sources.length === 0 ? "none is there" : `${sources.join(" and ")} are there`;
     complain([sources[1] ?? "text"], `give exactly one of text, file and narration_id; ${given}`);
   }
-  if (args.narration_id === undefined) return;
+  if (args.narration_id === undefined) {
+    if (args.edits !== undefined)
+      complain(["edits"], "needs the narration_id of the narration that is edited");
+    return;
+  }
   for (const name of OF_THE_PLAN) {
-    if (args[name] === undefined) continue;
+    if (args[name] === undefined || (name === "pronounce" && args.edits !== undefined)) continue;
     complain(
       [name],
       "belongs to a plan, and narration_id names one that is made; give the text or file with it",
@@ -155,7 +170,8 @@ function checkSpeakers(args: NarrateArgs, complain: Complain): void {
 /** As labels in a text are matched. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
-function checkText({ text, retakes = [] }: NarrateArgs, complain: Complain): void {
+function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: Complain): void {
+  if (edits.length > MOST_EDITS) complain(["edits"], `must be at most ${MOST_EDITS}`);
   if (retakes.length > MOST_RETAKES) complain(["retakes"], `must be at most ${MOST_RETAKES}`);
   if (text === undefined) return;
   const length = codePointLength(text);
@@ -170,7 +186,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   const complain: Complain = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, complain);
-  checkCharacters([...SETTING_NAMES, "pronounce"], args, context);
+  checkCharacters([...SETTING_NAMES, "pronounce", "edits"], args, context);
   checkSpeakers(args, complain);
   checkText(args, complain);
 });

@@ -16,6 +16,7 @@ import {
   planRequestOf,
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
+import { pronunciationsOf } from "./shared-fields.ts";
 import { without } from "./task-output.ts";
 import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
 
@@ -96,6 +97,10 @@ export function renderNarration(view: NarrationView): ToolResult {
 
 async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSource> {
   if (args.narration_id !== undefined) {
+    if (args.edits !== undefined) {
+      const pronunciations = pronunciationsOf(args.pronounce, deps);
+      return { kind: "edited", narrationId: args.narration_id, edits: args.edits, pronunciations };
+    }
     return { kind: "narration", narrationId: args.narration_id, mayGoOn: args.max_credits === undefined };
   }
   return { kind: "text", ...(await planRequestOf(args, deps)) };

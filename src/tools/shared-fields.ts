@@ -71,7 +71,8 @@ export function checkCharacters<Name extends string>(
 ): void {
   const message = `holds U+FFFD (${LOST_CHARACTER}), which stands for a character that was lost on the way here; send the text again as UTF-8, with the character meant`;
   const check = (value: unknown, path: PropertyKey[]): void => {
-    if (Array.isArray(value)) for (const [index, each] of value.entries()) check(each, [...path, index]);
+    if (typeof value === "object" && value !== null)
+      for (const [key, each] of Object.entries(value)) check(each, [...path, key]);
     if (typeof value !== "string" || !value.includes(LOST_CHARACTER)) return;
     context.addIssue({ code: "custom", path, message, input: args });
   };

@@ -1,0 +1,32 @@
+/** A part with what is sent in place of its text, and what that is likely to come to. */
+import { chargeForSeconds } from "../contract/billing.ts";
+import { estimateSeconds } from "../contract/estimate.ts";
+import { respelledInput } from "../generation/respelled-input.ts";
+import type { Pronunciation } from "../pronunciation.ts";
+import type { NarrationSettings, StoredPart } from "./narration-state.ts";
+
+export interface SpokenPart {
+  readonly part: StoredPart;
+  /** The words that are respelled. */
+  readonly words: readonly string[];
+}
+
+/** @throws AudioError `invalid_request` where the pronunciations make it longer than the service takes */
+export function spokenPart(
+  { spoken: _, ...part }: Omit<StoredPart, "estimatedSeconds" | "estimatedCredits">,
+  {
+    settings,
+    pronunciations = [],
+  }: { readonly settings: NarrationSettings; readonly pronunciations?: readonly Pronunciation[] },
+): SpokenPart {
+  const { text } = part;
+  const { input, words } = respelledInput(
+    { prompt: text, voice: part.voice ?? settings.voice },
+    pronunciations,
+  );
+  const speed = part.settings?.speed ?? settings.speed ?? 1;
+  const estimatedSeconds = estimateSeconds(input.prompt) / speed;
+  const spoken = input.prompt === text ? {} : { spoken: input.prompt };
+  const estimatedCredits = chargeForSeconds(estimatedSeconds);
+  return { part: { ...part, ...spoken, estimatedSeconds, estimatedCredits }, words };
+}

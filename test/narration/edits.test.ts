@@ -1,0 +1,86 @@
+/** A passage of a narration is changed by a quote: the other parts are found again. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { errorOf, textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator, paragraph, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const spoken = (): string[] =>
+  [...narrator.service.tasks.values()].map(({ body }) => String(Object(JSON.parse(body)).prompt));
+
+describe("edits", () => {
+  it("of one sentence in 30,000 characters pay for one part, in one short call", async () => {
+    const names = Array.from({ length: 24 }, (_, index) => `Number ${index}`);
+    const text = textOf(...names);
+    expect(text.length).toBeGreaterThan(30_000);
+    const before = await narrator.narrate({ text, max_credits: 5000, wait_seconds: 60 });
+    expect(before.status).toBe("finished");
+    const paid = narrator.service.tasks.size;
+    const { narration_id } = before;
+    const edits = [{ quote: "So ends Number 7.", replacement: "Here ends Number 7, at last." }];
+    const call = { narration_id, edits, max_credits: 400 };
+    expect(JSON.stringify(call).length / 4).toBeLessThan(100);
+    const after = await narrator.narrate({ ...call, wait_seconds: 60 });
+    expect(after).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(after.narration_id).not.toBe(narration_id);
+    expect(narrator.service.tasks.size).toBe(paid + 1);
+    expect(spoken().at(-1)).toMatch(/Here ends Number 7, at last\.$/);
+    // The same call pays for nothing more, and the first narration stays as it was.
+    const again = await narrator.narrate({ ...call, wait_seconds: 60 });
+    expect(again.files).toEqual(after.files);
+    expect((await narrator.narrate({ narration_id })).files).toEqual(before.files);
+    expect(narrator.service.tasks.size).toBe(paid + 1);
+  });
+
+  it("without a limit are a plan, which keeps marks of another kind, and divides what gets too long", async () => {
+    const { narration_id } = await narrator.narrate({ text: textOf("It’s one", "Two") });
+    const plain = await narrator.narrate({
+      narration_id,
+      edits: [{ quote: "It's  one begins", replacement: "" }],
+    });
+    expect(plain).toMatchObject({ status: "planned", parts: { total: 2 } });
+    const longer = await narrator.narrate({
+      narration_id,
+      edits: [{ quote: "Two begins here.", replacement: `${paragraph("A")}\n\n${paragraph("B")}` }],
+    });
+    expect(longer.parts.total).toBeGreaterThan(3);
+    expect(narrator.service.exchanges).toEqual([]);
+  });
+
+  it.each([
+    ["stands nowhere", [{ quote: "no such words", replacement: "" }], /stands nowhere/],
+    ["stands twice", [{ quote: "The river ran", replacement: "" }], /stands \d+ times/],
+    [
+      "goes over a part's end",
+      [{ quote: "So ends One. Two begins", replacement: "" }],
+      /over the end of a part/,
+    ],
+    ["has no words", [{ quote: "...", replacement: "" }], /letter or a digit/],
+    [
+      "was changed by an edit before it",
+      [
+        { quote: "So ends One.", replacement: "" },
+        { quote: "So ends One.", replacement: "" },
+      ],
+      /stands nowhere/,
+    ],
+  ])("with a quote that %s are refused, before anything is paid", async (_, edits, words) => {
+    const { narration_id } = await narrator.narrate({ text: textOf("One", "Two") });
+    const refused = await narrator.driver.call("narrate", { narration_id, edits, max_credits: 900 });
+    expect(errorOf(refused).code).toBe("invalid_request");
+    expect(wordsOf(refused)).toMatch(words);
+    expect(narrator.service.exchanges).toEqual([]);
+  });
+
+  it("that leave nothing, or belong to no narration, are refused", async () => {
+    const { narration_id } = await narrator.narrate({ text: "One sentence alone." });
+    const nothing = { narration_id, edits: [{ quote: "One sentence alone.", replacement: " " }] };
+    expect(wordsOf(await narrator.driver.call("narrate", nothing))).toMatch(/nothing to speak/);
+    const none = { text: "One.", edits: [{ quote: "One", replacement: "Two" }] };
+    expect(wordsOf(await narrator.driver.call("narrate", none))).toMatch(/edits.*needs the narration_id/);
+  });
+});
