@@ -51,7 +51,7 @@ function notTogether(command: string): UsageError {
 }
 
 /** Those that may be asked for help themselves; it is the same help. */
-const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "narrate"];
+const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "voices", "narrate"];
 
 /** Loaded here, because no start needs it. */
 async function printHelp(): Promise<void> {
@@ -103,6 +103,16 @@ async function dispatch(args: readonly string[]): Promise<void> {
       }
       const { tasks } = await import("./tasks.ts");
       await tasks(asJson === true, typeof html === "string" ? html : undefined);
+      return;
+    }
+    case "voices": {
+      const { sample, html } = parse(rest, { sample: { type: "boolean" }, html: { type: "string" } });
+      if (html === "") throw new UsageError("--html takes a file; see --help.");
+      const { voices } = await import("./voices-command.ts");
+      process.exitCode = await voices({
+        makesSamples: sample === true,
+        htmlFile: typeof html === "string" ? html : undefined,
+      });
       return;
     }
     case "narrate": {

@@ -22,6 +22,8 @@ Usage:
   audio-generation-mcp doctor [--json] check settings, folders, store, host and key; costs nothing
   audio-generation-mcp tasks [--json | --html FILE]
                                        what was asked for, its cost and its file; FILE becomes a page with players
+  audio-generation-mcp voices [--sample] [--html FILE]
+                                       the voices; --sample makes samples (about 210 credits once), FILE plays them
   audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
       [--pause-seconds S] [--files one|chapters] [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]

@@ -24,6 +24,14 @@ export interface PageEntry {
 
 /** A file that begins so is one of ours, and may be written again. */
 export const PAGE_MARKER = "<!doctype html><!-- audio-generation-mcp tasks -->";
+export const VOICES_MARKER = "<!doctype html><!-- audio-generation-mcp voices -->";
+
+interface PageOptions {
+  readonly marker?: string;
+  readonly title?: string;
+  /** There are requests that are not among the entries. */
+  readonly hasOlder?: boolean;
+}
 
 const ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
@@ -132,11 +140,11 @@ function article(entry: PageEntry): string {
   return `<article><p>${isolated(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
 }
 
-/**
- * @param entries newest first
- * @param hasOlder there are requests that are not among them
- */
-export function tasksPage(entries: readonly PageEntry[], hasOlder: boolean): string {
+/** @param entries newest first */
+export function tasksPage(
+  entries: readonly PageEntry[],
+  { marker = PAGE_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},
+): string {
   const counted = countedOnce(entries);
   const days = sumsBy(counted, ({ at }) => at.slice(0, 10));
   const voices = sumsBy(counted, ({ voice }) => voice || "not known");
@@ -154,11 +162,11 @@ export function tasksPage(entries: readonly PageEntry[], hasOlder: boolean): str
   const count = hasOlder
     ? `The newest ${entries.length} requests, ${total} credits. Older ones are neither shown nor counted here.`
     : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;
-  return `${PAGE_MARKER}
+  return `${marker}
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="referrer" content="no-referrer">
-<title>Audio tasks</title><style>${STYLES}</style></head>
-<body><main><h1>Audio tasks</h1><p>${entries.length === 0 ? "No requests recorded yet." : count}</p>
+<title>${title}</title><style>${STYLES}</style></head>
+<body><main><h1>${title}</h1><p>${entries.length === 0 ? "No requests recorded yet." : count}</p>
 ${charts}
 ${entries.map(article).join("\n")}
 </main></body></html>

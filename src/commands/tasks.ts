@@ -154,7 +154,7 @@ export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
     const { entries, nothing } = await readListing(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE + 1);
     if (htmlFile !== undefined) {
       const shown = entries.slice(0, MOST_ON_PAGE).map((entry) => entry.page);
-      const page = tasksPage(shown, entries.length > MOST_ON_PAGE);
+      const page = tasksPage(shown, { hasOlder: entries.length > MOST_ON_PAGE });
       process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }

@@ -4,6 +4,7 @@ import { createPieceReader, type Piece, readBeside } from "../files/read-piece.t
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
+import type { Spending } from "../limits/limits.ts";
 import type { GenerationDeps } from "./deps.ts";
 import type { RequestHandles } from "./handles/request-handles.ts";
 import type { Begun, HandleWork } from "./handles/standing.ts";
@@ -35,6 +36,8 @@ export interface Generation {
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
+  /** What this account's ledger has spent; the service is not asked. */
+  spending(): Promise<Spending>;
   readonly parts: PartWork;
   /** For lists that a client asks for by itself: takes nothing up, and asks the service nothing. */
   newestSaved(limit: number): Promise<ListedFile[]>;
@@ -85,6 +88,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       resumer.soon();
       return listTasks(deps, query);
     },
+    spending: () => deps.limits.spending(),
     parts: {
       find: (request) => findPart(deps, request),
       saved: (request) => savedPart(deps, request),

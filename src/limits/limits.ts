@@ -23,6 +23,18 @@ export interface LimitsOptions {
   readonly creditBudget: number | null;
 }
 
+/** Credits that are reserved or charged. */
+export interface Spending {
+  /** Since midnight of this machine's time zone. */
+  readonly today: number;
+  readonly last7Days: number;
+  readonly last30Days: number;
+  /** Of the budget of any 24 hours; `null`: there is none. */
+  readonly budget: { readonly credits: number; readonly left: number } | null;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 export interface Limits {
   /**
    * Waits for its turn to send one create, first come first served within the process; the repeat of an unanswered
@@ -50,6 +62,8 @@ export interface Limits {
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
+  /** What every key of the origin has spent, and what the budget leaves. */
+  spending(): Promise<Spending>;
   /** A task has left its place in flight: whoever waits here for one asks now. */
   freed(): void;
   /** Keeps the lease of a record until it is dropped; `onLost` is told when another process has it. */
@@ -78,6 +92,17 @@ export function createLimits(options: LimitsOptions): Limits {
 
   return {
     admitCreate: ({ signal, ...order }) => creates.admit(order, signal),
+    spending: async () => {
+      const nowMs = clock.wallMs();
+      const [today, last7Days, last30Days, lastDay] = await Promise.all(
+        [nowMs - new Date(nowMs).setHours(0, 0, 0, 0), 7 * DAY_MS, 30 * DAY_MS, DAY_MS].map((ms) =>
+          store.spentCredits(ms),
+        ),
+      );
+      const left = (creditBudget ?? 0) - (lastDay ?? 0);
+      const budget = creditBudget === null ? null : { credits: creditBudget, left: Math.max(0, left) };
+      return { today: today ?? 0, last7Days: last7Days ?? 0, last30Days: last30Days ?? 0, budget };
+    },
     giveBack: (grant) => creates.giveBack(grant),
     ended: (send) => housekeeping.unwatch(send),
     read: (signal, run, readOptions = {}) => reads.run(signal, run, readOptions),

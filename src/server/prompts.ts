@@ -44,12 +44,12 @@ const PROMPTS: readonly Definition[] = [
   {
     name: "audition_voices",
     title: "Audition voices",
-    description: "Has a few voices speak the first sentence of the text above, to choose one.",
+    description: "Has a few voices speak a sample sentence, to choose one.",
     arguments: [{ name: "language", description: `One of ${LANGUAGES.join(", ")}` }],
     text: (argument) => {
       const language = argument("language");
       const speaking = language === undefined ? "" : ` that speak ${language}`;
-      return `Help me choose a voice. Call list_voices and pick three voices${speaking}. Tell me that each sample costs 10 credits or more, and ask whether to go on. Then call generate_audio once for each voice with the first sentence of the text above and the voice's name as file_name, and list the paths.`;
+      return `Help me choose a voice. Call list_voices and pick three voices${speaking}. For those that it names no sample of, tell me that a sample costs about 10 credits, once, and ask whether to go on. Then call generate_audio once for each of them, with the voice and the sentence that list_voices gives for its first language, and nothing else. List the paths of all three.`;
     },
   },
 ];

@@ -1,8 +1,10 @@
 /** The tool `list_tasks`: its schema, its words and its handler. */
 import { z } from "zod";
 import { wholeNumberFrom } from "../contract/bounded-number.ts";
+import { withThousands } from "../contract/thousands.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
+import type { Spending } from "../limits/limits.ts";
 import { MOST_SEARCHED, type NarrationRow } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { narrationLine, narrationRow } from "./narration-row.ts";
@@ -29,7 +31,17 @@ type Row = z.infer<typeof row>;
 /** Rows are described by what they hold, not by a schema that every conversation would pay for. */
 const rows = z.array(z.record(z.string(), z.unknown()));
 
-const output = z.strictObject({ message: z.string(), tasks: rows, count: z.int() });
+const output = z.strictObject({
+  message: z.string(),
+  spent: z.strictObject({
+    today: z.number(),
+    days_7: z.number(),
+    days_30: z.number(),
+    budget_left: z.number().optional(),
+  }),
+  tasks: rows,
+  count: z.int(),
+});
 
 const NOTHING_TO_DO = "None; it is saved.";
 
@@ -118,6 +130,17 @@ function line(task: ListedTask): string {
   return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${fileWords(shown)}${next}`;
 }
 
+/** What was spent, in words and in figures. */
+function spent({ today, last7Days, last30Days, budget }: Spending) {
+  const left =
+    budget === null
+      ? ""
+      : `; the budget of ${withThousands(budget.credits)} in any 24 hours leaves ${withThousands(budget.left)}`;
+  const words = `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${left}.`;
+  const figures = { today, days_7: last7Days, days_30: last30Days };
+  return { words, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
+}
+
 function summary(count: number, isFiltered: boolean): string {
   if (count > 0) return `${count} ${count === 1 ? "request" : "requests"}, newest first.`;
   return isFiltered
@@ -189,7 +212,7 @@ export const listTasks = defineTool({
   name: "list_tasks",
   title: "List tasks",
   description:
-    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
+    "Earlier requests and narrations, newest first: status, date, credits, length, file, next step. And what was spent. Finds a lost task_id or file. Free. waiting: not sent yet; unresolved: sent, answer unseen.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({
     status: z
@@ -211,9 +234,15 @@ export const listTasks = defineTool({
       query: words === "" ? null : words,
       limit: limit ?? DEFAULT_LIMIT,
     });
-    const message = summary(entries.length, status !== undefined || words !== "");
+    const spending = spent(await (await deps.generation()).spending());
+    const message = `${summary(entries.length, status !== undefined || words !== "")} ${spending.words}`;
     return {
-      structured: { message, tasks: entries.map(({ row }) => row), count: entries.length },
+      structured: {
+        message,
+        spent: spending.figures,
+        tasks: entries.map(({ row }) => row),
+        count: entries.length,
+      },
       text: [message, ...entries.map((entry) => entry.line)].join("\n"),
       meta: { requests: Object.fromEntries(entries.flatMap(({ request }) => request)) },
     };

@@ -2,11 +2,14 @@
 import { z } from "zod";
 import { nearestVoices } from "../contract/nearest-voices.ts";
 import { holdsWords } from "../contract/search-words.ts";
+import { SAMPLE_SENTENCES, sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
 import { LANGUAGE_NAMES, LANGUAGES, VOICES, type Voice } from "../contract/voices.ts";
+import { AudioError } from "../errors.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const output = z.strictObject({
   message: z.string(),
+  sample_sentences: z.record(z.string(), z.string()),
   voices: z.array(z.record(z.string(), z.unknown())),
   count: z.int(),
 });
@@ -39,11 +42,31 @@ function omitted({ defaultVoice }: ToolDeps): string {
     : `Without a voice ${defaultVoice} is used (AUDIO_DEFAULT_VOICE).`;
 }
 
+/** The samples that are saved here; none where nothing is set up yet, or the ledger cannot be read. */
+async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<ReadonlyMap<string, string>> {
+  try {
+    deps.assertConfigured();
+    const { parts } = await deps.generation();
+    const found = await Promise.all(
+      voices.map(
+        async (voice) => [voice.id, await parts.saved({ input: sampleOf(voice), take: 1 })] as const,
+      ),
+    );
+    return new Map(found.flatMap(([id, saved]) => (saved === null ? [] : [[id, saved.file.path] as const])));
+  } catch (error) {
+    if (error instanceof AudioError) return new Map();
+    throw error;
+  }
+}
+
+const SAMPLES =
+  "A sample: generate_audio with nothing but the voice and the sentence of its first language in sample_sentences; each is paid once.";
+
 export const listVoices = defineTool({
   name: "list_voices",
   title: "List voices",
   description:
-    "The voices, their languages, and the user's own notes about them. How they sound is published nowhere. Free, offline.",
+    "The voices, their languages, and the user's own notes about them. How they sound is published nowhere. Free.",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
     language: z
@@ -59,19 +82,34 @@ export const listVoices = defineTool({
   output,
   async handle({ language, query }, deps) {
     const { voiceNotes } = deps;
-    const voices = VOICES.filter(
+    const found = VOICES.filter(
       (voice) =>
         (language === undefined || voice.languages.includes(language)) &&
         (query === undefined || holdsWords(searched(voice, voiceNotes.get(voice.id)), query)),
-    ).map((voice) => {
+    );
+    const samples = await savedSamples(found, deps);
+    const voices = found.map((voice) => {
       const note = voiceNotes.get(voice.id);
-      return { ...voice, ...(note === undefined ? {} : { note }) };
+      const sample = samples.get(voice.id);
+      return {
+        ...voice,
+        ...(note === undefined ? {} : { note }),
+        ...(sample === undefined ? {} : { sample_path: sample }),
+      };
     });
-    const message = voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${omitted(deps)}`;
-    const lines = voices.map(({ id, note }) => (note === undefined ? id : `${id}: ${note}`));
+    const spoken = [...new Set(found.map(sampleLanguage))];
+    const sentences = Object.fromEntries(spoken.map((code) => [code, SAMPLE_SENTENCES[code]]));
+    const message =
+      voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${omitted(deps)} ${SAMPLES}`;
+    const lines = voices.map(({ id, note, sample_path: sample }) =>
+      [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
+        ": ",
+      ),
+    );
+    const texts = Object.entries(sentences).map(([code, sentence]) => `Sample in ${code}: ${sentence}`);
     return {
-      structured: { message, voices, count: voices.length },
-      text: [message, ...lines].join("\n"),
+      structured: { message, sample_sentences: sentences, voices, count: voices.length },
+      text: [message, ...texts, ...lines].join("\n"),
     };
   },
 });

@@ -19,6 +19,7 @@ function workflow(onClose: () => void): Workflow {
     getTask: unasked,
     download: unasked,
     listTasks: unasked,
+    spending: unasked,
     newestSaved: unasked,
     newestTaskIds: unasked,
     readAudio: unasked,

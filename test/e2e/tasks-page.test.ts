@@ -150,14 +150,14 @@ describe("the page of many tasks", () => {
   const entries = Array.from({ length: 40 }, (_, index) => entry(index));
 
   it("adds up to the whole, with the days and voices that have no row as one", () => {
-    const page = tasksPage(entries, false);
+    const page = tasksPage(entries);
     expect(page).toContain("40 requests, 120 credits.");
     expect(page).toMatch(/<dt>9 earlier days<\/dt>.*\n?.*<dd>27 credits<\/dd>/);
     expect(page).toMatch(/<dt>20 other voices<\/dt>.*<dd>60 credits<\/dd>/);
   });
 
   it("says that there are older ones, which it does not count", () => {
-    expect(tasksPage(entries, true)).toContain(
+    expect(tasksPage(entries, { hasOlder: true })).toContain(
       "The newest 40 requests, 120 credits. Older ones are neither shown nor counted here.",
     );
   });

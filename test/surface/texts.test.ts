@@ -80,9 +80,10 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       readPieceOfFile: unasked,
       readCompanion: unasked,
       bytesOf: unasked,
+      spending: async () => ({ today: 0, last7Days: 0, last30Days: 0, budget: null }),
       parts: {
         find: unasked,
-        saved: unasked,
+        saved: async () => null,
         generate: unasked,
         finish: unasked,
         isOtherSpelling: unasked,

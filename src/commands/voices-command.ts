@@ -1,0 +1,103 @@
+/** The `voices` command: the voices and their samples; makes samples, and a page to hear them. */
+import { systemClock } from "../clock.ts";
+import { readConfig } from "../config/config.ts";
+import { sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
+import { VOICES, type Voice } from "../contract/voices.ts";
+import { AudioError } from "../errors.ts";
+import { writeOwn } from "../files/write-own.ts";
+import type { Generation } from "../generation/generation.ts";
+import { createLog } from "../log.ts";
+import { createRedact } from "../redaction.ts";
+import { isoWithOffset } from "../tools/local-time.ts";
+import { secretsOf } from "./configuration-error.ts";
+import { LazyGeneration } from "./lazy-generation.ts";
+import { commandError } from "./person-words.ts";
+import { printable } from "./printable.ts";
+import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
+
+/** A command waits until it is done; timers take no more. */
+const FOR_EVER_MS = 2 ** 31 - 1;
+
+export interface VoicesCommand {
+  /** Samples that are not here yet are made: 10 credits each, once for an account. */
+  readonly makesSamples: boolean;
+  /** Where to write the page. */
+  readonly htmlFile: string | undefined;
+}
+
+interface Heard {
+  readonly voice: Voice;
+  readonly path: string | null;
+  readonly creditsNow: number;
+  /** Why there is no sample. */
+  readonly error: AudioError | null;
+}
+
+async function hear(generation: Generation, voice: Voice, makesSamples: boolean): Promise<Heard> {
+  const input = sampleOf(voice);
+  const saved = await generation.parts.saved({ input, take: 1 });
+  if (saved !== null) return { voice, path: saved.file.path, creditsNow: 0, error: null };
+  if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
+  const call = { signal: new AbortController().signal, windowMs: FOR_EVER_MS, onProgress: () => undefined };
+  try {
+    const view = await generation.generate({ input, take: 1, fileName: null }, call);
+    const creditsNow = view.replayed ? 0 : (view.billing?.charged_credits ?? 0);
+    return { voice, path: view.audio?.path ?? null, creditsNow, error: null };
+  } catch (error) {
+    if (!(error instanceof AudioError)) throw error;
+    return { voice, path: null, creditsNow: 0, error };
+  }
+}
+
+function lineOf({ voice, path, error }: Heard): string {
+  const state = path ?? error?.message ?? "no sample here";
+  return printable(`${voice.id}: ${state}`);
+}
+
+const pageEntry = ({ voice, path, error }: Heard): PageEntry => ({
+  what: `${voice.name}: ${sampleOf(voice).prompt}`,
+  at: isoWithOffset(systemClock.wallMs()),
+  status: voice.mixed ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
+  credits: null,
+  charges: new Map(),
+  seconds: null,
+  voice: `sample in ${sampleLanguage(voice)}`,
+  take: 1,
+  id: voice.id,
+  paths: path === null ? [] : [path],
+  missingPaths: [],
+  next: error?.message ?? "voices --sample makes it, for about 10 credits.",
+});
+
+/**
+ * @returns the exit code: 1 where a sample that was asked for could not be made
+ * @throws CommandError when the settings, the store or what has the page's name do not allow it
+ */
+export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
+  const config = readConfig(process.env);
+  const lazy = new LazyGeneration(config, false);
+  const redact = createRedact(secretsOf(process.env));
+  lazy.log = createLog(config.logLevel, redact);
+  // The workflow's own timers keep no process alive.
+  const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
+  try {
+    const generation = await lazy.get();
+    const all = await Promise.all(VOICES.map((voice) => hear(generation, voice, makesSamples)));
+    process.stdout.write(`${all.map(lineOf).join("\n")}\n`);
+    if (makesSamples) {
+      const credits = all.reduce((sum, { creditsNow }) => sum + creditsNow, 0);
+      process.stdout.write(`${credits} credits were charged for samples now.\n`);
+    }
+    if (htmlFile !== undefined) {
+      const page = tasksPage(all.map(pageEntry), { marker: VOICES_MARKER, title: "Voices" });
+      process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, VOICES_MARKER, page))}\n`);
+    }
+    return all.some(({ error }) => error !== null) ? 1 : 0;
+  } catch (error) {
+    if (!(error instanceof AudioError)) throw error;
+    throw commandError(error, redact);
+  } finally {
+    await lazy.close();
+    clearInterval(keepAlive);
+  }
+}

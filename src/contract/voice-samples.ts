@@ -1,0 +1,21 @@
+/** One fixed sentence a language, so that a sample of a voice has one idempotency key, and is paid for once. */
+import type { AudioInput } from "./audio-input.ts";
+import type { Language, Voice } from "./voices.ts";
+
+export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
+  en: "The old clock on the wall had stopped, but nobody in the house seemed to mind.",
+  zh: "墙上的旧钟早就停了,可是屋里好像没有人在意。",
+  ja: "壁の古い時計は止まっていたが、家の誰も気にしていないようだった。",
+  es: "El viejo reloj de la pared se había parado, pero a nadie de la casa parecía importarle.",
+  id: "Jam tua di dinding itu sudah berhenti, tetapi tak seorang pun di rumah itu peduli.",
+  pt: "O velho relógio da parede tinha parado, mas ninguém na casa parecia se importar.",
+};
+
+/** The first language of a voice's id. */
+export const sampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language => first;
+
+/** The request of a voice's sample; everything else stays at its default. */
+export const sampleOf = (voice: Voice): AudioInput => ({
+  prompt: SAMPLE_SENTENCES[sampleLanguage(voice)],
+  voice: voice.id,
+});

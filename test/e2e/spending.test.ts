@@ -1,0 +1,34 @@
+/** What `list_tasks` says of money. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { CountingService } from "../support/counting-service.ts";
+import { createWorkplace, drive, FAST, textOf, type Workplace } from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await service.stop();
+  await workplace.remove();
+});
+
+it.each([
+  [{}, "Spent: 20 credits today, 20 in 7 days, 20 in 30 days.", undefined],
+  [{ AUDIO_CREDIT_BUDGET: "1500" }, "20 in 30 days; the budget of 1,500 in any 24 hours leaves 1,480.", 1480],
+])("is told with sums and, where there is one, the budget: %j", async (settings, words, left) => {
+  const driver = await drive(workplace.env(service, { ...FAST, ...settings }));
+  await driver.call("generate_audio", { prompt: "One." });
+  await driver.call("generate_audio", { prompt: "Two." });
+  const listed = await driver.call("list_tasks", {});
+  expect(textOf(listed)).toContain(words);
+  expect(listed.structuredContent).toMatchObject({ message: expect.stringContaining(words) });
+  expect(listed.structuredContent?.["spent"]).toEqual({
+    today: 20,
+    days_7: 20,
+    days_30: 20,
+    ...(left === undefined ? {} : { budget_left: left }),
+  });
+  await driver.close();
+});

@@ -1,0 +1,67 @@
+/** Samples of voices: made once, named by the list, heard on a page, and free from then on. */
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { VOICE_IDS } from "../../src/contract/voices.ts";
+import { CountingService } from "../support/counting-service.ts";
+import { BIN, createWorkplace, drive, FAST, NODE, textOf, type Workplace } from "../support/workplace.ts";
+
+let service: CountingService;
+let workplace: Workplace;
+beforeEach(async () => {
+  service = await CountingService.start();
+  workplace = await createWorkplace();
+});
+afterEach(async () => {
+  await service.stop();
+  await workplace.remove();
+});
+
+async function run(...args: string[]): Promise<{ readonly code: number; readonly stdout: string }> {
+  const child = spawn(NODE, [BIN, "voices", ...args], { env: workplace.env(service, FAST) });
+  let stdout = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += String(chunk);
+  });
+  const code = await new Promise<number>((resolve) => child.once("close", (given) => resolve(given ?? -1)));
+  return { code, stdout };
+}
+
+it("are made once for all voices, and cost nothing again", async () => {
+  const page = join(workplace.root, "voices.html");
+  const first = await run("--sample", "--html", page);
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("210 credits were charged") });
+  expect(service.tasks.size).toBe(VOICE_IDS.length);
+  const second = await run("--sample", "--html", page);
+  expect(second).toMatchObject({ code: 0, stdout: expect.stringContaining("\n0 credits were charged") });
+  expect(service.tasks.size).toBe(VOICE_IDS.length);
+  const html = await readFile(page, "utf8");
+  expect(html.match(/<audio /g)).toHaveLength(VOICE_IDS.length);
+  const driver = await drive(workplace.env(service, FAST));
+  const listed = await driver.call("list_voices", {});
+  for (const id of VOICE_IDS)
+    expect(textOf(listed)).toMatch(new RegExp(`^${id}: sample ${workplace.root}`, "m"));
+  await driver.close();
+});
+
+it("are the tool's own request: a sample from the chat is the command's", async () => {
+  const driver = await drive(workplace.env(service, FAST));
+  const listed = await driver.call("list_voices", { language: "es" });
+  const sentences = Object(listed.structuredContent?.["sample_sentences"]);
+  await driver.call("generate_audio", { voice: "tracy_es_zh", prompt: sentences.es });
+  const again = await driver.call("list_voices", { query: "tracy" });
+  expect(again.structuredContent).toMatchObject({
+    voices: [{ id: "tracy_es_zh", sample_path: expect.stringContaining(".mp3") }],
+  });
+  expect(textOf(again)).toContain(`Sample in es: ${sentences.es}`);
+  await driver.close();
+});
+
+it("are not asked of anybody before the settings are there, nor without --sample", async () => {
+  const driver = await drive(workplace.env(null, FAST));
+  expect(textOf(await driver.call("list_voices", {}))).toContain("Sample in en:");
+  await driver.close();
+  expect((await run()).stdout).toContain("tracy_es_zh: no sample here");
+  expect(service.exchanges).toEqual([]);
+});
