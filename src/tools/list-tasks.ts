@@ -136,7 +136,10 @@ function spent({ today, last7Days, last30Days, budget }: Spending) {
     budget === null
       ? ""
       : `; the budget of ${withThousands(budget.credits)} in any 24 hours leaves ${withThousands(budget.left)}`;
-  const words = `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${left}.`;
+  const isNothing = last30Days === 0 && budget === null;
+  const words = isNothing
+    ? ""
+    : `Spent: ${withThousands(today)} credits today, ${withThousands(last7Days)} in 7 days, ${withThousands(last30Days)} in 30 days${left}.`;
   const figures = { today, days_7: last7Days, days_30: last30Days };
   return { words, figures: budget === null ? figures : { ...figures, budget_left: budget.left } };
 }
@@ -235,7 +238,8 @@ export const listTasks = defineTool({
       limit: limit ?? DEFAULT_LIMIT,
     });
     const spending = spent(await (await deps.generation()).spending());
-    const message = `${summary(entries.length, status !== undefined || words !== "")} ${spending.words}`;
+    const found = summary(entries.length, status !== undefined || words !== "");
+    const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {
       structured: {
         message,
