@@ -49,7 +49,7 @@ describe("a row of list_tasks", () => {
     const outcome = await driver.call("list_tasks", {});
     const text = textOf(outcome);
     expect(text).toMatch(
-      /^1 request, newest first\.\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
+      /^1 request, newest first\. Spent: [^\n]*\ntask-\w+: succeeded, \d{4}-\d\d-\d\d \d\d:\d\d, 10 credits, 4 s, voice: felix_zh, take 2\. "A row of everything" \//,
     );
     expect(text).toContain(made.audio?.path);
     const [row] = listing.parse(outcome.structuredContent).tasks;
