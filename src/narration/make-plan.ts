@@ -28,6 +28,8 @@ export interface PlanSettings {
   readonly voices: Voices;
   readonly pronunciations?: readonly Pronunciation[];
   readonly pauseSeconds: number;
+  /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
+  readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
 }
 
@@ -88,6 +90,16 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
+/** What it costs that pauses are kept. */
+function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPlan): string[] {
+  if (parts.length === unbroken.length) return [];
+  const sum = (all: readonly PlannedPart[]): number =>
+    all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0);
+  return [
+    `${parts.length} parts instead of ${unbroken.length}: about ${Math.round(sum(parts))} credits instead of ${Math.round(sum(unbroken))}, because a pause is silence between parts.`,
+  ];
+}
+
 /** A planned part as it is stored. What is not respelled keeps the planner's own estimate. */
 function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   const { voice = null, settings, ...part } = planned;
@@ -101,7 +113,9 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
 export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
   checkHeadings({ text, format });
-  const plan = planNarration({ text, format, speed: settings.speed ?? 1, pauseSeconds, voices });
+  const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };
+  const plan = planNarration({ ...request, keepsPauses: options.keepsPauses });
+  const unbroken = options.keepsPauses === true ? planNarration(request) : plan;
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
@@ -121,6 +135,7 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     parts,
     remarks: [
       edgesRemark(plan),
+      ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),
       ...planRemarks(plan, settings.voice),
       ...silent,

@@ -21,6 +21,8 @@ import type { ToolDeps } from "./tool.ts";
 const TEXT_MAX_CODE_POINTS = 100_000;
 const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
+/** Whoever asks for so long a pause wants it everywhere. */
+const KEPT_PAUSE_SECONDS = 1;
 export const MOST_CREDITS = 10_000_000;
 const MOST_RETAKES = 100;
 const MOST_EDITS = 100;
@@ -100,7 +102,7 @@ export const narrateInput = z.strictObject({
   pronounce: pronounce.optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
     .meta({
-      description: `Silence between paragraphs where two parts meet, 0 to ${PAUSE_SECONDS_MAX}, default ${PAUSE_SECONDS}; inside a part the voice makes its own pauses`,
+      description: `Silence between paragraphs, 0 to ${PAUSE_SECONDS_MAX}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${PAUSE_SECONDS}, where two parts meet`,
     })
     .optional(),
   files: z
@@ -209,7 +211,14 @@ export async function planRequestOf(
   const pronunciations = pronunciationsOf(args.pronounce, deps);
   return {
     source,
-    options: { settings, voices, pronunciations, pauseSeconds, files: args.files ?? "one" },
+    options: {
+      settings,
+      voices,
+      pronunciations,
+      pauseSeconds,
+      keepsPauses: pauseSeconds >= KEPT_PAUSE_SECONDS,
+      files: args.files ?? "one",
+    },
   };
 }
 

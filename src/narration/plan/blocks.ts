@@ -5,6 +5,8 @@ import type { Skipped, SkippedKind } from "./plan.ts";
 export type SourceBlock =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
   | { readonly kind: "paragraph"; readonly text: string }
+  /** Silence that the text asks for. */
+  | { readonly kind: "pause"; readonly seconds: number }
   /** A thematic break. */
   | { readonly kind: "rule" };
 

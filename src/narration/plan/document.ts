@@ -15,6 +15,8 @@ export interface Run {
   readonly voice: Speaker | null;
   /** What stands before it; meaningless for the first. */
   readonly edge: Edge;
+  /** Silence before it that the text asks for; `null`: the usual. */
+  readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
 }
 
@@ -40,11 +42,14 @@ class Builder {
   #bareHeading = 0;
   /** A rule was met since the last paragraph. */
   #hasRule = false;
+  /** Silence that was asked for since the last paragraph. */
+  #pauseSeconds: number | null = null;
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
     // A part's heading and its first chapter's belong together: alone the first would be a part of one second.
-    if (this.#bareHeading > 0 && level > this.#bareHeading && section !== undefined) {
+    const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
+    if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: `${section.title}: ${onOneLine(text)}`, level: section.level });
       this.sections.splice(-2, 1);
       this.runs.at(-1)?.paragraphs.push(text);
@@ -60,10 +65,14 @@ class Builder {
     if (this.sections.length === 0) this.sections.push({ title: null, level: null });
     const run = this.runs.at(-1);
     if (run === undefined || this.#hasRule) this.#open(voice, "rule", text);
-    else if (run.voice !== voice) this.#open(voice, "speaker", text);
+    else if (run.voice !== voice || this.#pauseSeconds !== null) this.#open(voice, "speaker", text);
     else run.paragraphs.push(text);
     this.#bareHeading = 0;
     this.#hasRule = false;
+  }
+
+  pause(seconds: number): void {
+    this.#pauseSeconds = (this.#pauseSeconds ?? 0) + seconds;
   }
 
   rule(): void {
@@ -77,7 +86,9 @@ class Builder {
         `The text has more than ${MOST_PARTS} headings and changes of voice, each of which begins a part; a narration has at most ${MOST_PARTS} parts. Nothing was sent.`,
       );
     }
-    this.runs.push({ section: this.sections.length - 1, voice, edge, paragraphs: [text] });
+    const pauseSeconds = this.#pauseSeconds;
+    this.#pauseSeconds = null;
+    this.runs.push({ section: this.sections.length - 1, voice, edge, pauseSeconds, paragraphs: [text] });
   }
 }
 
@@ -96,6 +107,10 @@ export function buildDocument(
   for (const block of blocks) {
     if (block.kind === "rule") {
       builder.rule();
+      continue;
+    }
+    if (block.kind === "pause") {
+      builder.pause(block.seconds);
       continue;
     }
     const isHeading = block.kind === "heading";

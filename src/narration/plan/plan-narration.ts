@@ -3,7 +3,7 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ReadText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
-import { buildDocument, type Edge, type NarrationDocument } from "./document.ts";
+import { buildDocument, type Edge, type NarrationDocument, type Run } from "./document.ts";
 import { readMarkdown } from "./markdown.ts";
 import { hasMarkdown } from "./markdown-signs.ts";
 import { normaliseLines } from "./normalise.ts";
@@ -11,6 +11,7 @@ import { readPlainText } from "./plain-text.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
 import { Speakers } from "./speakers.ts";
 import { split } from "./split.ts";
+import { withPauses } from "./written-pauses.ts";
 
 const HEADING_PAUSE_SECONDS = 2;
 const RULE_PAUSE_SECONDS = 1.5;
@@ -35,7 +36,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
   const skipped = new SkippedList();
   const speakers = new Speakers(request.voices ?? {});
   const { blocks, title, author } = readText(request, skipped);
-  const document = buildDocument(blocks, speakers, skipped);
+  const document = buildDocument(withPauses(blocks), speakers, skipped);
   const parts = planParts(document, request, skipped);
   if (parts.length === 0) {
     const what = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
@@ -82,22 +83,32 @@ function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText
     : readPlainText(text, skipped);
 }
 
+/** A heading stays with what it stands above, because the voice makes a pause there by itself. */
+function paragraphsApart({ edge, paragraphs }: Run): readonly (readonly string[])[] {
+  const [first = "", second, ...others] = paragraphs;
+  if (second === undefined) return [[first]];
+  const head = edge === "heading" ? [[first, second]] : [[first], [second]];
+  return [...head, ...others.map((paragraph) => [paragraph])];
+}
+
 function planParts(
   { runs }: NarrationDocument,
-  { speed: usualSpeed, pauseSeconds }: PlanRequest,
+  { speed: usualSpeed, pauseSeconds, keepsPauses = false }: PlanRequest,
   skipped: SkippedList,
 ): PlannedPart[] {
   const parts: PlannedPart[] = [];
   for (const [index, run] of runs.entries()) {
     const next = runs[index + 1];
-    const pauseAfterRun = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const usual = next === undefined ? 0 : pauseAt(next.edge, pauseSeconds);
+    const pauseAfterRun = next?.pauseSeconds ?? usual;
     const { voice, speed = usualSpeed, pitch, volume } = run.voice ?? {};
     const settings = {
       ...(run.voice?.speed === undefined ? {} : { speed }),
       ...(pitch === undefined ? {} : { pitch }),
       ...(volume === undefined ? {} : { volume }),
     };
-    const stretches = split(run.paragraphs, speed);
+    const together = keepsPauses ? paragraphsApart(run) : [run.paragraphs];
+    const stretches = together.flatMap((paragraphs) => split(paragraphs, speed));
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;

@@ -31,6 +31,8 @@ export interface PlanRequest {
   readonly speed: number;
   /** Between two paragraphs that two parts hold. */
   readonly pauseSeconds: number;
+  /** Paragraphs are parts of their own, because silence is possible between parts alone. */
+  readonly keepsPauses?: boolean | undefined;
   /** Who speaks the lines that begin with a name and a colon. */
   readonly voices?: Voices | undefined;
 }

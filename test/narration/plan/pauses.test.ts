@@ -1,0 +1,70 @@
+/** Pauses that a text or a call asks for. */
+import { describe, expect, it } from "vitest";
+import { makePlan } from "../../../src/narration/make-plan.ts";
+
+const TEXT = "One came first.\n\nTwo came later.\n\nThree came last.";
+const planned = (text: string, keepsPauses = false, pauseSeconds = 0.6, voices = {}) =>
+  makePlan({ text, format: "markdown" }, { settings: {}, voices, pauseSeconds, keepsPauses, files: "one" });
+const shape = (plan: ReturnType<typeof planned>) =>
+  plan.parts.map(({ text, pauseAfterSeconds }) => [text, pauseAfterSeconds]);
+
+describe("pause_seconds from 1", () => {
+  it("makes each paragraph a part, with that pause, and says what it costs", () => {
+    const plan = planned(TEXT, true, 1.5);
+    expect(shape(plan)).toEqual([
+      ["One came first.", 1.5],
+      ["Two came later.", 1.5],
+      ["Three came last.", 0],
+    ]);
+    expect(plan.remarks).toContain(
+      "3 parts instead of 1: about 30 credits instead of 10, because a pause is silence between parts.",
+    );
+  });
+
+  it("leaves a heading with its first paragraph, and says nothing where nothing is cut", () => {
+    expect(shape(planned("# Title\n\nOne.\n\nTwo.", true, 2))).toEqual([
+      ["Title\n\nOne.", 2],
+      ["Two.", 0],
+    ]);
+    expect(planned("One alone.", true, 2).remarks.join()).not.toContain("instead of");
+  });
+
+  it("is not meant by a shorter one, nor where none is given", () => {
+    expect(planned(TEXT).parts).toHaveLength(1);
+  });
+});
+
+describe("a line [pause 2s]", () => {
+  it.each([
+    ["[pause 2s]", 2],
+    ["[Pause 1.5 seconds]", 1.5],
+    ["[pause: 750ms]", 0.75],
+    ["[pause 3]", 3],
+    ["[pause 2s]\n\n[pause 1s]", 3],
+  ])("%j is silence between two parts", (line, seconds) => {
+    const after = [
+      ["One came first.", seconds],
+      ["Two came later.", 0],
+    ];
+    expect(shape(planned(`One came first.\n\n${line}\n\nTwo came later.`))).toEqual(after);
+    expect(shape(planned(`One came first.\n${line}\nTwo came later.`))).toEqual(after);
+  });
+
+  it("keeps the turn of who speaks, and a chapter's own pause where it stands before a heading", () => {
+    const voices = { ANNA: "sophie_en_zh" } as const;
+    const plan = planned("ANNA: Wait.\n\nBEN: Why?\n\nANNA: Now.\n\n[pause 4s]\n\nGo.", false, 0.6, voices);
+    expect(plan.parts.at(-2)).toMatchObject({ text: "Now.", voice: "sophie_en_zh", pauseAfterSeconds: 4 });
+    expect(shape(planned("One.\n\n[pause 5s]\n\n# Two\n\nMore."))[0]).toEqual(["One.", 5]);
+  });
+
+  it.each(["He wrote [pause 2s] there.", "[pause]", "[pauses 2s]", "[pause for thought]"])(
+    "is not %j, which stays text",
+    (line) => {
+      expect(planned(`One.\n\n${line}\n\nTwo.`).parts).toHaveLength(1);
+    },
+  );
+
+  it("that is too long is refused", () => {
+    expect(() => planned("One.\n\n[pause 999s]\n\nTwo.")).toThrow(/\[pause 999s\] is longer than 60 s/);
+  });
+});
