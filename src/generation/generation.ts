@@ -1,6 +1,6 @@
 /** The workflow's front door: one object with every use case. */
 import { AudioError } from "../errors.ts";
-import { createPieceReader, type Piece, readBeside } from "../files/read-piece.ts";
+import { createPieceReader, type Piece, type Recorded } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
@@ -45,7 +45,7 @@ export interface Generation {
   readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
   readPieceOfFile(file: SavedFile, piece: Piece): Promise<AudioBytes>;
   /** A piece of the captions or chapters that lie beside a narration's file. */
-  readCompanion(path: string, piece: Piece): Promise<Uint8Array>;
+  readCompanion(saved: Recorded, piece: Piece): Promise<Uint8Array>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -97,10 +97,12 @@ export function createGeneration(deps: GenerationDeps): Generation {
     readFile: (file) => readFile(deps, file),
     readPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),
     readPieceOfFile: (file, piece) => readPieceOfFile(deps, pieces, file, piece),
-    readCompanion: async (path, piece) => {
-      const bytes = await readBeside(path, deps.folder.root, piece);
+    readCompanion: async (saved, piece) => {
+      const bytes = await pieces.read(saved, deps.folder.root, piece);
       if (bytes !== null) return bytes;
-      throw new AudioError("not_found", "It is not there any more.");
+      throw new AudioError("not_found", `${saved.path} is not there (any more) as it was saved.`, {
+        remedy: "Tell the user. narrate with its narration_id and max_credits makes it anew, free.",
+      });
     },
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {

@@ -43,12 +43,16 @@ function problemWords({ problems }: NarrationView): string[] {
 const MOST_PROBLEMS = 5;
 
 function fileWords({ files, parts }: NarrationView): string {
-  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts }) => {
+  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts, captions, chapters }) => {
     const kind = isIncomplete ? ", incomplete" : "";
     const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
-    return `${path} (${duration(durationSeconds)}${kind}${held})`;
+    const beside = [
+      ...(captions === null ? [] : [`, captions ${captions.path}`]),
+      ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+    ];
+    return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
   });
-  return paths.length === 0 ? "" : `Saved ${paths.join(", ")}.`;
+  return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
 /** The same for a reader of the structured form, which lists the files in a field of their own. */
@@ -74,6 +78,24 @@ function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
   return `Not on this machine (any more): ${missingPaths.join(", ")}. ${it} ${is} joined again from the saved parts, free.`;
+}
+
+/** Names that were taken, so that the files have a number. */
+function numberWords({ files }: NarrationView): string {
+  const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
+  if (taken.length === 0) return "";
+  const names = taken.slice(0, MOST_PROBLEMS).join(", ");
+  const others = taken.length > MOST_PROBLEMS ? ` and ${taken.length - MOST_PROBLEMS} more` : "";
+  return taken.length === 1
+    ? `A file named ${names} was there already, so a number was added.`
+    : `Files named ${names}${others} were there already, so numbers were added.`;
+}
+
+/** Captions and chapters that a person has edited, moved or replaced. */
+function changedWords({ changedPaths }: NarrationView): string {
+  if (changedPaths.length === 0) return "";
+  const [are, they] = changedPaths.length === 1 ? ["is", "it"] : ["are", "they"];
+  return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
 }
 
 /** Tasks that the service has are charged whatever becomes of the narration. */
@@ -138,7 +160,9 @@ export function messageOf(view: NarrationView, saved = fileWords(view)): string 
     headOf(view, saved),
     files,
     unjoinedWords(view),
+    numberWords(view),
     missingWords(view),
+    changedWords(view),
     ...problemWords(view),
     ...ofText,
   ];

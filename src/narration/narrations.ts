@@ -16,7 +16,7 @@ import { askedPlainly, callCancelled, leftByOthers, openedHandle } from "./asker
 import { isCancelledByCaller } from "./cancelled-call.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
-import { createJoinedFiles } from "./joined-files.ts";
+import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
@@ -249,9 +249,22 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return (await tallyOf(known)).standings.every((standing) => standing === "saved");
   };
 
-  const narrate: Narrations["narrate"] = async (source, changes, call) => {
-    if (changes.fileName !== null) checkFileName(changes.fileName);
+  /** The narration that a call is about, after its names were checked: nothing is sent where they cannot be used. */
+  const findChecked = async (source: NarrateSource, { fileName, maxCredits }: NarrateChanges) => {
+    if (fileName !== null) checkFileName(fileName);
     const known = await find(source);
+    const { state } = known;
+    if (maxCredits !== null) {
+      await checkRoomForNames(folder, {
+        ...known,
+        state: { ...state, fileName: fileName ?? state.fileName },
+      });
+    }
+    return known;
+  };
+
+  const narrate: Narrations["narrate"] = async (source, changes, call) => {
+    const known = await findChecked(source, changes);
     const { narrationId, state: before } = known;
     const { chargedCredits } = await book.bill(narrationId);
     call.signal.throwIfAborted();
@@ -290,8 +303,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     narrate,
     handles,
     async begin(source, changes, call) {
-      if (changes.fileName !== null) checkFileName(changes.fileName);
-      const known = await find(source);
+      const known = await findChecked(source, changes);
       call.signal.throwIfAborted();
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
       const tooLow = await tooLowLimit(source, known, changes);
