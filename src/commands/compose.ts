@@ -13,7 +13,8 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
-import { outputDirOf } from "./configuration-error.ts";
+import { createDetector } from "../redaction.ts";
+import { outputDirOf, unmistakableSecretsOf } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
@@ -45,12 +46,13 @@ export async function composeWorkflow(
     timing: timingFor(config),
     random: Math.random,
   });
+  const holdsSecret = createDetector([address.apiKey, ...unmistakableSecretsOf(process.env)]);
   let narrating: Promise<Narrations> | undefined;
   return {
     generation,
     narrations: () => {
       narrating ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
-        createNarrations({ ledger, parts: generation.parts, folder, clock, log }),
+        createNarrations({ ledger, parts: generation.parts, folder, clock, log, holdsSecret }),
       );
       return narrating;
     },
