@@ -4,7 +4,7 @@ import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
-import { openOutputFolder, partsPath } from "../files/output-folder.ts";
+import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { createHolderId } from "../holder.ts";
@@ -33,7 +33,7 @@ export async function composeWorkflow(
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
-  const parts = await openOutputFolder(partsPath(folder.root), clock);
+  const parts = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => parts.sweepStaleTemporaryFiles());
   const generation = createGeneration({
     service: createService(address, { proxy: config.proxy, deadlines }),
