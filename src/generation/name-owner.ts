@@ -37,3 +37,13 @@ export async function mayHaveName(
   const owner = await ownerOf(deps, name);
   return owner === null || owner.record.workId === workId;
 }
+
+/** So many of the newest narrations are looked at. */
+const MOST_NARRATIONS = 500;
+
+/** The narration that saved a file of that name; `null`: none did. */
+export async function narrationWith({ ledger, folder }: Deps, name: string): Promise<string | null> {
+  const path = JSON.stringify(join(folder.root, name));
+  const all = await ledger.store.narrations.newest(MOST_NARRATIONS);
+  return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
+}

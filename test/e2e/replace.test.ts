@@ -76,7 +76,9 @@ it.each([
   await writeFile(join(workplace.outputDir, name), content);
   const again = await generate(AGAIN);
   expect(nameOf(again)).toBe("bridge-2.mp3");
-  expect(textOf(again)).toContain("replace leaves files alone that are not this server's, or were edited.");
+  expect(textOf(again)).toContain(
+    "replace takes the place of a task's file alone, and of none that was edited.",
+  );
   expect(await inFolder(name)).toEqual(Buffer.from(content));
 });
 

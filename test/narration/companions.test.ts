@@ -2,7 +2,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { textOf as wordsOf } from "../support/workplace.ts";
+import { taskOf, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, narrationOf, paragraph } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -73,4 +73,14 @@ it("of a name that somebody else's files have get a number, and so does the audi
     expect(form).toContain('A file named "book.pcm" was there already, so a number was added.');
   }
   expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
+});
+
+it("and the audio itself are told as the narration's own where a request wants their name", async () => {
+  const { narration_id } = await narrator.narrate(CALL);
+  const call = { prompt: "Another text", output_format: "pcm", file_name: "book" };
+  for (const replace of [false, true]) {
+    const outcome = await narrator.driver.call("generate_audio", { ...call, replace });
+    expect(name(taskOf(outcome).audio?.path)).toBe("book-2.pcm");
+    expect(wordsOf(outcome)).toContain(`The name book.pcm is taken by a file of ${narration_id}`);
+  }
 });

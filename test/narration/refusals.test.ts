@@ -29,6 +29,18 @@ describe("a refusal inside a narration", () => {
   });
 });
 
+it("a status that nobody knows is told of its part while the narration runs", async () => {
+  narrator.service.intercept = ({ kind, taskId }, response, self) => {
+    const task = self.tasks.get(taskId ?? "");
+    if (kind !== "query" || task === undefined) return false;
+    self.json(response, 200, { ...self.view(task), status: "sleeping" });
+    return true;
+  };
+  const told = await narrator.narrate({ text: textOf("One"), max_credits: 1000, wait_seconds: 3 });
+  expect(told).toMatchObject({ status: "running", problems: [{ part: 1, code: "unexpected_response" }] });
+  expect(told.message).toMatch(/the status "sleeping", which is none of its contract/);
+});
+
 describe("a ledger that was lost", () => {
   it("makes the id unknown, with the way back; the text finds what was paid, and no part speaks of the id", async () => {
     narrator.service.processingMs = 300;

@@ -8,7 +8,7 @@ import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
 import type { Replaced, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { mayHaveName, type NameOwner, ownerOf } from "../name-owner.ts";
+import { mayHaveName, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
@@ -72,12 +72,15 @@ export async function numberNote(
     return `The name ${base} was taken, so a number was added.`;
   }
   const owner = await ownerOf(deps, base);
-  return `The name ${base} is taken by ${whose(owner)}, so a number was added.${moreToDo(owner, replace)}`;
+  const narrationId = owner === null ? await narrationWith(deps, base) : null;
+  const whose =
+    narrationId === null ? (owner === null ? UNKNOWN_FILE : audioOf(owner)) : `a file of ${narrationId}`;
+  return `The name ${base} is taken by ${whose}, so a number was added.${moreToDo(owner, replace)}`;
 }
 
-function whose(owner: NameOwner | null): string {
-  if (owner === null) return "a file that the ledger does not know, or that was changed since it was saved";
-  const { record } = owner;
+const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
+
+function audioOf({ record }: NameOwner): string {
   const prompt = storedInput(record)?.prompt ?? "";
   const excerpt = firstCodePoints(prompt, EXCERPT_CODE_POINTS);
   const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
@@ -85,7 +88,7 @@ function whose(owner: NameOwner | null): string {
 }
 
 function moreToDo(owner: NameOwner | null, replace: boolean): string {
-  if (replace) return " replace leaves files alone that are not this server's, or were edited.";
+  if (replace) return " replace takes the place of a task's file alone, and of none that was edited.";
   return owner === null
     ? ""
     : " If the user wants that file replaced: the same generate_audio call with replace true.";

@@ -202,6 +202,8 @@ const within = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
 /** What is told of a job whose caller stops waiting. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
   // How a running task stands is said by its status.
-  const isPlain = phase.kind === "watching" || (phase.kind === "saving" && phase.trouble === null);
+  const isPlain =
+    (phase.kind === "watching" && phase.unknownStatus === undefined) ||
+    (phase.kind === "saving" && phase.trouble === null);
   return isPlain ? null : describe(phase, record, clock);
 }
