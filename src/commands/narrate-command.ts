@@ -53,7 +53,7 @@ function nextStepOf(view: NarrationView): string | null {
     case "running":
       return "Another process makes it.";
     case "stopped":
-      return `With --max-credits ${Math.max(view.credits.suggestedMax, view.credits.max ?? 0)} it goes on where it stopped, and pays for nothing twice.`;
+      return `With --max-credits ${view.credits.suggestedMax} it goes on where it stopped, and pays for nothing twice.`;
     case "finished":
       return null;
   }

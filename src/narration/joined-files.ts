@@ -4,6 +4,7 @@ import { basename, extname } from "node:path";
 import type { JoinedAudio } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
 import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
+import { AudioError } from "../errors.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
 import { extendedName, givenName, numberedName } from "../files/file-name.ts";
 import { LAST_NUMBER } from "../files/next-name.ts";
@@ -125,20 +126,23 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
 type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
- * Looks, before anything is paid, whether the file system has room for the longest name that will be needed.
+ * Looks, before anything is paid, whether the file system has room for the longest name that will be needed. Whatever
+ * else is wrong with the folder is told with the narration.
  *
- * @throws AudioError `invalid_file_name`, `output_not_writable`
+ * @throws AudioError `invalid_file_name`
  */
 export async function checkRoomForNames(folder: OutputFolder, narration: Named): Promise<void> {
-  await folder.ensureThere();
   const names = plannedFiles(narration.plan).map((file) => nameOf({ ...narration, file, isWhole: false }));
   const longest = names.reduce((one, other) =>
     Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
   );
-  await precheckFileName(
-    folder,
-    numberedName(extendedName(longest, `-${LAST_NUMBER}.chapters`, ".json"), LAST_NUMBER),
-  );
+  const companion = extendedName(longest, `-${LAST_NUMBER}.chapters`, ".json");
+  try {
+    await folder.ensureThere();
+    await precheckFileName(folder, numberedName(companion, LAST_NUMBER));
+  } catch (error) {
+    if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
+  }
 }
 
 function nameOf({

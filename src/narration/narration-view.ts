@@ -99,8 +99,11 @@ export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): N
       charged,
       reserved: tally.reservedCredits,
       max: state.maxCredits,
-      suggestedMax:
+      // What was allowed once is not lowered by following the advice to go on.
+      suggestedMax: Math.max(
         suggestedMax(charged, tally.estimatedCredits - charged, tally.missingTasks) + tally.strayCredits,
+        statusOf(known) === "stopped" ? (state.maxCredits ?? 0) : 0,
+      ),
       toCome: tally.toComeCredits,
     },
     seconds: {

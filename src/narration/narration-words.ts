@@ -33,11 +33,16 @@ export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string
     : `Cancelled: nothing more is created for this task. ${stood}; what else had been sent is seen through, charged as usual and saved. ${repeat}`;
 }
 
-function problemWords({ problems }: NarrationView): string[] {
-  return problems.slice(0, MOST_PROBLEMS).map(({ part, excerpt, message }) => {
+function problemWords({ problems, parts }: NarrationView): string[] {
+  const told = problems.slice(0, MOST_PROBLEMS).map(({ part, excerpt, message }) => {
     const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
     return `${where}${message}`;
   });
+  const others = problems.slice(MOST_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
+  const rest = [...new Set(others)].sort((one, other) => one - other);
+  return rest.length === 0
+    ? told
+    : [...told, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
 }
 
 const MOST_PROBLEMS = 5;
@@ -154,7 +159,7 @@ function soFar({ parts, credits }: NarrationView): string {
  */
 export function messageOf(view: NarrationView, saved = fileWords(view)): string {
   const { status, remarks, unspoken } = view;
-  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "finished" ? unspoken : [];
+  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "running" ? [] : unspoken;
   const files = status === "finished" || fileWords(view) === "" ? "" : saved;
   const words = [
     headOf(view, saved),
@@ -226,8 +231,7 @@ function stepOf(view: NarrationView, call: string): string {
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
 function stoppedStep(view: NarrationView, call: string): string {
-  const more = Math.max(view.credits.suggestedMax, view.credits.max ?? 0);
-  const goOn = `${call} and max_credits ${more}: it goes on where it stopped, and pays for nothing twice.`;
+  const goOn = `${call} and max_credits ${view.credits.suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   const [first] = view.problems;
   if (first === undefined) {
     if (view.credits.max === null) return goOn;

@@ -26,6 +26,9 @@ describe("a refusal inside a narration", () => {
     expect(told).toMatchObject({ status: "stopped", problems: [{ code }] });
     expect(told.message).toMatch(words);
     expect(told.next_step).toContain("When it is mended");
+    // One limit, in words and as a figure.
+    expect(told.next_step).toContain(`max_credits ${told.credits.suggested_max}:`);
+    expect(told.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
   });
 });
 

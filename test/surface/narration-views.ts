@@ -56,7 +56,7 @@ const stopped = (problems: readonly NarrationProblem[], excerpt: string | null =
   ...running,
   status: "stopped",
   parts: { ...running.parts, running: 0 },
-  credits: { ...running.credits, reserved: 0 },
+  credits: { ...running.credits, reserved: 0, suggestedMax: 1560 },
   seconds: { ...running.seconds, left: null },
   problems: problems.map((problem) => ({ ...problem, excerpt })),
 });
@@ -78,7 +78,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   "stopped while parts are with the service": {
     ...stopped([{ part: null, code: "stopped", message: "It was stopped, as asked for." }]),
     parts: running.parts,
-    credits: running.credits,
+    credits: { ...running.credits, suggestedMax: 1560 },
   },
   "stopped by a part whose audio is damaged": stopped(
     [
