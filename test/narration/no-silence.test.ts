@@ -53,6 +53,11 @@ const plan = async (text = TEXT): Promise<string> => narrationOf(await narrate({
 const made = async (limit = 1000, more: Record<string, unknown> = {}): Promise<ToolOutcome> =>
   await narrate({ narration_id: await plan(), max_credits: limit, ...more });
 
+async function after(arrange: () => void, more: Record<string, unknown> = {}): Promise<ToolOutcome> {
+  arrange();
+  return await made(1000, more);
+}
+
 /** The first part of four is saved, and the others never end by themselves. */
 async function midway(signal?: AbortSignal): Promise<string> {
   const narration_id = await plan(LONGER);
@@ -87,18 +92,18 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
     ["finished", () => made(), null, /Cost 30 credits/],
     [
       "skip_failed with a part missing",
-      () => (failTwo(), made(1000, { skip_failed: true })),
+      () => after(failTwo, { skip_failed: true }),
       /without part 2 of 3/,
       /Part 2 .*failed/,
     ],
     ["its limit", () => made(160), /without part 3 of 3/, /max_credits of 160/],
     [
       "402",
-      () => (refuse(2, 402, "insufficient_credits"), made()),
+      () => after(() => refuse(2, 402, "insufficient_credits")),
       /without parts 2 to 3 of 3/,
       /150 credits must be available/,
     ],
-    ["403", () => (refuse(2, 403, "purchase_required"), made()), /without parts 2 to 3 of 3/, /HTTP 403/],
+    ["403", () => after(() => refuse(2, 403, "purchase_required")), /without parts 2 to 3 of 3/, /HTTP 403/],
     [
       "the budget",
       async () => {
@@ -129,8 +134,8 @@ const ENDS: ReadonlyArray<readonly [string, () => Promise<ToolOutcome>, lacks: R
       /without (?:part 4|parts 3 to 4|parts 2 to 4) of 4/,
       /cancelled/i,
     ],
-    ["a part that fails", () => (failTwo(), made()), /without part 2 of 3/, /Part 2 .*failed/],
-    ["a damaged part", () => (damageTwo(), made()), /without part 2 of 3/, /Part 2 .*damaged/],
+    ["a part that fails", () => after(failTwo), /without part 2 of 3/, /Part 2 .*failed/],
+    ["a damaged part", () => after(damageTwo), /without part 2 of 3/, /Part 2 .*damaged/],
   ];
 
 it.each(ENDS)("%s", async (_what, end, lacks, why) => {
