@@ -5,6 +5,7 @@ import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { GenerationDeps } from "./deps.ts";
+import { handleOf } from "./handle.ts";
 import type { RequestHandles } from "./handles/request-handles.ts";
 import type { Begun, HandleWork } from "./handles/standing.ts";
 import { Jobs } from "./job/jobs.ts";
@@ -20,6 +21,7 @@ import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
+import { unansweredTwin } from "./use-cases/unanswered-twin.ts";
 
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
@@ -58,9 +60,12 @@ export function createGeneration(deps: GenerationDeps): Generation {
   jobs.whenPlacesAreTaken(() => resumer.soon());
   let handles: Promise<RequestHandles> | undefined;
   return {
-    generate: (request, call) => {
+    generate: async (request, call) => {
       resumer.soon();
-      return generate(deps, jobs, request, call);
+      const twin = await unansweredTwin(deps, workOf(request));
+      if (twin === null) return await generate(deps, jobs, request, call);
+      const view = await getTask(deps, jobs, twin.record.taskId ?? handleOf(twin.record), call);
+      return { ...view, notes: [...view.notes, twin.note] };
     },
     handles: async () => {
       resumer.soon();

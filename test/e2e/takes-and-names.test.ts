@@ -86,6 +86,16 @@ it("a take with the very bytes of an earlier one says so, in both forms, from ev
   }
 });
 
+it("white space around a text makes no other request, and is not sent", async () => {
+  const first = await driver.call("generate_audio", { prompt: "Over the bridge" });
+  const again = await driver.call("generate_audio", { prompt: "  Over the bridge\n\n" });
+  expect(taskOf(again)).toMatchObject({ task_id: taskOf(first).task_id, replayed: true });
+  const padded = await driver.call("generate_audio", { prompt: "\nUnder the bridge " });
+  const sent = service.tasks.get(taskOf(padded).task_id)?.body ?? "";
+  expect(JSON.parse(sent)).toMatchObject({ prompt: "Under the bridge" });
+  expect(service.count("create")).toBe(2);
+});
+
 it("a name that nobody chose ends at a word, with a short id, and is the same for ever", async () => {
   const call = { prompt: "The harbour at dawn, before the first ferry leaves for the islands" };
   const first = await driver.call("generate_audio", call);
