@@ -2,13 +2,15 @@
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
-import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
+import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
   type NarrationPlan,
+  type PlannedPart,
   type Skipped,
   type SkippedKind,
+  type Speaker,
   type TextFormat,
   type Voices,
 } from "./plan/plan.ts";
@@ -84,6 +86,19 @@ function shortPartsRemarks({ parts }: NarrationPlan): string[] {
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
+const soundOf = ({ voice, speed, pitch, volume }: Speaker): string =>
+  JSON.stringify([voice, speed, pitch, volume]);
+
+/** Names that sound alike share parts, so those are nobody's. */
+function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<StoredPart, "speaker"> {
+  if (voice === undefined) return {};
+  const sound = soundOf({ ...settings, voice });
+  const names = Object.entries(voices).flatMap(([name, given]) =>
+    soundOf(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
+  );
+  return names.length === 1 ? { speaker: names[0] } : {};
+}
+
 /** @throws AudioError `invalid_request` where there is nothing to speak */
 export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
@@ -105,6 +120,7 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     parts: plan.parts.map((part) => ({
       text: part.text,
       voice: part.voice ?? null,
+      ...speakerOf(part, voices),
       ...(part.settings === undefined ? {} : { settings: part.settings }),
       section: part.section,
       pauseAfterSeconds: part.pauseAfterSeconds,

@@ -14,6 +14,8 @@ export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 const plannedPartSchema = z.object({
   text: z.string(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
+  /** Whose turn it is, where the voice is one person's; for captions. */
+  speaker: z.string().optional(),
   /** Of its speaker, instead of the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
@@ -58,6 +60,12 @@ const problemSchema = z.object({
 });
 export type NarrationProblem = z.infer<typeof problemSchema>;
 
+const savedTextSchema = z.object({
+  path: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  sha256: z.string(),
+});
+
 const narrationFileSchema = z.object({
   path: z.string(),
   sizeBytes: z.int().nonnegative(),
@@ -69,8 +77,10 @@ const narrationFileSchema = z.object({
   section: z.int().nonnegative().nullable(),
   /** The title of its chapter. */
   chapter: z.string().nullable(),
-  captionsPath: z.string().nullable(),
-  chaptersPath: z.string().nullable(),
+  captions: savedTextSchema.nullable(),
+  chapters: savedTextSchema.nullable(),
+  /** The name that it was to have, where that was taken, so that a number was added. */
+  takenName: z.string().nullable(),
   /** A hash of the parts, pauses and name that it was joined from. */
   madeFrom: z.string(),
   /** The narration ended before all its parts were there. */
