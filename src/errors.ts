@@ -10,7 +10,6 @@ const LOCAL_ERROR_CODES = [
   "task_failed",
   "budget_exceeded",
   "max_credits_reached",
-  "file_exists",
   "invalid_file_name",
   "output_not_writable",
   "disk_full",

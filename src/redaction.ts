@@ -1,5 +1,7 @@
 /** Blots secrets out of any text that leaves the process, and finds them in what comes in. */
 
+import { AudioError } from "./errors.ts";
+
 export type Redact = (text: string) => string;
 
 const MASK = "[redacted]";
@@ -43,10 +45,28 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
   };
 }
 
+/** Letters as they look: without what nobody sees between them, and in their usual width. */
+const asSeen = (text: string): string =>
+  text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "").normalize("NFKC");
+
 /** Whether a text holds a secret, in any spelling; one too short to be told from ordinary text is not looked for. */
 export function createDetector(secrets: readonly (string | undefined)[]): (text: string) => boolean {
   const needles = secrets.flatMap((secret) =>
     secret === undefined || secret.length < TELLING_LENGTH ? [] : spellings(secret),
   );
-  return (text) => needles.some((needle) => text.includes(needle));
+  return (text) => {
+    const seen = asSeen(text);
+    return needles.some((needle) => text.includes(needle) || seen.includes(needle));
+  };
 }
+
+/** What a call says ends up at the service, in the ledger and in file names, and the key belongs into none of them. */
+export const secretRefused = (what: string): AudioError =>
+  new AudioError(
+    "invalid_request",
+    `${what} this server's API key or a password of its settings. Nothing was sent or stored.`,
+    {
+      remedy:
+        "Call again without it: the key belongs into AUDIO_API_KEY alone. Tell the user where it stood.",
+    },
+  );

@@ -20,6 +20,8 @@ import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
+  /** What the service said in place of a status of the contract, cleaned, `""` where it is withheld; absent: it said one. */
+  readonly unknownStatus?: string;
   /** `null`: the service stated no bill that can be read. */
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
@@ -44,7 +46,8 @@ const core = z.union([
   z.object({ id: z.string().refine(isTaskId), status: z.string() }),
   z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),
 ]);
-const knownStatus = z.object({ status: z.enum(TASK_STATUSES) });
+const statusField = z.object({ status: z.unknown() });
+const knownStatus = z.enum(TASK_STATUSES);
 const parts = {
   output: z.object({
     output: z.object({
@@ -66,6 +69,14 @@ function findOddities(body: unknown): string[] {
     .map((issue) => cleanServiceText(`${issue.path.join(".")}: ${issue.message}`, 200));
 }
 
+/** The only place where words of the wire become a status. */
+function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
+  const said = statusField.safeParse(body).data?.status;
+  const known = knownStatus.safeParse(said);
+  if (known.success) return { status: known.data };
+  return { status: "queued", unknownStatus: typeof said === "string" ? guard.reason(said) : "" };
+}
+
 /**
  * Reads a task (docs/contract.md, AudioTask). The id is what counts: a status that is not known means `queued`, so
  * that the task is asked for again, and any other part that breaks the contract becomes `null`. Each is told as an
@@ -77,12 +88,11 @@ function findOddities(body: unknown): string[] {
 export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   const id = core.safeParse(body).data?.id;
   if (id === undefined) return null;
-  const status = knownStatus.safeParse(body).data?.status ?? "queued";
   const output = parts.output.safeParse(body).data?.output;
   const error = parts.error.safeParse(body).data?.error;
   return {
     taskId: id,
-    status,
+    ...statusIn(body, guard),
     billing: parts.billing.safeParse(body).data?.billing ?? null,
     audioSeconds: parts.usage.safeParse(body).data?.usage.audio_seconds ?? null,
     output:

@@ -4,7 +4,7 @@ import { createService } from "../api/service.ts";
 import type { Deadlines } from "../api/transport.ts";
 import { systemClock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
-import { openOutputFolder, partsPath } from "../files/output-folder.ts";
+import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";
 import { createHolderId } from "../holder.ts";
@@ -13,7 +13,8 @@ import { openLedger } from "../ledger/open-ledger.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
-import { outputDirOf } from "./configuration-error.ts";
+import { createDetector } from "../redaction.ts";
+import { outputDirOf, unmistakableSecretsOf } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
@@ -32,7 +33,7 @@ export async function composeWorkflow(
   const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
-  const parts = await openOutputFolder(partsPath(folder.root), clock);
+  const parts = openPartsFolder(folder, clock);
   void folder.sweepStaleTemporaryFiles().then(() => parts.sweepStaleTemporaryFiles());
   const generation = createGeneration({
     service: createService(address, { proxy: config.proxy, deadlines }),
@@ -45,12 +46,13 @@ export async function composeWorkflow(
     timing: timingFor(config),
     random: Math.random,
   });
+  const holdsSecret = createDetector([address.apiKey, ...unmistakableSecretsOf(process.env)]);
   let narrating: Promise<Narrations> | undefined;
   return {
     generation,
     narrations: () => {
       narrating ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
-        createNarrations({ ledger, parts: generation.parts, folder, clock, log }),
+        createNarrations({ ledger, parts: generation.parts, folder, clock, log, holdsSecret }),
       );
       return narrating;
     },

@@ -53,7 +53,7 @@ function nextStepOf(view: NarrationView): string | null {
     case "running":
       return "Another process makes it.";
     case "stopped":
-      return `With --max-credits ${Math.max(view.credits.suggestedMax, view.credits.max ?? 0)} it goes on where it stopped, and pays for nothing twice.`;
+      return `With --max-credits ${view.credits.suggestedMax} it goes on where it stopped, and pays for nothing twice.`;
     case "finished":
       return null;
   }
@@ -72,10 +72,12 @@ function report(view: NarrationView, asJson: boolean): void {
     return;
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
-  const captions = view.files.flatMap(({ captionsPath }) => (captionsPath === null ? [] : [captionsPath]));
+  const beside = view.files.flatMap(({ captions, chapters }) =>
+    [captions, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
+  );
   const head = view.status === "finished" ? finishedWords(view) : messageOf(view);
   const next = nextStepOf(view);
-  const lines = [...paths, ...(paths.length === 0 ? [] : captions), head, ...(next === null ? [] : [next])];
+  const lines = [...paths, ...(paths.length === 0 ? [] : beside), head, ...(next === null ? [] : [next])];
   process.stdout.write(`${lines.map(printable).join("\n")}\n`);
 }
 

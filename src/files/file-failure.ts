@@ -70,14 +70,3 @@ export function fileFailure(error: unknown, folder: string): unknown {
 export function notWritable(folder: string, reason: string, cause?: unknown): AudioError {
   return new AudioError("output_not_writable", `Audio cannot be saved in ${folder}: ${reason}.`, { cause });
 }
-
-/** Another file has the name that the caller chose. */
-export function fileExists(name: string): AudioError {
-  return new AudioError(
-    "file_exists",
-    `Another file is called ${JSON.stringify(name)} in the output folder.`,
-    {
-      remedy: "Choose another file_name, or leave it out to get a free one.",
-    },
-  );
-}

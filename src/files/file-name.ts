@@ -1,4 +1,5 @@
 /** Which file names a caller may choose, and what is made of them (docs/design.md, Names of files). */
+import { basename, extname } from "node:path";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
@@ -81,21 +82,24 @@ export function givenName(fileName: string, format: OutputFormat): string {
   return `${stemOf(fileName, [extension])}${extension}`;
 }
 
-/** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */
-export function numberedName(name: string, number: number): string {
-  const dot = name.lastIndexOf(".");
-  return number === 1 ? name : `${name.slice(0, dot)}-${number}${name.slice(dot)}`;
+/** A name with words of ours behind its stem, which is cut at a character where the file system would have no room for both. */
+export function extendedName(name: string, words: string, extension = extname(name)): string {
+  const ending = `${words}${extension}`;
+  return `${cutToBytes(basename(name, extname(name)), NAME_MAX_BYTES - Buffer.byteLength(ending))}${ending}`;
 }
 
-const PREVIOUS = " (previous)";
+/** `name.mp3` → `name-2.mp3`: the n-th name to try when earlier ones are taken. */
+export const numberedName = (name: string, number: number): string =>
+  number === 1 ? name : extendedName(name, `-${number}`);
+
+/** Whether a name is another one with a number behind it. */
+export function isNumbered(name: string, base: string): boolean {
+  const number = Number(/-([1-9]\d*)\.[^.]+$/.exec(name)?.[1] ?? 1);
+  return number > 1 && numberedName(base, number) === name;
+}
 
 /** `name.mp3` → `name (previous).mp3`: what a file is called while another one takes its place. */
-export function previousName(name: string): string {
-  const dot = name.lastIndexOf(".");
-  const stem = name.slice(0, dot);
-  const most = NAME_MAX_BYTES - RESERVED_BYTES - PREVIOUS.length;
-  return `${cutToBytes(stem, most)}${PREVIOUS}${name.slice(dot)}`;
-}
+export const previousName = (name: string): string => extendedName(name, " (previous)");
 
 function cutToBytes(text: string, most: number): string {
   let kept = text;

@@ -1,22 +1,27 @@
 /** Tries a name, then the same with numbers behind it, until one is accepted. */
+import { AudioError } from "../errors.ts";
 import { numberedName } from "./file-name.ts";
 
-const LAST_NUMBER = 999;
+export const LAST_NUMBER = 999;
 
 /**
  * `name.mp3`, `name-2.mp3`, … in turn.
  *
  * @param base with extension
  * @param isAccepted tries one name; what it throws ends the search
- * @returns the first name that was accepted; `null`: none of them was
+ * @returns the first name that was accepted
+ * @throws AudioError `invalid_file_name` where none was
  */
 export async function nextName(
   base: string,
   isAccepted: (name: string) => Promise<boolean>,
-): Promise<string | null> {
+): Promise<string> {
   for (let number = 1; number <= LAST_NUMBER; number += 1) {
     const name = numberedName(base, number);
     if (await isAccepted(name)) return name;
   }
-  return null;
+  const names = `${JSON.stringify(base)} and every name with a number behind it, up to ${LAST_NUMBER}`;
+  throw new AudioError("invalid_file_name", `${names}, are taken in the output folder.`, {
+    remedy: "Call again with another file_name. Nothing was overwritten.",
+  });
 }

@@ -90,7 +90,15 @@ export async function openOutputFolder(
   path: string,
   clock: Pick<Clock, "wallMs"> = systemClock,
 ): Promise<OutputFolder> {
-  let root = await realPathOf(path);
+  return folderAt(await realPathOf(path), clock);
+}
+
+/** The folder of the parts inside an output folder: nobody has chosen it, so a link in its place is refused. */
+export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wallMs">): OutputFolder =>
+  folderAt(partsPath(root), clock);
+
+function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
+  let root = given;
   const makeThere = async (): Promise<void> => {
     // It is there but for the first time.
     root = await assertInPlace(root).catch(async (error) => {
@@ -124,6 +132,9 @@ export async function openOutputFolder(
         throw fileFailure(error, root);
       }
     },
-    sweepStaleTemporaryFiles: () => sweepTemporaryFiles(root, clock.wallMs()),
+    async sweepStaleTemporaryFiles() {
+      const isThere = await assertInPlace(root).catch(() => null);
+      if (isThere !== null) await sweepTemporaryFiles(root, clock.wallMs());
+    },
   };
 }

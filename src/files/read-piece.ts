@@ -13,7 +13,7 @@ export interface Piece {
   readonly length: number;
 }
 
-interface Recorded extends Digest {
+export interface Recorded extends Digest {
   readonly path: string;
 }
 
@@ -41,17 +41,6 @@ async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<U
     filled += bytesRead;
   }
   return bytes.subarray(0, filled);
-}
-
-/** A piece of a small file that lies beside an audio, and whose hash nobody has recorded. @returns `null`: not there */
-export async function readBeside(path: string, root: string, piece: Piece): Promise<Uint8Array | null> {
-  const handle = (await isInside(path, root)) ? await openRegular(path) : null;
-  if (handle === null) return null;
-  try {
-    return await pieceOf(handle, piece);
-  } finally {
-    await handle.close();
-  }
 }
 
 export function createPieceReader(): PieceReader {

@@ -7,7 +7,7 @@ import { looksLikeFormat, type OutputFormat } from "../contract/audio-format.ts"
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import type { Digest } from "./file-content.ts";
-import { fileExists, fileFailure, notWritable, systemCode } from "./file-failure.ts";
+import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
 import { unsoundName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
@@ -23,10 +23,10 @@ const FILE_MODE = 0o644;
 
 export interface SaveRequest {
   readonly folder: OutputFolder;
-  /** With its extension. */
+  /** With its extension; where another file has it, a number is added. */
   readonly fileName: string;
-  /** The caller's own `file_name`: another file under it is `file_exists`. Otherwise the next free name is taken. */
-  readonly nameIsGiven: boolean;
+  /** Whether a name may be tried; without it, any. */
+  readonly mayBeNamed?: (name: string) => Promise<boolean>;
   /** The file that may give its name to this one. */
   readonly replaces?: Replaced | null;
   readonly format: OutputFormat;
@@ -45,7 +45,7 @@ export interface SaveRequest {
  * Downloads into a hidden temporary file beside the target, verifies it and publishes it without overwriting
  * (docs/design.md, Saving). The very same bytes under the name already are adopted. On any failure nothing is left behind.
  *
- * @throws AudioError `file_exists`, `disk_full`, `output_not_writable`, or whatever the download throws
+ * @throws AudioError `disk_full`, `output_not_writable`, or whatever the download throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
@@ -99,7 +99,7 @@ async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise
     throw notWritable(root, "the file was replaced while it was written");
 }
 
-/** Publishes under the name asked for or the next free one. Unsound bytes are paid for too, so they always find a name. */
+/** Publishes under the name asked for or the next free one. */
 async function nameFor(
   request: SaveRequest,
   temporaryPath: string,
@@ -107,12 +107,10 @@ async function nameFor(
   isSound: boolean,
 ): Promise<string> {
   const base = isSound ? request.fileName : unsoundName(request.fileName);
-  const { folder, replaces = null, makeLink } = request;
-  const published = await nextName(base, async (name) => {
+  const { folder, replaces = null, makeLink, mayBeNamed } = request;
+  return await nextName(base, async (name) => {
+    if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;
     const outcome = await publishReplacing(temporaryPath, folder.root, name, digest, replaces, makeLink);
-    if (outcome === "taken" && request.nameIsGiven && isSound) throw fileExists(name);
     return outcome !== "taken";
   });
-  if (published === null) throw fileExists(base);
-  return published;
 }

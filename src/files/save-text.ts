@@ -1,7 +1,8 @@
 /** Saves a small text beside an audio: whole or not at all, and never over another file. */
 import { join } from "node:path";
 import { AudioSink } from "./audio-sink.ts";
-import { fileExists, fileFailure } from "./file-failure.ts";
+import type { Digest } from "./file-content.ts";
+import { fileFailure } from "./file-failure.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { publish, syncFolder } from "./publish.ts";
@@ -9,14 +10,17 @@ import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 const FILE_MODE = 0o644;
 
+export interface SavedText extends Digest {
+  readonly path: string;
+}
+
 /**
  * The very same text under the name already is adopted; where the name is taken, the next free one is.
  *
  * @param fileName with extension
- * @returns the path
- * @throws AudioError `file_exists`, `disk_full`, `output_not_writable`
+ * @throws AudioError `disk_full`, `output_not_writable`
  */
-export async function saveText(folder: OutputFolder, fileName: string, text: string): Promise<string> {
+export async function saveText(folder: OutputFolder, fileName: string, text: string): Promise<SavedText> {
   const { root } = folder;
   try {
     await assertInPlace(root);
@@ -30,9 +34,8 @@ export async function saveText(folder: OutputFolder, fileName: string, text: str
         fileName,
         async (tried) => (await publish(temporary.path, root, tried, digest)) !== "taken",
       );
-      if (name === null) throw fileExists(fileName);
       await syncFolder(root);
-      return join(root, name);
+      return { path: join(root, name), ...digest };
     } finally {
       await temporary.handle.close();
       await removeQuietly(temporary.path);

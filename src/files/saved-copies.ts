@@ -3,9 +3,10 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
-import { digestOf, holds, isInside, openRegular } from "./file-content.ts";
-import { fileExists, fileFailure, systemCode } from "./file-failure.ts";
+import { type Digest, digestOf, holds, isInside, openRegular } from "./file-content.ts";
+import { fileFailure, systemCode } from "./file-failure.ts";
 import { unsoundName } from "./file-name.ts";
+import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { syncFolder } from "./publish.ts";
 import { publishReplacing } from "./replace.ts";
@@ -13,7 +14,7 @@ import type { Replaced, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 /** Whether a saved audio is still there as it was: a regular file, no link, inside the root, same size and SHA-256. */
-export async function isIntact(file: SavedFile, root: string): Promise<boolean> {
+export async function isIntact(file: Digest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
   return (await isInside(file.path, root)) && (await holds(file.path, file));
 }
 
@@ -78,25 +79,30 @@ export async function readSaved(
   }
 }
 
+interface NameChoice {
+  readonly replaces: Replaced | null;
+  readonly mayBeNamed: (name: string) => Promise<boolean>;
+}
+
 /**
  * Gives saved audio a second name: a copy, so that editing one leaves the other. The same rules as for a first
- * name: the very same bytes there are adopted, anything else is `file_exists`.
+ * name: the very same bytes there are adopted, and where anything else has the name, a number is added.
  *
  * @param newFileName with extension
  * @param replaces the file that may give that name to this audio
- * @throws AudioError `file_exists`, `not_found` when the saved file is gone or was changed, `disk_full`,
- *   `output_not_writable`
+ * @param mayBeNamed whether a name may be tried
+ * @throws AudioError `not_found` when the saved file is gone or was changed, `disk_full`, `output_not_writable`
  */
 export async function nameAgain(
   existing: SavedFile,
   folder: OutputFolder,
   newFileName: string,
-  replaces: Replaced | null = null,
+  { replaces, mayBeNamed }: NameChoice = { replaces: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
   const name = existing.isSound ? newFileName : unsoundName(newFileName);
-  const path = join(root, name);
-  if (path === existing.path && (await isIntact(existing, root))) return existing;
+  const there = replaces === null ? await nameThatItHas(existing, folder, name, mayBeNamed) : null;
+  if (there !== null) return there;
   const source = await openRegular(existing.path);
   if (source === null) throw goneOrChanged();
   try {
@@ -109,10 +115,14 @@ export async function nameAgain(
       await temporary.handle.chmod((await source.stat()).mode & 0o777).catch(() => {});
       const digest = await sink.finish();
       if (digest.sha256 !== existing.sha256 || digest.sizeBytes !== existing.sizeBytes) throw goneOrChanged();
-      const outcome = await publishReplacing(temporary.path, root, name, digest, replaces);
-      if (outcome === "taken") throw fileExists(name);
+      const published = await nextName(
+        name,
+        async (tried) =>
+          (await mayBeNamed(tried)) &&
+          (await publishReplacing(temporary.path, root, tried, digest, replaces)) !== "taken",
+      );
       await syncFolder(root);
-      return { ...existing, path };
+      return { ...existing, path: join(root, published) };
     } finally {
       await temporary.handle.close();
       await removeQuietly(temporary.path);
@@ -122,4 +132,20 @@ export async function nameAgain(
   } finally {
     await source.close();
   }
+}
+
+/** The same bytes under the name, or with a number behind it where the name is taken; `null`: the next such name is free. */
+async function nameThatItHas(
+  existing: SavedFile,
+  folder: OutputFolder,
+  base: string,
+  mayBeNamed: NameChoice["mayBeNamed"],
+): Promise<SavedFile | null> {
+  let found: SavedFile | null = null;
+  await nextName(base, async (tried) => {
+    const candidate = { ...existing, path: join(folder.root, tried) };
+    if ((await isIntact(candidate, folder.root)) && (await mayBeNamed(tried))) found = candidate;
+    return found !== null || (await precheckFileName(folder, tried)) === "free";
+  });
+  return found;
 }

@@ -10,7 +10,7 @@ import { publish, syncFolder } from "./publish.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
 const refused = (path: string, why: string): AudioError =>
-  new AudioError("file_exists", `${path} ${why}; it stays as it is. Name another file.`);
+  new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
 
 /** What has the path: nothing, or a file that begins with the marker. @throws AudioError for anything else */
 async function whatIsThere(path: string, marker: string): Promise<"nothing" | "ours"> {
@@ -38,7 +38,7 @@ async function whatIsThere(path: string, marker: string): Promise<"nothing" | "o
  *
  * @param marker the beginning of every text of this kind, this one's included
  * @returns the absolute path
- * @throws AudioError `file_exists` where something else has the path, `output_not_writable`
+ * @throws AudioError `output_not_writable`, also where something else has the path
  */
 export async function writeOwn(file: string, marker: string, text: string): Promise<string> {
   const path = resolve(file);

@@ -1,11 +1,12 @@
 /** The workflow's front door: one object with every use case. */
 import { AudioError } from "../errors.ts";
-import { createPieceReader, type Piece, readBeside } from "../files/read-piece.ts";
+import { createPieceReader, type Piece, type Recorded } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
 import type { SavedFile } from "../files/saved-file.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { Spending } from "../limits/limits.ts";
 import type { GenerationDeps } from "./deps.ts";
+import { handleOf } from "./handle.ts";
 import type { RequestHandles } from "./handles/request-handles.ts";
 import type { Begun, HandleWork } from "./handles/standing.ts";
 import { Jobs } from "./job/jobs.ts";
@@ -22,6 +23,7 @@ import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
+import { unansweredTwin } from "./use-cases/unanswered-twin.ts";
 
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
@@ -49,7 +51,7 @@ export interface Generation {
   readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
   readPieceOfFile(file: SavedFile, piece: Piece): Promise<AudioBytes>;
   /** A piece of the captions or chapters that lie beside a narration's file. */
-  readCompanion(path: string, piece: Piece): Promise<Uint8Array>;
+  readCompanion(saved: Recorded, piece: Piece): Promise<Uint8Array>;
   /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
@@ -62,9 +64,12 @@ export function createGeneration(deps: GenerationDeps): Generation {
   jobs.whenPlacesAreTaken(() => resumer.soon());
   let handles: Promise<RequestHandles> | undefined;
   return {
-    generate: (request, call) => {
+    generate: async (request, call) => {
       resumer.soon();
-      return generate(deps, jobs, request, call);
+      const twin = await unansweredTwin(deps, workOf(request));
+      if (twin === null) return await generate(deps, jobs, request, call);
+      const view = await getTask(deps, jobs, twin.record.taskId ?? handleOf(twin.record), call);
+      return { ...view, notes: [...view.notes, twin.note] };
     },
     handles: async () => {
       resumer.soon();
@@ -103,10 +108,12 @@ export function createGeneration(deps: GenerationDeps): Generation {
     readFile: (file) => readFile(deps, file),
     readPiece: (taskId, piece) => readPiece(deps, pieces, taskId, piece),
     readPieceOfFile: (file, piece) => readPieceOfFile(deps, pieces, file, piece),
-    readCompanion: async (path, piece) => {
-      const bytes = await readBeside(path, deps.folder.root, piece);
+    readCompanion: async (saved, piece) => {
+      const bytes = await pieces.read(saved, deps.folder.root, piece);
       if (bytes !== null) return bytes;
-      throw new AudioError("not_found", "It is not there any more.");
+      throw new AudioError("not_found", `${saved.path} is not there (any more) as it was saved.`, {
+        remedy: "Tell the user. narrate with its narration_id and max_credits makes it anew, free.",
+      });
     },
     bytesOf: (audio, maxBytes) => readSaved(audio, deps.folder.root, maxBytes),
     close: async () => {

@@ -1,14 +1,15 @@
 /** What lies beside a narration's file: its captions, and its chapters for players that read them from a file. */
-import { basename, extname } from "node:path";
+import { basename } from "node:path";
 import { makeCaptions } from "../audio/captions/captions.ts";
 import { chaptersJson } from "../audio/captions/chapters.ts";
 import type { JoinedAudio, JoinPart } from "../audio/join.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { estimateSeconds } from "../contract/estimate.ts";
+import { extendedName } from "../files/file-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { saveText } from "../files/save-text.ts";
 import type { SavedFile } from "../files/saved-file.ts";
-import type { NarrationFile } from "./narration-state.ts";
+import type { NarrationFile, StoredPart } from "./narration-state.ts";
 import { sentencesOf } from "./plan/sentences.ts";
 
 export interface CompanionOrder {
@@ -17,8 +18,8 @@ export interface CompanionOrder {
   readonly format: OutputFormat;
   readonly title: string;
   readonly sources: readonly JoinPart[];
-  /** Of each source, as it is spoken. */
-  readonly texts: readonly string[];
+  /** Of each source, what is spoken and by whom. */
+  readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
   readonly signal: AbortSignal;
 }
@@ -26,20 +27,28 @@ export interface CompanionOrder {
 /** Saves `NAME.vtt`, and `NAME.chapters.json` where there are chapters, under the name that the audio got. */
 export async function makeCompanions(
   order: CompanionOrder,
-): Promise<Pick<NarrationFile, "captionsPath" | "chaptersPath">> {
-  const { folder, saved, format, title, sources, texts, joined, signal } = order;
-  const stem = basename(saved.path, extname(saved.path));
+): Promise<Pick<NarrationFile, "captions" | "chapters">> {
+  const { folder, saved, format, title, sources, spoken, joined, signal } = order;
+  const name = basename(saved.path);
   const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
     path,
     durationSeconds,
     sampleRateHz,
     span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
-    sentences: sentencesOf(texts[index] ?? "").map((text) => ({ text, weight: estimateSeconds(text) })),
+    speaker: spoken[index]?.speaker,
+    sentences: sentencesOf(spoken[index]?.text ?? "").map((text) => ({
+      text,
+      weight: estimateSeconds(text),
+    })),
   }));
   const captions = await makeCaptions({ format, parts, signal });
-  const chaptersPath =
+  const chapters =
     joined.chapters.length === 0
       ? null
-      : await saveText(folder, `${stem}.chapters.json`, chaptersJson(title, joined.chapters));
-  return { chaptersPath, captionsPath: await saveText(folder, `${stem}.vtt`, captions) };
+      : await saveText(
+          folder,
+          extendedName(name, ".chapters", ".json"),
+          chaptersJson(title, joined.chapters),
+        );
+  return { chapters, captions: await saveText(folder, extendedName(name, "", ".vtt"), captions) };
 }

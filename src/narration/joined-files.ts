@@ -4,10 +4,10 @@ import { basename, extname } from "node:path";
 import type { JoinedAudio } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
 import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
-import { firstCodePoints } from "../contract/unicode.ts";
+import { AudioError } from "../errors.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
-import { givenName } from "../files/file-name.ts";
-import { nextName } from "../files/next-name.ts";
+import { extendedName, givenName, numberedName } from "../files/file-name.ts";
+import { LAST_NUMBER } from "../files/next-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
@@ -46,9 +46,6 @@ export interface JoinedFiles {
   make(order: JoinOrder): Promise<NarrationFile>;
 }
 
-/** Leaves room for the number and the title of a chapter. */
-const STEM_CODE_POINTS = 70;
-
 const INCOMPLETE = " (incomplete)";
 
 /** In reading order. */
@@ -74,12 +71,14 @@ export function createJoinedFiles(deps: {
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // What is whole is not replaced by less.
-        if (before.madeFrom === madeFrom || (!isWhole && !before.isIncomplete)) return before;
+        if (!isWhole && !before.isIncomplete) return before;
+        if (before.madeFrom === madeFrom && (await changedCompanions(before, folder.root)).length === 0) {
+          return before;
+        }
       }
       // It holds nothing that the new one lacks, and gives it its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
-      const name = await nameOfItsOwn(folder, nameOf(order));
-      const made = { ...(await join(deps, order, name)), madeFrom };
+      const made = { ...(await join(deps, order)), madeFrom };
       if (before?.isIncomplete === true) await removeFile(before, folder.root);
       return made;
     },
@@ -95,49 +94,85 @@ function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder): string
   return hash.digest("hex");
 }
 
-/** Only a file that is as this server saved it is removed; what lies beside it goes with it. */
+/** What lies beside a file and is not as it was saved: gone, edited, or somebody else's by now. */
+export async function changedCompanions(
+  { captions, chapters }: NarrationFile,
+  root: string,
+): Promise<string[]> {
+  const changed: string[] = [];
+  for (const companion of [captions, chapters]) {
+    if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
+  }
+  return changed;
+}
+
+/** Only a file that is as this server saved it is removed; so is what lies beside it. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
-  for (const path of [file.path, file.captionsPath, file.chaptersPath]) {
-    if (path !== null) await removeQuietly(path);
+  for (const saved of [file, file.captions, file.chapters]) {
+    if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
   }
 }
 
 /** Players look for captions by the name without its extension: it must not be that of an audio of another format. */
-async function nameOfItsOwn(folder: OutputFolder, name: string): Promise<string> {
+async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
-  const own = await nextName(name, async (tried) => {
-    const stem = basename(tried, extension);
-    const taken = await Promise.all(others.map((other) => precheckFileName(folder, `${stem}${other}`)));
-    return taken.every((verdict) => verdict === "free");
-  });
-  return own ?? name;
+  const stem = basename(name, extension);
+  const taken = await Promise.all(others.map((other) => precheckFileName(folder, `${stem}${other}`)));
+  return taken.every((verdict) => verdict === "free");
 }
 
-function nameOf({ narrationId, plan, state, file, isWhole }: JoinOrder): string {
+type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
+
+/**
+ * Looks, before anything is paid, whether the file system has room for the longest name that will be needed. Whatever
+ * else is wrong with the folder is told with the narration.
+ *
+ * @throws AudioError `invalid_file_name`
+ */
+export async function checkRoomForNames(folder: OutputFolder, narration: Named): Promise<void> {
+  const names = plannedFiles(narration.plan).map((file) => nameOf({ ...narration, file, isWhole: false }));
+  const longest = names.reduce((one, other) =>
+    Buffer.byteLength(other) > Buffer.byteLength(one) ? other : one,
+  );
+  const companion = extendedName(longest, `-${LAST_NUMBER}.chapters`, ".json");
+  try {
+    await folder.ensureThere();
+    await precheckFileName(folder, numberedName(companion, LAST_NUMBER));
+  } catch (error) {
+    if (error instanceof AudioError && error.code === "invalid_file_name") throw error;
+  }
+}
+
+function nameOf({
+  narrationId,
+  plan,
+  state,
+  file,
+  isWhole,
+}: Named & Pick<JoinOrder, "file" | "isWhole">): string {
   const format = formatOfPlan(plan);
   const name =
     state.fileName === null
       ? automaticName(format, plan.title, narrationId)
       : givenName(state.fileName, format);
   const ending = isWhole ? "" : INCOMPLETE;
-  if (file.section === null && isWhole) return name;
-  const stem = firstCodePoints(name.replace(/\.[^.]*$/, ""), STEM_CODE_POINTS);
-  if (file.section === null) return givenName(`${stem}${ending}`, format);
+  if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number = `${file.section + 1}`.padStart(digits, "0");
-  return givenName(`${stem}-${number}-${firstWords(chapterOf(plan, file.section))}${ending}`, format);
+  return extendedName(name, `-${number}-${firstWords(chapterOf(plan, file.section))}${ending}`);
 }
 
 const chapterOf = (plan: StoredPlan, section: number): string => plan.sections[section]?.title ?? plan.title;
 
 async function join(
   { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
-  { plan, file, parts, isWhole, signal }: JoinOrder,
-  name: string,
+  order: JoinOrder,
 ): Promise<Omit<NarrationFile, "madeFrom">> {
+  const { plan, file, parts, isWhole, signal } = order;
   const format = formatOfPlan(plan);
+  const name = nameOf(order);
   const chapter = file.section === null ? null : chapterOf(plan, file.section);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
@@ -153,7 +188,7 @@ async function join(
   const saved = await saveAudio({
     folder,
     fileName: name,
-    nameIsGiven: false,
+    mayBeNamed: (tried) => isNameOfItsOwn(folder, tried),
     keepsUnsound: false,
     format,
     clock,
@@ -167,8 +202,8 @@ async function join(
   const [joined] = results;
   if (joined === undefined) throw new Error("nothing was joined");
   const { makeCompanions } = await import("./companions.ts");
-  const texts = parts.map(({ index }) => plan.parts[index]?.text ?? "");
-  const companions = await makeCompanions({ folder, saved, format, title, sources, texts, joined, signal });
+  const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
+  const companions = await makeCompanions({ folder, saved, format, title, sources, spoken, joined, signal });
   const held = new Set(parts.map(({ index }) => index));
   return {
     ...saved,
@@ -176,6 +211,7 @@ async function join(
     section: file.section,
     chapter,
     durationSeconds: joined.durationSeconds,
+    takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.parts.filter((index) => !held.has(index)),
     doubts: doubtsOf(plan, parts, joined),

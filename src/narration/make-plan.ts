@@ -3,7 +3,7 @@ import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/bill
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
-import type { NarrationSettings, StoredPlan } from "./narration-state.ts";
+import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
@@ -11,6 +11,7 @@ import {
   type PlannedPart,
   type Skipped,
   type SkippedKind,
+  type Speaker,
   type TextFormat,
   type Voices,
 } from "./plan/plan.ts";
@@ -100,10 +101,24 @@ function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPl
   ];
 }
 
+const soundOf = ({ voice, speed, pitch, volume }: Speaker): string =>
+  JSON.stringify([voice, speed, pitch, volume]);
+
+/** Names that sound alike share parts, so those are nobody's. */
+function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<StoredPart, "speaker"> {
+  if (voice === undefined) return {};
+  const sound = soundOf({ ...settings, voice });
+  const names = Object.entries(voices).flatMap(([name, given]) =>
+    soundOf(typeof given === "string" ? { voice: given } : given) === sound ? [name] : [],
+  );
+  return names.length === 1 ? { speaker: names[0] } : {};
+}
+
 /** A planned part as it is stored. What is not respelled keeps the planner's own estimate. */
 function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   const { voice = null, settings, ...part } = planned;
-  const spoken = spokenPart({ ...part, voice, ...(settings === undefined ? {} : { settings }) }, options);
+  const own = settings === undefined ? {} : { settings };
+  const spoken = spokenPart({ ...part, voice, ...speakerOf(planned, options.voices), ...own }, options);
   if (spoken.part.spoken !== undefined) return spoken;
   const { estimatedSeconds, estimatedCredits } = planned;
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };

@@ -53,6 +53,8 @@ export class NarrationDriver {
   readonly #problems = new Map<number, NarrationProblem>();
   /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
   readonly #fetchedAgain = new Set<number>();
+  /** Parts of which the service says what nobody understands. */
+  readonly #odd = new Set<number>();
   /** What ended the work before all parts were there. */
   #obstacle: NarrationProblem | null = null;
   #isFull = false;
@@ -156,6 +158,7 @@ export class NarrationDriver {
     this.#obstacle = null;
     this.#isFull = false;
     this.#problems.clear();
+    this.#odd.clear();
     this.#tries.clear();
     this.#fetchedAgain.clear();
     const tally = await takeTally(parts, plan, state, await book.bill(this.narrationId));
@@ -246,8 +249,9 @@ export class NarrationDriver {
       if (this.#unsent.delete(controller)) this.#wake();
     };
     const request = partRequest(plan, state, part);
+    const onOddity = (message: string): void => void this.#noteOddity(part, message);
     try {
-      await parts.generate(request, { signal, narrationId: this.narrationId, onSent });
+      await parts.generate(request, { signal, narrationId: this.narrationId, onSent, onOddity });
       return "saved";
     } catch (error) {
       // The narration was stopped, or another process has its lease.
@@ -307,6 +311,16 @@ export class NarrationDriver {
     if (code !== "task_failed" || tries >= MOST_JOBS_A_PART) return false;
     const record = await this.#deps.parts.find(partRequest(plan, state, part));
     return record === null || chargeOf(record) === 0;
+  }
+
+  /** Told while it runs, because the part may stay as it is for an hour. */
+  async #noteOddity(part: number, message: string): Promise<void> {
+    if (this.#odd.has(part)) return;
+    this.#odd.add(part);
+    const problem = { part, code: "unexpected_response", message };
+    await this.#change((before) => ({ ...before, problems: [...before.problems, problem] })).catch(
+      (cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`),
+    );
   }
 
   /** For lists and other processes; how the parts stand is known without it. */

@@ -16,6 +16,8 @@ const plannedPartSchema = z.object({
   /** What is sent in place of the text, where words of it are respelled. */
   spoken: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
+  /** Whose turn it is, where the voice is one person's; for captions. */
+  speaker: z.string().optional(),
   /** Of its speaker, instead of the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
@@ -62,6 +64,12 @@ const problemSchema = z.object({
 });
 export type NarrationProblem = z.infer<typeof problemSchema>;
 
+const savedTextSchema = z.object({
+  path: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  sha256: z.string(),
+});
+
 const narrationFileSchema = z.object({
   path: z.string(),
   sizeBytes: z.int().nonnegative(),
@@ -73,8 +81,10 @@ const narrationFileSchema = z.object({
   section: z.int().nonnegative().nullable(),
   /** The title of its chapter. */
   chapter: z.string().nullable(),
-  captionsPath: z.string().nullable(),
-  chaptersPath: z.string().nullable(),
+  captions: savedTextSchema.nullable(),
+  chapters: savedTextSchema.nullable(),
+  /** The name that it was to have, where that was taken, so that a number was added. */
+  takenName: z.string().nullable(),
   /** A hash of the parts, pauses and name that it was joined from. */
   madeFrom: z.string(),
   /** The narration ended before all its parts were there. */

@@ -4,6 +4,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
 import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
+import { changedCompanions } from "./joined-files.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
 import {
   formatOfPlan,
@@ -35,6 +36,8 @@ export interface NarrationView extends NarrationFigures {
   readonly isRepeat: boolean;
   /** Of files that were saved and are not here: somebody has moved them, or they lie on another machine. */
   readonly missingPaths: readonly string[];
+  /** What lies beside a file and is not as it was saved. */
+  readonly changedPaths: readonly string[];
   /** A limit below what is suggested, for which nothing was sent; `null`: none was refused. */
   readonly refusedLimit: number | null;
 }
@@ -96,8 +99,11 @@ export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): N
       charged,
       reserved: tally.reservedCredits,
       max: state.maxCredits,
-      suggestedMax:
+      // What was allowed once is not lowered by following the advice to go on.
+      suggestedMax: Math.max(
         suggestedMax(charged, tally.estimatedCredits - charged, tally.missingTasks) + tally.strayCredits,
+        statusOf(known) === "stopped" ? (state.maxCredits ?? 0) : 0,
+      ),
       toCome: tally.toComeCredits,
     },
     seconds: {
@@ -134,6 +140,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
     missingPaths: [],
+    changedPaths: [],
     refusedLimit: null,
   };
 }
@@ -150,9 +157,18 @@ function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
 /** @param root of the output folder */
 export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
   const paths = await Promise.all(view.files.map((file) => newestThatIsThere([file], root)));
+  const files = view.files.filter((_, index) => paths[index] !== null);
+  const changed = (await Promise.all(files.map((file) => changedCompanions(file, root)))).flat();
+  const unchanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
+    saved === null || changed.includes(saved.path) ? null : saved;
   return {
     ...view,
-    files: view.files.filter((_, index) => paths[index] !== null),
+    files: files.map((file) => ({
+      ...file,
+      captions: unchanged(file.captions),
+      chapters: unchanged(file.chapters),
+    })),
+    changedPaths: changed,
     missingPaths: view.files.filter((_, index) => paths[index] === null).map(({ path }) => path),
   };
 }

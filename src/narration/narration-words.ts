@@ -33,22 +33,31 @@ export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string
     : `Cancelled: nothing more is created for this task. ${stood}; what else had been sent is seen through, charged as usual and saved. ${repeat}`;
 }
 
-function problemWords({ problems }: NarrationView): string[] {
-  return problems.slice(0, MOST_PROBLEMS).map(({ part, excerpt, message }) => {
+function problemWords({ problems, parts }: NarrationView): string[] {
+  const told = problems.slice(0, MOST_PROBLEMS).map(({ part, excerpt, message }) => {
     const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
     return `${where}${message}`;
   });
+  const others = problems.slice(MOST_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
+  const rest = [...new Set(others)].sort((one, other) => one - other);
+  return rest.length === 0
+    ? told
+    : [...told, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
 }
 
 const MOST_PROBLEMS = 5;
 
 function fileWords({ files, parts }: NarrationView): string {
-  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts }) => {
+  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts, captions, chapters }) => {
     const kind = isIncomplete ? ", incomplete" : "";
     const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
-    return `${path} (${duration(durationSeconds)}${kind}${held})`;
+    const beside = [
+      ...(captions === null ? [] : [`, captions ${captions.path}`]),
+      ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+    ];
+    return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
   });
-  return paths.length === 0 ? "" : `Saved ${paths.join(", ")}.`;
+  return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
 /** The same for a reader of the structured form, which lists the files in a field of their own. */
@@ -74,6 +83,24 @@ function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
   return `Not on this machine (any more): ${missingPaths.join(", ")}. ${it} ${is} joined again from the saved parts, free.`;
+}
+
+/** Names that were taken, so that the files have a number. */
+function numberWords({ files }: NarrationView): string {
+  const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
+  if (taken.length === 0) return "";
+  const names = taken.slice(0, MOST_PROBLEMS).join(", ");
+  const others = taken.length > MOST_PROBLEMS ? ` and ${taken.length - MOST_PROBLEMS} more` : "";
+  return taken.length === 1
+    ? `A file named ${names} was there already, so a number was added.`
+    : `Files named ${names}${others} were there already, so numbers were added.`;
+}
+
+/** Captions and chapters that a person has edited, moved or replaced. */
+function changedWords({ changedPaths }: NarrationView): string {
+  if (changedPaths.length === 0) return "";
+  const [are, they] = changedPaths.length === 1 ? ["is", "it"] : ["are", "they"];
+  return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
 }
 
 /** Tasks that the service has are charged whatever becomes of the narration. */
@@ -132,13 +159,15 @@ function soFar({ parts, credits }: NarrationView): string {
  */
 export function messageOf(view: NarrationView, saved = fileWords(view)): string {
   const { status, remarks, unspoken } = view;
-  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "finished" ? unspoken : [];
+  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "running" ? [] : unspoken;
   const files = status === "finished" || fileWords(view) === "" ? "" : saved;
   const words = [
     headOf(view, saved),
     files,
     unjoinedWords(view),
+    numberWords(view),
     missingWords(view),
+    changedWords(view),
     ...problemWords(view),
     ...ofText,
   ];
@@ -202,8 +231,7 @@ function stepOf(view: NarrationView, call: string): string {
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
 function stoppedStep(view: NarrationView, call: string): string {
-  const more = Math.max(view.credits.suggestedMax, view.credits.max ?? 0);
-  const goOn = `${call} and max_credits ${more}: it goes on where it stopped, and pays for nothing twice.`;
+  const goOn = `${call} and max_credits ${view.credits.suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   const [first] = view.problems;
   if (first === undefined) {
     if (view.credits.max === null) return goOn;

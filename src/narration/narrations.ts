@@ -13,12 +13,13 @@ import type { TaskRecord } from "../ledger/record.ts";
 import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
 import type { Pronunciation } from "../pronunciation.ts";
+import { secretRefused } from "../redaction.ts";
 import { askedPlainly, callCancelled, leftByOthers, openedHandle } from "./askers.ts";
 import { isCancelledByCaller } from "./cancelled-call.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
-import { createJoinedFiles } from "./joined-files.ts";
+import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { NarrationText, PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
@@ -86,13 +87,15 @@ export interface NarrationsDeps {
   readonly folder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
+  /** Whether a text holds the API key or a password of the settings. */
+  readonly holdsSecret: (text: string) => boolean;
 }
 
 /** How often a call looks at a narration that another process drives. */
 const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
-  const { ledger, parts, folder, clock, log } = deps;
+  const { ledger, parts, folder, clock, log, holdsSecret } = deps;
   const tallyOf = async ({ narrationId, plan, state }: KnownNarration): Promise<Tally> =>
     await takeTally(parts, plan, state, await book.bill(narrationId));
   const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
@@ -134,6 +137,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const find = async (source: NarrateSource): Promise<KnownNarration> => {
     if (source.kind === "narration") return await known(source.narrationId);
     const plan = await planOf(source);
+    // As it would be spoken and stored: markup, entities and what nobody sees had hidden it in the text.
+    if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
     const narrationId = narrationIdOf(origin, plan);
     if (await book.knows(narrationId)) {
       await book.change(narrationId, (state) => withRemarks(state, plan));
@@ -283,9 +288,23 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return (await tallyOf(known)).standings.every((standing) => standing === "saved");
   };
 
-  const narrate: Narrations["narrate"] = async (source, changes, call) => {
-    if (changes.fileName !== null) checkFileName(changes.fileName);
+  /** The narration that a call is about, after its names were checked: nothing is sent where they cannot be used. */
+  const findChecked = async (source: NarrateSource, { fileName, maxCredits }: NarrateChanges) => {
+    if (fileName !== null) checkFileName(fileName);
+    if (fileName !== null && holdsSecret(fileName)) throw secretRefused("The file name holds");
     const known = await find(source);
+    const { state } = known;
+    if (maxCredits !== null) {
+      await checkRoomForNames(folder, {
+        ...known,
+        state: { ...state, fileName: fileName ?? state.fileName },
+      });
+    }
+    return known;
+  };
+
+  const narrate: Narrations["narrate"] = async (source, changes, call) => {
+    const known = await findChecked(source, changes);
     const { narrationId, state: before } = known;
     const { chargedCredits } = await book.bill(narrationId);
     call.signal.throwIfAborted();
@@ -324,8 +343,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     narrate,
     handles,
     async begin(source, changes, call) {
-      if (changes.fileName !== null) checkFileName(changes.fileName);
-      const known = await find(source);
+      const known = await findChecked(source, changes);
       call.signal.throwIfAborted();
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
       const tooLow = await tooLowLimit(source, known, changes);

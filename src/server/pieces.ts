@@ -3,7 +3,6 @@ import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@mode
 import { AudioError } from "../errors.ts";
 import { MOST_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
-import type { NarrationFile } from "../narration/narration-state.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 const TASK_PIECE = /^audio:\/\/tasks\/([^/?#]+)\/content\?(.*)$/;
@@ -11,8 +10,8 @@ const NARRATION_FILE =
   /^audio:\/\/narrations\/([^/?#]+)\/files\/(\d{1,6})(?:\/(captions|chapters))?(?:\?(.*))?$/;
 
 const COMPANIONS = {
-  captions: { pathOf: ({ captionsPath }: NarrationFile) => captionsPath, mimeType: "text/vtt" },
-  chapters: { pathOf: ({ chaptersPath }: NarrationFile) => chaptersPath, mimeType: "application/json" },
+  captions: "text/vtt",
+  chapters: "application/json",
 } as const;
 
 const odd = (uri: string): ProtocolError =>
@@ -56,14 +55,15 @@ async function readNarrationFile(
   if (kind !== "captions" && kind !== "chapters") {
     return await (piece === null ? generation.readFile(file) : generation.readPieceOfFile(file, piece));
   }
-  const { pathOf, mimeType } = COMPANIONS[kind];
-  const path = pathOf(file);
-  if (path === null) throw new AudioError("not_found", `The file has no ${kind}.`);
-  const bytes = await generation.readCompanion(path, piece ?? { offset: 0, length: MOST_PIECE_BYTES });
-  if (piece === null && bytes.length === MOST_PIECE_BYTES) {
+  const companion = file[kind];
+  if (companion === null) throw new AudioError("not_found", `The file has no ${kind}.`);
+  const { path, sizeBytes } = companion;
+  if (piece === null && sizeBytes > MOST_PIECE_BYTES) {
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
-  return { bytes, mimeType };
+  const whole = { offset: 0, length: MOST_PIECE_BYTES };
+  const bytes = await generation.readCompanion(companion, piece ?? whole);
+  return { bytes, mimeType: COMPANIONS[kind] };
 }
 
 /**

@@ -35,7 +35,6 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
     "Tell the user that the credit budget (AUDIO_CREDIT_BUDGET, any 24 hours) is used up. Nothing was sent. Repeat the same call when it has room again, or after the user raises it.",
   max_credits_reached:
     "Ask the user whether to go on. If so: call narrate with the same narration_id and a higher max_credits.",
-  file_exists: "Call again with another file_name, or with none. Nothing was overwritten.",
   invalid_file_name:
     "Use a plain name such as intro-chapter-1: no slashes, no leading dot, no extension needed.",
   output_not_writable:

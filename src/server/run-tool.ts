@@ -9,11 +9,11 @@ import {
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/config.ts";
-import { AudioError } from "../errors.ts";
+import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import { isCancelledByCaller } from "../narration/cancelled-call.ts";
-import type { Redact } from "../redaction.ts";
+import { type Redact, secretRefused } from "../redaction.ts";
 import { readArguments } from "../tools/read-arguments.ts";
 import {
   publishedArguments,
@@ -103,19 +103,6 @@ function withNote(result: ToolResult, note: string | null): ToolResult {
   return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
 }
 
-/** What a call says ends up at the service, in the ledger and in file names, and the key belongs into none of them. */
-function refuseSecrets(args: unknown, holdsSecret: (text: string) => boolean): void {
-  if (!holdsSecret(JSON.stringify(args))) return;
-  throw new AudioError(
-    "invalid_request",
-    "The arguments hold this server's API key or a password of its settings. Nothing was sent or stored.",
-    {
-      remedy:
-        "Call again without it: the key belongs into AUDIO_API_KEY alone. Tell the user where it stood.",
-    },
-  );
-}
-
 /** Says on stderr what went wrong; a client that cancelled is no failure. */
 function logFailure(tool: Tool, error: AudioError, log: Log): void {
   log.info(`${tool.name} answered ${error.code}`);
@@ -171,7 +158,7 @@ export async function runTool(
   const onProgress: ToolCall["onProgress"] = (message, share) => send(deps.redact(message), share);
   const tools = toolsFor(deps, client, signal);
   try {
-    refuseSecrets(args, deps.holdsSecret);
+    if (deps.holdsSecret(JSON.stringify(args))) throw secretRefused("The arguments hold");
     // Wrong settings first: whoever has none yet must not be sent after the arguments.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const given = readArguments(args, tool.input);

@@ -71,7 +71,8 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
         size_bytes: file.sizeBytes,
         sha256: file.sha256,
         chapter: file.chapter,
-        captions_path: file.captionsPath,
+        captions_path: file.captions?.path,
+        chapters_path: file.chapters?.path,
       }),
     ),
     problems: problems.map(({ part, excerpt, code, message }) =>

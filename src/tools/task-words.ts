@@ -97,7 +97,8 @@ function headline(view: TaskView, path: string): string {
     return `The task has succeeded; its audio is not saved here. ${costOf(view)}${activity}`;
   }
   const goesOn = view.handle === null ? "" : " The server saves the file by itself.";
-  return `The task is ${view.status}. ${costOf(view)}${activity}${goesOn}`;
+  const voice = view.voice === null ? "" : ` (voice: ${view.voice})`;
+  return `The task is ${view.status}${voice}. ${costOf(view)}${activity}${goesOn}`;
 }
 
 /** What the structured form says in words: only what has no field of its own. */

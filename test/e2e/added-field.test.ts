@@ -29,7 +29,7 @@ const ENTRIES = `
   model: {`;
 
 const GOLDEN = { prompt: "Good morning.\n", voice: "sophie_en_zh", speed: 1.25 };
-const GOLDEN_KEY = "agm1-ed81b77aad92940a5a517846c915fd35a7d1fd160b482bf359fabfee16791e7b";
+const GOLDEN_KEY = "agm1-ff7acbae7c10f8eedafdedef560de678423f254eae19631da5c4d1cf26b3e4d9";
 /** Each earlier field once. */
 const REQUESTS: ReadonlyArray<Record<string, unknown>> = [
   GOLDEN,

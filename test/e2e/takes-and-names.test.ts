@@ -1,17 +1,10 @@
 /** What another take is called, and what is said of a file that is in the way. */
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { stageEach } from "../support/stage.ts";
-import {
-  type Driver,
-  errorOf,
-  type ToolOutcome,
-  taskOf,
-  textOf,
-  type Workplace,
-} from "../support/workplace.ts";
+import { type Driver, type ToolOutcome, taskOf, textOf, type Workplace } from "../support/workplace.ts";
 
 let service: CountingService;
 let workplace: Workplace;
@@ -24,33 +17,50 @@ stageEach((stage) => {
 
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
 
-it("another take under the same name is called after its number, and stays so when it is asked for again", async () => {
+it("another take under the same name gets a number, says so, and keeps it when it is asked for again", async () => {
   const call = { prompt: "Over the bridge", file_name: "bridge" };
   expect(nameOf(await driver.call("generate_audio", call))).toBe("bridge.mp3");
   for (const replayed of [false, true]) {
     const second = await driver.call("generate_audio", { ...call, take: 2 });
-    expect(nameOf(second)).toBe("bridge-take-2.mp3");
+    expect(nameOf(second)).toBe("bridge-2.mp3");
     expect(taskOf(second).replayed).toBe(replayed);
+    for (const form of [textOf(second), taskOf(second).message]) {
+      expect(form).toMatch(/bridge\.mp3 is taken by the audio of task .*, take 1, .*so a number was added/);
+    }
   }
-  expect(await workplace.outputNames()).toEqual(["bridge-take-2.mp3", "bridge.mp3"]);
+  expect(await workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
 });
 
-it("a name that another request's file has is refused before anything is sent, and says whose file it is", async () => {
+it("a name that another request's file has gets a number, and the answer says whose file it is", async () => {
   const first = taskOf(
     await driver.call("generate_audio", { prompt: "The first text", file_name: "bridge" }),
   );
-  const refused = await driver.call("generate_audio", { prompt: "The second text", file_name: "bridge" });
-  expect(errorOf(refused).code).toBe("file_exists");
-  expect(textOf(refused)).toContain(`task ${first.task_id}, take 1, of the text "The first text"`);
-  expect(service.count("create")).toBe(1);
+  const call = { prompt: "The second text", file_name: "bridge" };
+  const second = await driver.call("generate_audio", call);
+  const { task_id } = taskOf(second);
+  const told = [
+    second,
+    await driver.call("generate_audio", call),
+    await driver.call("get_task", { task_id }),
+    await driver.call("download_audio", { task_id }),
+    await driver.call("download_audio", { task_id, file_name: "bridge" }),
+  ];
+  for (const outcome of told) {
+    expect(nameOf(outcome)).toBe("bridge-2.mp3");
+    for (const form of [textOf(outcome), taskOf(outcome).message]) {
+      expect(form).toContain(`task ${first.task_id}, take 1, of the text "The first text"`);
+    }
+  }
+  expect(service.count("create")).toBe(2);
 });
 
-it("a file that this server did not write is said to be one", async () => {
+it("a file that this server did not write stays, and is said to be one", async () => {
   await driver.call("generate_audio", { prompt: "Makes the folder" });
   await writeFile(join(workplace.outputDir, "mine.mp3"), "somebody's own");
-  const refused = await driver.call("generate_audio", { prompt: "In the way", file_name: "mine" });
-  expect(errorOf(refused).code).toBe("file_exists");
-  expect(textOf(refused)).toMatch(/does not know.*a call without file_name finds the same task/s);
+  const saved = await driver.call("generate_audio", { prompt: "In the way", file_name: "mine" });
+  expect(nameOf(saved)).toBe("mine-2.mp3");
+  expect(textOf(saved)).toMatch(/mine\.mp3 is taken by a file that the ledger does not know/);
+  expect(await readFile(join(workplace.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
 });
 
 it("a take with the very bytes of an earlier one says so, in both forms, from every tool and only then", async () => {
@@ -74,6 +84,16 @@ it("a take with the very bytes of an earlier one says so, in both forms, from ev
   for (const outcome of [first, other, await driver.call("generate_audio", call)]) {
     expect(textOf(outcome)).not.toContain("identical");
   }
+});
+
+it("white space around a text makes no other request, and is not sent", async () => {
+  const first = await driver.call("generate_audio", { prompt: "Over the bridge" });
+  const again = await driver.call("generate_audio", { prompt: "  Over the bridge\n\n" });
+  expect(taskOf(again)).toMatchObject({ task_id: taskOf(first).task_id, replayed: true });
+  const padded = await driver.call("generate_audio", { prompt: "\nUnder the bridge " });
+  const sent = service.tasks.get(taskOf(padded).task_id)?.body ?? "";
+  expect(JSON.parse(sent)).toMatchObject({ prompt: "Under the bridge" });
+  expect(service.count("create")).toBe(2);
 });
 
 it("a name that nobody chose ends at a word, with a short id, and is the same for ever", async () => {

@@ -109,6 +109,28 @@ describe("a disk that knows no hard links", () => {
   });
 });
 
+describe("a link in the place of the folder of parts", () => {
+  it.each(["out of the output folder", "into it"])("%s is refused, and nothing is sent", async (where) => {
+    const bench = await openBench();
+    const { outputDir, stateDir } = bench.workplace;
+    const target = where === "into it" ? join(outputDir, "elsewhere") : join(stateDir, "elsewhere");
+    await mkdir(outputDir, { recursive: true });
+    await mkdir(target, { recursive: true });
+    await symlink(target, join(outputDir, ".parts"));
+    const server = await bench.another();
+    const call = { text: "One part.", max_credits: 1000, wait_seconds: 10 };
+    const outcome = await server.call("narrate", call);
+    expect(textOf(outcome)).toMatch(/Stopped.*\.parts: the path now leads somewhere else/s);
+    expect(await readdir(target)).toEqual([]);
+    expect(bench.service.exchanges).toEqual([]);
+    await rm(join(outputDir, ".parts"));
+    await rm(target, { recursive: true });
+    await server.call("narrate", call);
+    expect(bench.service.count("create")).toBe(1);
+    await rm(join(outputDir, ".parts"), { recursive: true });
+  });
+});
+
 describe("a hand in the output folder while a task runs", () => {
   it("that puts another file under the wanted name finds it untouched, and the audio beside it", async () => {
     const bench = await openBench();

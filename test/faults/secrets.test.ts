@@ -1,14 +1,19 @@
 /** What a person never experiences: the API key anywhere but in the header to the configured service. */
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { newFolder, removeFolders } from "../files/folders.ts";
+import { runBin } from "../platforms/scene.ts";
 import { API_KEY } from "../support/counting-service.ts";
-import { errorOf, taskOf, textOf } from "../support/workplace.ts";
+import { COMPILED, errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeBenchesAfterEach, openBench, shareBench } from "./bench.ts";
 import { filesBelow } from "./promises.ts";
 import { accepted, always, answerText, type Misbehaviour, next, rawAnswer, sayAndHangUp } from "./wire.ts";
 
 // Every bench is searched for the key when it closes: all output at level debug, all file names, all bytes on disk.
 closeBenchesAfterEach();
+afterEach(removeFolders);
 
 const SPELLINGS: Array<[string, string]> = [
   ["plain", API_KEY],
@@ -126,6 +131,48 @@ describe("the key in a call", () => {
       expect(bench.service.exchanges).toEqual([]);
     },
   );
+});
+
+/** The key as nobody who reads the raw text finds it, and as it would be spoken. */
+const HIDDEN: Array<[string, string]> = [
+  ["by markup", `My key is ${API_KEY.slice(0, 3)}**${API_KEY.slice(3)}**, read it out`],
+  ["by an entity", `My key is &#${API_KEY.charCodeAt(0)};${API_KEY.slice(1)}, read it out`],
+  ["by a soft hyphen", `My key is ${API_KEY.slice(0, 7)}\u00ad${API_KEY.slice(7)}, read it out`],
+  ["in a heading", `# ${API_KEY.slice(0, 3)}&#${API_KEY.charCodeAt(3)};${API_KEY.slice(4)}\n\nA text.`],
+  ["in code that is left out", `A text.\n\n\`\`\`\n${API_KEY.slice(0, 9)}\u200b${API_KEY.slice(9)}\n\`\`\``],
+];
+
+describe("the key hidden in a text", () => {
+  const shared = shareBench();
+  it.each(HIDDEN)("%s is refused before anything is sent or stored", async (_what, text) => {
+    const bench = shared();
+    const outcome = await bench.server.call("narrate", { text, max_credits: 1000 });
+    expect(errorOf(outcome)).toMatchObject({ code: "invalid_request", http_status: null });
+    expect(textOf(outcome)).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
+    expect(bench.service.exchanges).toEqual([]);
+    expect(textOf(await bench.server.call("list_tasks", {}))).not.toContain("nar_");
+  });
+
+  it("by a soft hyphen is refused in a prompt, too", async () => {
+    const bench = shared();
+    const prompt = `My key is ${API_KEY.slice(0, 7)}\u00ad${API_KEY.slice(7)}`;
+    expect(errorOf(await bench.server.call("generate_audio", { prompt })).code).toBe("invalid_request");
+    expect(bench.service.exchanges).toEqual([]);
+  });
+
+  it("that lies in a file is refused for the tool and for the command", async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, "book.md"), `# A book\n\nMy key is ${API_KEY}.`);
+    const bench = await openBench({ env: { AUDIO_INPUT_DIR: folder } });
+    const outcome = await bench.server.call("narrate", { file: "book.md", max_credits: 1000 });
+    expect(errorOf(outcome).code).toBe("invalid_request");
+    const env = bench.workplace.env(bench.service, COMPILED);
+    const run = await runBin(["narrate", join(folder, "book.md"), "--max-credits", "1000"], env);
+    expect(run.status).not.toBe(0);
+    expect(run.stderr).toMatch(/API key[\s\S]*AUDIO_API_KEY/);
+    expect(`${run.stdout}${run.stderr}`).not.toContain(API_KEY);
+    expect(bench.service.exchanges).toEqual([]);
+  });
 });
 
 describe("the key in the settings", () => {

@@ -49,6 +49,26 @@ const HICCUPS: Array<[string, Misbehaviour]> = [
   ["is a 429 with nonsense to wait for", (r) => answerText(r, 429, "{}", { "retry-after": "-1e9; soon" })],
 ];
 
+describe("a status that nobody knows", () => {
+  const shared = shareBench();
+  const QUOTED = /The service gives Task \S+ the status "sleeping", which is none of its contract/;
+
+  it("is in the log and in the result at first sight, quoted", async () => {
+    const bench = shared();
+    bench.misbehave(always("query", changed({ status: "sleeping" })));
+    const outcome = await bench.server.call("generate_audio", { prompt: "It sleeps", wait_seconds: 1 });
+    expect(taskOf(outcome).message).toMatch(QUOTED);
+    expect(textOf(outcome)).toMatch(QUOTED);
+    expect(bench.server.stderr).toMatch(/warn.*status: /);
+    const { task_id } = taskOf(outcome);
+    expect(textOf(await bench.server.call("get_task", { task_id, wait_seconds: 1 }))).toMatch(QUOTED);
+    bench.misbehave(undefined);
+    expect(taskOf(await bench.server.call("get_task", { task_id, wait_seconds: 10 })).status).toBe(
+      "succeeded",
+    );
+  });
+});
+
 describe("watching goes on, and the audio is saved, when an answer to a query", () => {
   const shared = shareBench();
   it.each(HICCUPS)("%s", async (what, misbehaviour) => {

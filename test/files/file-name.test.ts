@@ -5,7 +5,14 @@ import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { OUTPUT_FORMATS } from "../../src/contract/audio-format.ts";
 import { AudioError } from "../../src/errors.ts";
-import { checkFileName, givenName, numberedName, unsoundName } from "../../src/files/file-name.ts";
+import {
+  checkFileName,
+  extendedName,
+  givenName,
+  isNumbered,
+  numberedName,
+  unsoundName,
+} from "../../src/files/file-name.ts";
 import { newFolder, removeFolders } from "./folders.ts";
 
 afterEach(removeFolders);
@@ -118,6 +125,20 @@ describe("a name that is accepted", () => {
     expect(() => givenName(name, "wav")).not.toThrow();
     expect(() => givenName(name, "mp3")).toThrow(AudioError);
   });
+});
+
+it("cuts a long name at a character, to make room for what is added", () => {
+  const name = `${"你".repeat(82)}.mp3`;
+  expect(numberedName(name, 2)).toBe(`${"你".repeat(82)}-2.mp3`);
+  expect(extendedName(name, ".chapters", ".json")).toBe(`${"你".repeat(80)}.chapters.json`);
+  expect(extendedName(name, "", ".vtt")).toBe(`${"你".repeat(82)}.vtt`);
+});
+
+it("tells a name with a number from one that only ends in a number", () => {
+  const base = "story.mp3";
+  const names = ["story-2.mp3", "story-999.mp3", "story-1.mp3", "story-02.mp3", "story.mp3", "other-2.mp3"];
+  expect(names.filter((name) => isNumbered(name, base))).toEqual(["story-2.mp3", "story-999.mp3"]);
+  expect(isNumbered("story-2.mp3", "story-2.mp3")).toBe(false);
 });
 
 it("numbers a name before its extension, and keeps bytes of no format as .bin", () => {

@@ -38,7 +38,6 @@ function save(
   return saveAudio({
     folder,
     fileName: "story.mp3",
-    nameIsGiven: false,
     replaces: replaced,
     keepsUnsound: true,
     format: "mp3",
@@ -111,7 +110,7 @@ it("an old file whose name somebody else took in the blink in which it was free 
     writeFileSync(join(folder.root, "story.mp3"), "faster", { flag: "wx" });
     return Promise.reject(Object.assign(new Error("EEXIST"), { code: "EEXIST" }));
   };
-  await expect(save(folder, inBetween)).rejects.toMatchObject({ code: "file_exists" });
+  await expect(save(folder, inBetween)).rejects.toMatchObject({ code: "invalid_file_name" });
   expect(readFileSync(join(folder.root, "story.mp3"), "utf8")).toBe("faster");
   expect(readFileSync(join(folder.root, "story (previous).mp3")).equals(OLD)).toBe(true);
 });

@@ -52,7 +52,6 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
   return {
     folder,
     fileName: "story.mp3",
-    nameIsGiven: true,
     keepsUnsound: true,
     format: "mp3",
     download: bringing(AUDIO),
@@ -132,30 +131,21 @@ describe.each([
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
-  it("is file_exists when the caller gave it, and nothing is overwritten", async () => {
-    const folder = await newOutputFolder();
-    writeFileSync(join(folder.root, "story.mp3"), OTHER);
-    const failure = await failureOf(save(folder));
-    expect(failure.code).toBe("file_exists");
-    expect(failure.message).toContain("story.mp3");
-    expect(readFileSync(join(folder.root, "story.mp3")).equals(OTHER)).toBe(true);
-    expect(await listing(folder.root)).toEqual(["story.mp3"]);
-  });
-
-  it("is followed by the next free one when nobody gave it", async () => {
+  it("is followed by the next free one, and nothing is overwritten", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), OTHER);
     mkdirSync(join(folder.root, "story-2.mp3"));
-    const file = await save(folder, { nameIsGiven: false });
+    const file = await save(folder);
     expect(file.path).toBe(join(folder.root, "story-3.mp3"));
+    expect(readFileSync(join(folder.root, "story.mp3")).equals(OTHER)).toBe(true);
     expect(await listing(folder.root)).toEqual(["story-2.mp3", "story-3.mp3", "story.mp3"]);
   });
 
-  it.each([true, false])("is adopted when it holds the very same bytes (given: %s)", async (nameIsGiven) => {
+  it("is adopted when it holds the very same bytes", async () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.mp3"), AUDIO);
     const inode = statSync(join(folder.root, "story.mp3")).ino;
-    const file = await save(folder, { nameIsGiven });
+    const file = await save(folder);
     expect(file).toMatchObject({ path: join(folder.root, "story.mp3"), sha256: sha256(AUDIO) });
     expect(statSync(file.path).ino).toBe(inode);
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
@@ -166,9 +156,8 @@ describe.each([
     const outside = join(newFolder(), "outside.mp3");
     writeFileSync(outside, AUDIO);
     symlinkSync(outside, join(folder.root, "story.mp3"));
-    expect((await failureOf(save(folder))).code).toBe("file_exists");
     symlinkSync(join(newFolder(), "dangling"), join(folder.root, "story-2.mp3"));
-    const file = await save(folder, { nameIsGiven: false });
+    const file = await save(folder);
     expect(file.path).toBe(join(folder.root, "story-3.mp3"));
     expect(lstatSync(file.path).isFile()).toBe(true);
     expect(readFileSync(outside).equals(AUDIO)).toBe(true);
@@ -179,12 +168,7 @@ describe.each([
     const each = Array.from({ length: 12 }, (_, index) =>
       Buffer.concat([AUDIO, Buffer.from(`take ${index}`)]),
     );
-    const given = await Promise.allSettled(each.map((bytes) => save(folder, { download: bringing(bytes) })));
-    expect(given.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    const free = await Promise.all(
-      each.map((bytes) => save(folder, { download: bringing(bytes), nameIsGiven: false })),
-    );
-    // One of them is the file that is there already.
+    const free = await Promise.all(each.map((bytes) => save(folder, { download: bringing(bytes) })));
     expect(new Set(free.map(({ path }) => path)).size).toBe(12);
     for (const file of free) expect(sha256(readFileSync(file.path))).toBe(file.sha256);
     expect(await listing(folder.root)).toHaveLength(12);

@@ -19,7 +19,6 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
   const file = await saveAudio({
     folder,
     fileName: "story.mp3",
-    nameIsGiven: true,
     keepsUnsound: true,
     format: "mp3",
     download: (sink) => sink.write(bytes),
@@ -124,12 +123,14 @@ describe("a second name", () => {
     expect(await listing(folder.root)).toEqual(["story.mp3"]);
   });
 
-  it("is file_exists when something else has it", async () => {
+  it("gets a number when something else has it, and the same one when it is asked for again", async () => {
     const { folder, file } = await saved();
     writeFileSync(join(folder.root, "again.mp3"), "else");
-    expect((await failureOf(nameAgain(file, folder, "again.mp3"))).code).toBe("file_exists");
+    for (const given of [file, { ...file, path: join(folder.root, "again-2.mp3") }]) {
+      expect((await nameAgain(given, folder, "again.mp3")).path).toBe(join(folder.root, "again-2.mp3"));
+    }
     expect(readFileSync(join(folder.root, "again.mp3"), "utf8")).toBe("else");
-    expect(await listing(folder.root)).toEqual(["again.mp3", "story.mp3"]);
+    expect(await listing(folder.root)).toEqual(["again-2.mp3", "again.mp3", "story.mp3"]);
   });
 
   it("adopts the very same bytes", async () => {

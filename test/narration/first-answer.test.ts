@@ -16,7 +16,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
     isOtherSpelling: async () => false,
     finish: async () => undefined,
   };
-  const narrations = createNarrations({ ledger, parts, folder, clock, log });
+  const narrations = createNarrations({ ledger, parts, folder, clock, log, holdsSecret: () => false });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },

@@ -26,7 +26,22 @@ describe("a refusal inside a narration", () => {
     expect(told).toMatchObject({ status: "stopped", problems: [{ code }] });
     expect(told.message).toMatch(words);
     expect(told.next_step).toContain("When it is mended");
+    // One limit, in words and as a figure.
+    expect(told.next_step).toContain(`max_credits ${told.credits.suggested_max}:`);
+    expect(told.credits).toMatchObject({ max: 1000, suggested_max: 1000 });
   });
+});
+
+it("a status that nobody knows is told of its part while the narration runs", async () => {
+  narrator.service.intercept = ({ kind, taskId }, response, self) => {
+    const task = self.tasks.get(taskId ?? "");
+    if (kind !== "query" || task === undefined) return false;
+    self.json(response, 200, { ...self.view(task), status: "sleeping" });
+    return true;
+  };
+  const told = await narrator.narrate({ text: textOf("One"), max_credits: 1000, wait_seconds: 3 });
+  expect(told).toMatchObject({ status: "running", problems: [{ part: 1, code: "unexpected_response" }] });
+  expect(told.message).toMatch(/the status "sleeping", which is none of its contract/);
 });
 
 describe("a ledger that was lost", () => {

@@ -273,7 +273,11 @@ class WishRound {
     };
     expectSame("status", `${seen?.status} ${JSON.stringify(seen?.problems)}`, "finished []");
     const tasks = [...this.#service.tasks.values()];
-    expectSame("credits", seen?.credits.charged, tasks.length * CHARGE_CREDITS);
+    // A task that no part needs any more, and whose answer nobody has seen, is in doubt: its reservation is shown.
+    const { charged = 0, reserved = 0 } = seen?.credits ?? {};
+    const paid = tasks.length * CHARGE_CREDITS;
+    const isCounted = charged <= paid && paid <= charged + reserved;
+    if (!isCounted) this.faults.push(`${charged} charged and ${reserved} held where ${paid} were paid`);
     const sounds = Array.from({ length: this.#plan.parts }, (_, part) => {
       const all = tasks.filter(({ body }) => body.includes(quoteOf(part)));
       return all.map(({ audio }) => audio);

@@ -67,20 +67,22 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
   await writeFile(`${stem}.vtt`, `WEBVTT\n\n${cues.join("\n\n")}\n`);
   const chapters = joined.chapters.map(({ title, startSeconds }) => ({ startTime: startSeconds, title }));
   await writeFile(`${stem}.chapters.json`, JSON.stringify({ version: "1.2.0", chapters }));
-  const sha256 = createHash("sha256")
-    .update(await readFile(joined.path))
-    .digest("hex");
+  const recorded = async (path: string) => {
+    const sha256 = createHash("sha256")
+      .update(await readFile(path))
+      .digest("hex");
+    return { path, sizeBytes: (await stat(path)).size, sha256 };
+  };
   const file = {
-    path: joined.path,
-    sizeBytes: (await stat(joined.path)).size,
-    sha256,
+    ...(await recorded(joined.path)),
     savedAtMs: Date.now(),
     isSound: true,
     durationSeconds: joined.durationSeconds,
     section: null,
     chapter: null,
-    captionsPath: `${stem}.vtt`,
-    chaptersPath: `${stem}.chapters.json`,
+    captions: await recorded(`${stem}.vtt`),
+    chapters: await recorded(`${stem}.chapters.json`),
+    takenName: null,
     madeFrom: "",
     isIncomplete: false,
     missingParts: [],

@@ -18,6 +18,7 @@ const planned: NarrationView = {
   unspoken: [],
   isRepeat: false,
   missingPaths: [],
+  changedPaths: [],
   chapters: [],
   refusedLimit: null,
   unjoinedParts: [],
@@ -33,8 +34,9 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   durationSeconds: 843.512,
   section: null,
   chapter,
-  captionsPath: `${FOLDER}/${name}.vtt`,
-  chaptersPath: null,
+  captions: { path: `${FOLDER}/${name}.vtt`, sizeBytes: 900, sha256: "" },
+  chapters: null,
+  takenName: null,
   madeFrom: "",
   isIncomplete: false,
   missingParts: [],
@@ -54,7 +56,7 @@ const stopped = (problems: readonly NarrationProblem[], excerpt: string | null =
   ...running,
   status: "stopped",
   parts: { ...running.parts, running: 0 },
-  credits: { ...running.credits, reserved: 0 },
+  credits: { ...running.credits, reserved: 0, suggestedMax: 1560 },
   seconds: { ...running.seconds, left: null },
   problems: problems.map((problem) => ({ ...problem, excerpt })),
 });
@@ -76,7 +78,7 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
   "stopped while parts are with the service": {
     ...stopped([{ part: null, code: "stopped", message: "It was stopped, as asked for." }]),
     parts: running.parts,
-    credits: running.credits,
+    credits: { ...running.credits, suggestedMax: 1560 },
   },
   "stopped by a part whose audio is damaged": stopped(
     [

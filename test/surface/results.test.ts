@@ -70,7 +70,7 @@ describe("a success", () => {
     "of a narration, %s, takes at most 650 bytes in each form, without paths and problems",
     (_name, view) => {
       const { structured, text } = renderNarration(view);
-      const saved = view.files.flatMap(({ path, captionsPath }) => [path, captionsPath ?? ""]);
+      const saved = view.files.flatMap(({ path, captions }) => [path, captions?.path ?? ""]);
       const paths = [...saved, ...view.missingPaths];
       const excerpts = view.problems.flatMap(({ excerpt }) => (excerpt === null ? [] : [excerpt]));
       const left = [...view.problems.map(({ message }) => message), ...excerpts];

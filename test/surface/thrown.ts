@@ -10,7 +10,6 @@ import { canonicalInput } from "../../src/generation/canonical-input.ts";
 import { goneError } from "../../src/generation/job/gone.ts";
 import { unsoundError } from "../../src/generation/saved-files.ts";
 import { taskFailed } from "../../src/generation/task-failed.ts";
-import { inTheWay } from "../../src/generation/use-cases/file-names.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { unansweredInTime } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
@@ -57,20 +56,6 @@ function ofNetwork(code: string): AudioError {
 
 const record = aRecord({ taskId: TASK_ID });
 const file = { path: PATH, sizeBytes: 1, sha256: "", savedAtMs: 0, isSound: false };
-const audio = { ...file, isSound: true };
-const owner = {
-  record: aRecord({
-    taskId: TASK_ID,
-    input: JSON.stringify({ prompt: "Over the bridge, and a little further on" }),
-  }),
-  file: audio,
-};
-const IN_THE_WAY = [
-  { owner, replace: false, saved: null },
-  { owner: null, replace: false, saved: null },
-  { owner: null, replace: true, saved: null },
-  { owner, replace: false, saved: audio },
-];
 const REFUNDED = { reserved_credits: 150, charged_credits: 0, refunded_credits: 150 };
 const taskError = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
 const longUrl = `https://example.com/${"é".repeat(6000)}`;
@@ -93,7 +78,6 @@ export const thrownErrors = (): AudioError[] => [
   unansweredInTime(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),
-  ...IN_THE_WAY.map((facts) => inTheWay(record, { name: "bridge.mp3", ...facts })),
   thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),
   thrownBy(() => planNarration({ text: "🎉", format: "plain", speed: 1, pauseSeconds: 0.6 })),
   thrownBy(() => planNarration({ text: "Bogot\ufffd", format: "plain", speed: 1, pauseSeconds: 0.6 })),

@@ -22,6 +22,7 @@ export interface SpokenPart {
   readonly sampleRateHz: number;
   /** Where it lies in the joined file, as {@link joinAudio} said. */
   readonly span: Span;
+  readonly speaker?: string | undefined;
   /** All that it says, in order. */
   readonly sentences: readonly SpokenSentence[];
 }
@@ -58,6 +59,7 @@ const escaped = (line: string): string =>
 
 interface Cue extends Span {
   readonly lines: readonly string[];
+  readonly speaker: string | undefined;
   readonly isHeard: boolean;
 }
 
@@ -79,6 +81,7 @@ function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
     const sentenceStart = startSeconds + time.startSeconds;
     return texts.map((lines, index) => ({
       lines,
+      speaker: part.speaker,
       startSeconds: sentenceStart + (inner[index]?.startSeconds ?? 0),
       endSeconds: sentenceStart + (inner[index]?.endSeconds ?? 0),
       isHeard: index === 0 && time.isHeard,
@@ -89,12 +92,15 @@ function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
 /** Whole milliseconds, each cue after the one before and longer than nothing, as the format demands. */
 function written(cues: readonly Cue[]): string {
   let passed = 0;
-  const blocks = cues.map(({ lines, startSeconds, endSeconds, isHeard }, index) => {
+  const blocks = cues.map(({ lines, speaker, startSeconds, endSeconds, isHeard }, index) => {
     const start = Math.max(passed, Math.round(startSeconds * 1000));
     const end = Math.max(start + 1, Math.round(endSeconds * 1000));
     passed = end;
     const name = `${index + 1}${isHeard ? HEARD : RECKONED}`;
-    return [name, `${clockTime(start)} --> ${clockTime(end)}`, ...lines.map(escaped)].join("\n");
+    // It needs no end where it lasts as long as its cue.
+    const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
+    const text = `${voice}${lines.map(escaped).join("\n")}`;
+    return [name, `${clockTime(start)} --> ${clockTime(end)}`, text].join("\n");
   });
   return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }

@@ -9,7 +9,7 @@ import type { Jobs } from "../job/jobs.ts";
 import { waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { viewOfSaved } from "../use-cases/identical-takes.ts";
+import { viewOfSaved } from "../use-cases/saved-view.ts";
 
 /** A copy that another machine has saved is fetched in most cases within this; later, the view names the tool for it. */
 const FETCH_WITHIN_MS = 5000;
@@ -23,10 +23,11 @@ export async function viewOfDone(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
-  { fileName, replayed }: Handle["wish"],
+  wish: Handle["wish"],
 ): Promise<TaskView> {
+  const { fileName, replayed } = wish;
   const file = await findSaved(deps, record, fileName);
-  if (file?.isSound === true) return await viewOfSaved(deps, record, { replayed, file });
+  if (file?.isSound === true) return await viewOfSaved(deps, record, { replayed, file }, wish);
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
   if (wasHere) return viewOf(record, { replayed });
@@ -36,5 +37,5 @@ export async function viewOfDone(
   const call = { signal, windowMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
   if (end?.kind !== "saved") return viewOf(record, { replayed });
-  return await viewOfSaved(deps, end.record, { replayed, file: end.file });
+  return await viewOfSaved(deps, end.record, { replayed, file: end.file }, wish);
 }

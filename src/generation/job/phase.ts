@@ -1,4 +1,5 @@
 /** What a job is doing, as one union, and every sentence that is made of it. */
+import { quoteServiceText } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -21,7 +22,8 @@ export type Phase =
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** Something went wrong, and is tried again. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
-  | { readonly kind: "watching"; readonly sinceMs: number }
+  /** `unknownStatus`: what the service said in place of a status, `""` where that is withheld. */
+  | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
   /** `trouble`: why an earlier try did not work. */
   | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
@@ -71,6 +73,11 @@ export function continued(phase: Phase, before: Phase, nowMs: number): Phase {
 const notFetched = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 
+function unknownStatusWords(task: string, said: string): string {
+  const status = said === "" ? "a status that cannot be read" : `the status ${quoteServiceText(said)}`;
+  return `The service gives ${task} ${status}, which is none of its contract; it is asked again for up to 65 min.`;
+}
+
 /** One sentence for a person or an assistant: what is going on with this record now. */
 export function describe(
   phase: Phase,
@@ -96,6 +103,7 @@ export function describe(
         ? notFetched(phase.error)
         : `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
     case "watching":
+      if (phase.unknownStatus !== undefined) return unknownStatusWords(task, phase.unknownStatus);
       return `${task} ${STATUS_WORDS[record.status]} (${seconds(clock.steadyMs() - phase.sinceMs)} so far).`;
     case "saving":
       return phase.trouble === null

@@ -9,6 +9,7 @@ import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { mayHaveName } from "../name-owner.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
 import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
 import type { Job } from "./job.ts";
@@ -23,7 +24,6 @@ const STOPS = new Set([
   "too_large",
   "disk_full",
   "output_not_writable",
-  "file_exists",
   "invalid_file_name",
   "store_unavailable",
 ]);
@@ -104,8 +104,7 @@ async function downloadAndPublish(
     whenPublished,
     folder: record.shelf === "parts" ? deps.parts : deps.folder,
     fileName: wantedName(record, record.fileName),
-    // Found free before anything was sent; if somebody took it since, paid audio goes under the next free name.
-    nameIsGiven: false,
+    mayBeNamed: (name) => mayHaveName(deps, record, name),
     replaces: record.replaces,
     keepsUnsound,
     format: formatOf(record).format,

@@ -1,4 +1,5 @@
 /** Polls an accepted task at the poll interval until it has succeeded or failed. */
+import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -27,10 +28,10 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
     await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
     let extraMs = 0;
     try {
-      await poll(job, deps);
+      const { unknownStatus } = await poll(job, deps);
       misses = 0;
       failures = 0;
-      job.enter({ kind: "watching", sinceMs });
+      job.enter({ kind: "watching", sinceMs, unknownStatus });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
       if (error.code === "not_found") misses += 1;
@@ -55,7 +56,7 @@ const isRunning = ({ record: { status } }: Job): boolean => status === "queued" 
 /** The key does not work, or the ledger was away for longer than anybody waits. */
 const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key" || code === "store_unavailable";
 
-async function poll(job: Job, deps: GenerationDeps): Promise<void> {
+async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
   const { clock } = deps;
   const { taskId, attempt } = job.record;
   if (taskId === null) throw new AudioError("not_found", "The record of this task holds no id.");
@@ -65,6 +66,7 @@ async function poll(job: Job, deps: GenerationDeps): Promise<void> {
       job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
   });
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() });
+  return task;
 }
 
 function waitExpired({ record: { taskId } }: Job): AudioError {

@@ -1,7 +1,8 @@
 /** The use case behind `download_audio`: a finished task's audio as a verified file; never waits for a task. */
 import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
-import { checkFileName } from "../../files/file-name.ts";
+import { checkFileName, numberedName } from "../../files/file-name.ts";
+import { LAST_NUMBER } from "../../files/next-name.ts";
 import { precheckFileName } from "../../files/save-audio.ts";
 import { foreignWorkId } from "../../ledger/identity.ts";
 import { step } from "../../ledger/lifecycle.ts";
@@ -18,8 +19,8 @@ import type { TaskView } from "../task-view.ts";
 import { underName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { unansweredInTime } from "./generate.ts";
-import { viewOfSaved } from "./identical-takes.ts";
 import { finish } from "./query-task.ts";
+import { viewOfSaved } from "./saved-view.ts";
 
 export interface DownloadRequest {
   readonly taskId: string;
@@ -30,7 +31,7 @@ export interface DownloadRequest {
  * The task's audio, saved here under the wanted name. With the handle of a request whose answer was never seen, that
  * very request is sent again first, under its key: it never pays twice.
  *
- * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `file_exists`, `timeout` when the
+ * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` when the
  *   transfer outlives the window (it goes on), and what saving throws
  */
 export async function download(
@@ -53,8 +54,8 @@ export async function download(
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
-    const named = await underName(deps, known, saved, { fileName });
-    return await viewOfSaved(deps, known, { replayed: true, ...named });
+    const file = await underName(deps, known, saved, { fileName });
+    return await viewOfSaved(deps, known, { replayed: true, file }, { fileName });
   }
   const record =
     known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
@@ -131,7 +132,7 @@ async function recordForeignTask(
   return step(empty, observed);
 }
 
-/** A free wanted name becomes the record's own, so that the audio is saved under it at once. */
+/** A wanted name becomes the record's own, so that the audio is saved under it at once. */
 async function preferName(
   deps: GenerationDeps,
   jobs: Jobs,
@@ -139,7 +140,7 @@ async function preferName(
   fileName: string | null,
 ): Promise<TaskRecord> {
   if (fileName === null || jobs.running(record.recordId) !== undefined) return record;
-  if ((await precheckFileName(deps.folder, wantedName(record, fileName))) === "taken") return record;
+  await precheckFileName(deps.folder, numberedName(wantedName(record, fileName), LAST_NUMBER));
   if (record.revision === 0) return { ...record, fileName };
   return (await deps.ledger.apply(record, { kind: "named", fileName, replaces: null })) ?? record;
 }
@@ -153,11 +154,10 @@ async function transfer(
 ): Promise<TaskView> {
   const { job, end } = await finish(jobs, deps.clock, record, call);
   switch (end?.kind) {
-    case "saved":
-      return await viewOfSaved(deps, end.record, {
-        replayed: true,
-        ...(await underName(deps, end.record, end.file, { fileName })),
-      });
+    case "saved": {
+      const file = await underName(deps, end.record, end.file, { fileName });
+      return await viewOfSaved(deps, end.record, { replayed: true, file }, { fileName });
+    }
     case "error":
       throw end.error;
     case "failed":

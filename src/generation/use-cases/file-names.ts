@@ -1,14 +1,14 @@
 /** The names that callers give to audio: which are free, whose file is in the way or gives way, a second name for saved audio. */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
-import { AudioError } from "../../errors.ts";
-import { numberedName, previousName } from "../../files/file-name.ts";
+import { isNumbered, numberedName, previousName, unsoundName } from "../../files/file-name.ts";
+import { LAST_NUMBER, nextName } from "../../files/next-name.ts";
 import { partsPath } from "../../files/output-folder.ts";
-import { otherSpellings } from "../../files/real-path.ts";
-import { isIntact, nameAgain, precheckFileName } from "../../files/save-audio.ts";
+import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
 import type { Replaced, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
+import { mayHaveName, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
@@ -26,15 +26,11 @@ export interface NameRequest {
   readonly replace?: boolean;
 }
 
-/** What another take is called where its first one has the name. */
-const takeName = ({ take }: TaskRecord, fileName: string): string | null =>
-  take === null || take === 1 ? null : `${fileName}-take-${take}`;
-
 /**
- * The name to save the audio of a request under: the caller's, or that with the number of its take behind it where
- * another take has it, and the file that gives way for it. A task that runs or has succeeded keeps the name it has.
+ * The name to save the audio of a request under, and the file that gives way for it; where anything else has the name,
+ * a number is added when the audio is saved. A task that runs or has succeeded keeps the name it has.
  *
- * @throws AudioError `file_exists`, which says whose file is in the way, `invalid_file_name`
+ * @throws AudioError `invalid_file_name` where the file system has no room for the name with a number
  */
 export async function nameFor(
   deps: Deps,
@@ -45,124 +41,80 @@ export async function nameFor(
   if (isSettled) return { fileName: record.fileName, replaces: record.replaces };
   if (fileName === null) return { fileName: record.fileName, replaces: null };
   const name = wantedName(record, fileName);
-  if ((await precheckFileName(deps.folder, name)) === "free") return { fileName, replaces: null };
-  const owner = await ownerOf(deps, name);
-  if (replace && owner !== null) return { fileName, replaces: await replacing(deps, name, owner.file) };
-  const ofTake = takeName(record, fileName);
-  if (ofTake !== null && (await precheckFileName(deps.folder, wantedName(record, ofTake))) === "free") {
-    return { fileName: ofTake, replaces: null };
-  }
-  throw inTheWay(record, { name, owner, replace, saved: null });
+  await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
+  const owner = replace ? await ownerOf(deps, name) : null;
+  return { fileName, replaces: owner === null ? null : await replacing(deps, name, owner.file) };
 }
-
-interface Owner {
-  readonly record: TaskRecord;
-  readonly file: SavedFile;
-}
-
-/** Who wrote the file of that name, as the ledger knows it; `null` where it does not, or the file is not as it was. */
-async function ownerOf({ ledger, folder }: Deps, name: string): Promise<Owner | null> {
-  const path = join(folder.root, name);
-  for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
-    for (const record of await ledger.ofPath(spelling)) {
-      for (const file of record.files) {
-        if (file.path === spelling && (await isIntact(file, folder.root))) return { record, file };
-      }
-    }
-  }
-  return null;
-}
-
-const MOST_PREVIOUS = 999;
 
 async function replacing(
   { folder }: Deps,
   name: string,
   { sizeBytes, sha256 }: SavedFile,
 ): Promise<Replaced> {
-  const base = previousName(name);
-  for (let number = 1; number <= MOST_PREVIOUS; number += 1) {
-    const movedTo = numberedName(base, number);
-    if ((await precheckFileName(folder, movedTo)) === "free") return { sizeBytes, sha256, name, movedTo };
+  const isFree = async (tried: string): Promise<boolean> =>
+    (await precheckFileName(folder, tried)) === "free";
+  return { sizeBytes, sha256, name, movedTo: await nextName(previousName(name), isFree) };
+}
+
+/** Why there is a number behind the name that was asked for, whoever has that name, and what can be done; `null`: there is none. */
+export async function numberNote(
+  deps: Deps,
+  record: TaskRecord,
+  file: SavedFile,
+  { fileName, replace = false }: NameRequest,
+): Promise<string | null> {
+  const asked = fileName ?? record.fileName;
+  if (asked === null) return null;
+  const name = wantedName(record, asked);
+  const base = file.isSound ? name : unsoundName(name);
+  if (!isNumbered(basename(file.path), base)) return null;
+  if ((await precheckFileName(deps.folder, base)) === "free") {
+    return `The name ${base} was taken, so a number was added.`;
   }
-  throw new AudioError("file_exists", `Every name that ${name} could be kept under meanwhile is taken.`);
+  const owner = await ownerOf(deps, base);
+  const narrationId = owner === null ? await narrationWith(deps, base) : null;
+  const whose =
+    narrationId === null ? (owner === null ? UNKNOWN_FILE : audioOf(owner)) : `a file of ${narrationId}`;
+  return `The name ${base} is taken by ${whose}, so a number was added.${moreToDo(owner, replace)}`;
 }
 
-interface InTheWay {
-  readonly name: string;
-  readonly owner: Owner | null;
-  /** Whether the caller had asked for the file to be replaced. */
-  readonly replace: boolean;
-  /** Where the audio is all the same. */
-  readonly saved: SavedFile | null;
-}
+const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
 
-/** `file_exists`: who wrote the file that has the name, where the audio is meanwhile, and what can be done. */
-export function inTheWay(record: TaskRecord, { name, owner, replace, saved }: InTheWay): AudioError {
-  const what =
-    owner === null
-      ? "a file that the ledger does not know, or that was changed since it was saved."
-      : whose(owner);
-  const where = saved === null ? "Nothing was sent." : `The audio of this call is saved as ${saved.path}.`;
-  return new AudioError("file_exists", `The output folder already holds ${name}: ${what} ${where}`, {
-    taskId: saved === null ? undefined : (record.taskId ?? undefined),
-    idempotencyKey: record.idempotencyKey ?? undefined,
-    remedy: `Call again with another file_name, or with none; nothing was overwritten.${moreToDo({ owner, replace, saved })}`,
-  });
-}
-
-function whose({ record }: Owner): string {
+function audioOf({ record }: NameOwner): string {
   const prompt = storedInput(record)?.prompt ?? "";
   const excerpt = firstCodePoints(prompt, EXCERPT_CODE_POINTS);
   const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
-  return `it is the audio of task ${record.taskId ?? "?"}, take ${record.take ?? 1}, of the text ${text}.`;
+  return `the audio of task ${record.taskId ?? "?"}, take ${record.take ?? 1}, of the text ${text}`;
 }
 
-function moreToDo({ owner, replace, saved }: Omit<InTheWay, "name">): string {
-  if (owner !== null) return " Only if the user wants that file replaced: the same call with replace true.";
-  if (replace)
-    return " replace leaves files alone that are not this server's, or were edited: tell the user.";
-  if (saved !== null) return "";
-  return " If it came from this very request (before the ledger was lost), a call without file_name finds the same task, at no further cost.";
+function moreToDo(owner: NameOwner | null, replace: boolean): string {
+  if (replace) return " replace takes the place of a task's file alone, and of none that was edited.";
+  return owner === null
+    ? ""
+    : " If the user wants that file replaced: the same generate_audio call with replace true.";
 }
 
 /**
- * The saved audio under the name that this caller wants; a second name is recorded like the first. Where somebody
- * took the name that the audio was made for, the audio stays under the one that it found, and a note says so.
- * What lies among the parts of narrations is copied out in any case.
+ * The saved audio under the name that this caller wants; a second name is recorded like the first. What lies among the
+ * parts of narrations is copied out in any case.
  */
 export async function underName(
   deps: Deps,
   record: TaskRecord,
   file: SavedFile,
   { fileName, replace = false }: NameRequest,
-): Promise<{ file: SavedFile; notes: readonly string[] }> {
-  if (fileName === null && !isAmongParts(file, deps)) return { file, notes: [] };
-  const isOfTake =
-    !replace &&
-    record.fileName !== null &&
-    fileName !== null &&
-    record.fileName === takeName(record, fileName);
-  const wanted = isOfTake ? record.fileName : fileName;
-  const name = wantedName(record, wanted);
+): Promise<SavedFile> {
+  if (fileName === null && !isAmongParts(file, deps)) return file;
+  const name = wantedName(record, fileName);
   const replaces = replace ? await replacedBy(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });
-  let named: SavedFile;
-  try {
-    named = await nameAgain(file, deps.folder, name, replaces);
-  } catch (error) {
-    const isTaken = error instanceof AudioError && error.code === "file_exists";
-    if (!isTaken) throw error;
-    if (record.fileName !== wanted) {
-      throw inTheWay(record, { name, owner: await ownerOf(deps, name), replace, saved: file });
-    }
-    return { file, notes: [`Another file has the name ${name} by now; it was left alone.`] };
-  }
-  if (named.path === file.path) return { file, notes: [] };
+  const mayBeNamed = (tried: string): Promise<boolean> => mayHaveName(deps, { ...record, replaces }, tried);
+  const named = await nameAgain(file, deps.folder, name, { replaces, mayBeNamed });
+  if (named.path === file.path) return file;
   // Whose file it is, where a name was used again, is told by the time.
   const dated = { ...named, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: dated });
-  return { file: dated, notes: [] };
+  return dated;
 }
 
 /** The file that gives its name to audio that is saved already; `null` where nothing has to. */
@@ -173,8 +125,7 @@ async function replacedBy(
   name: string,
 ): Promise<Replaced | null> {
   if (file.path === join(deps.folder.root, name)) return null;
-  const isFree = (await precheckFileName(deps.folder, name)) === "free";
-  const owner = isFree ? null : await ownerOf(deps, name);
+  const owner = await ownerOf(deps, name);
   // A process that began this may have been killed in the midst of it, at any step.
   return owner === null ? replaces : await replacing(deps, name, owner.file);
 }

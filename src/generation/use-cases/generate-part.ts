@@ -10,6 +10,7 @@ import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { NotWantedError } from "../job/job.ts";
 import type { Jobs } from "../job/jobs.ts";
+import { describe } from "../job/phase.ts";
 import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
@@ -50,6 +51,8 @@ export interface PartCall {
   readonly narrationId: string;
   /** Called once its create has left, perhaps more than once. */
   readonly onSent?: () => void;
+  /** Called with a sentence when the service says what nobody understands of it, perhaps more than once. */
+  readonly onOddity?: (sentence: string) => void;
   /** Its audio is fetched although it is here, because that is damaged. */
   readonly isFetchedAnew?: boolean;
 }
@@ -134,7 +137,7 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, writtenPrompt = null, take }: PartRequest,
-  { signal, narrationId, onSent, isFetchedAnew = false }: PartCall,
+  { signal, narrationId, onSent, onOddity, isFetchedAnew = false }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), writtenPrompt, take, fileName: null, shelf: "parts" } as const;
   for (let starts = 0; starts < MOST_STARTS; starts += 1) {
@@ -145,6 +148,10 @@ export async function generatePart(
     const { job } = jobs.start(record, "create", { narrationId, isFetchedAnew });
     const onProgress = (): void => {
       if (job.record.status !== "waiting") onSent?.();
+      const { phase, record: current } = job;
+      if (phase.kind === "watching" && phase.unknownStatus !== undefined) {
+        onOddity?.(describe(phase, current, deps.clock));
+      }
     };
     const end = await waitForJob(job, { ...openEnded(deps, signal), onProgress });
     switch (end?.kind) {

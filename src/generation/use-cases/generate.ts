@@ -27,8 +27,8 @@ import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { type NameRequest, nameFor, underName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
-import { viewOfSaved } from "./identical-takes.ts";
 import { findOtherSpelling } from "./other-spelling.ts";
+import { viewOfSaved } from "./saved-view.ts";
 
 export interface GenerateRequest {
   readonly input: AudioInput;
@@ -142,11 +142,7 @@ async function runFound(
   if (saved !== null) {
     const listed = await asListed(deps, record);
     const named = await underName(deps, listed, saved, request);
-    return await viewOfSaved(deps, listed, {
-      replayed: true,
-      file: named.file,
-      notes: [...notes, ...named.notes],
-    });
+    return await viewOfSaved(deps, listed, { replayed: true, file: named, notes }, request);
   }
   await deps.folder.ensureWritable();
   const name = await nameFor(deps, record, request);
@@ -168,11 +164,7 @@ async function runFound(
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
       const named = await underName(deps, end.record, end.file, request);
-      return await viewOfSaved(deps, end.record, {
-        replayed,
-        file: named.file,
-        notes: [...notes, ...named.notes],
-      });
+      return await viewOfSaved(deps, end.record, { replayed, file: named, notes }, request);
     }
     case "failed":
       throw taskFailed(end.record);
@@ -226,6 +218,8 @@ const within = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
 /** What is told of a job whose caller stops waiting. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
   // How a running task stands is said by its status.
-  const isPlain = phase.kind === "watching" || (phase.kind === "saving" && phase.trouble === null);
+  const isPlain =
+    (phase.kind === "watching" && phase.unknownStatus === undefined) ||
+    (phase.kind === "saving" && phase.trouble === null);
   return isPlain ? null : describe(phase, record, clock);
 }

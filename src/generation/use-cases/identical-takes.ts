@@ -3,7 +3,6 @@ import type { SavedFile } from "../../files/saved-file.ts";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { type TaskView, type ViewFacts, viewOf } from "../task-view.ts";
 
 type Deps = Pick<GenerationDeps, "ledger">;
 
@@ -30,15 +29,10 @@ async function identicalTake(
   return null;
 }
 
-/** A record whose audio is saved, as a call sees it; an audio that is an earlier take's says so. */
-export async function viewOfSaved(
-  deps: Deps,
-  record: TaskRecord,
-  facts: ViewFacts & { readonly file: SavedFile },
-): Promise<TaskView> {
-  const view = viewOf(record, facts);
-  const twin = await identicalTake(deps, record, facts.file);
-  if (twin === null) return view;
-  const note = `This audio is identical to take ${twin}, byte for byte: a further take would most likely be so, too, and cost credits again.`;
-  return { ...view, notes: [...view.notes, note] };
+/** A sentence about a take whose audio is an earlier one's; `null`: it is not. */
+export async function identicalNote(deps: Deps, record: TaskRecord, file: SavedFile): Promise<string | null> {
+  const twin = await identicalTake(deps, record, file);
+  return twin === null
+    ? null
+    : `This audio is identical to take ${twin}, byte for byte: a further take would most likely be so, too, and cost credits again.`;
 }

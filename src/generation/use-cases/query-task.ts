@@ -18,7 +18,7 @@ import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
 import { activityOf, unansweredInTime } from "./generate.ts";
-import { viewOfSaved } from "./identical-takes.ts";
+import { viewOfSaved } from "./saved-view.ts";
 
 /**
  * How a task stands; with a window, how it stands when it has ended (and its audio is saved, if this ledger

@@ -16,8 +16,8 @@ hold("Takes", [
       stage.forget();
       const second = await assistant.repeat({ take: 2 });
       second.says(/take:? 2/, /Cost 10 credits/).hides(/identical/);
-      expect(second.path).toMatch(/\/bridge-take-2\.mp3$/);
-      expect(await stage.workplace.outputNames()).toEqual(["bridge-take-2.mp3", "bridge.mp3"]);
+      expect(second.path).toMatch(/\/bridge-2\.mp3$/);
+      expect(await stage.workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
     },
   },
   {

@@ -1,0 +1,51 @@
+/** Finds the open request that a call repeats in other spelling: models retype a text after a time-out, and would pay twice. */
+import { z } from "zod";
+import { workId } from "../../ledger/identity.ts";
+import type { TaskRecord } from "../../ledger/record.ts";
+import type { GenerationDeps } from "../deps.ts";
+import type { Work } from "./find-record.ts";
+
+/** Later, the same words are rather wanted anew. */
+const WITHIN_MS = 10 * 60 * 1000;
+const MOST_COMPARED = 20;
+
+const OPEN: ReadonlySet<TaskRecord["status"]> = new Set(["unresolved", "queued", "processing"]);
+
+const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
+
+const inputSchema = z.looseObject({ prompt: z.string() });
+
+/** A canonical input without what retyping changes: quotation marks, blanks, case; `null` where it cannot be read. */
+function folded(input: string | null): string | null {
+  try {
+    const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));
+    const words = prompt.normalize("NFKC").replace(QUOTES, "").replace(/\s+/gu, " ").toLowerCase();
+    return JSON.stringify([words, settings]);
+  } catch {
+    return null;
+  }
+}
+
+export interface UnansweredTwin {
+  readonly record: TaskRecord;
+  readonly note: string;
+}
+
+/** @returns `null` where this very request is known, or no open one is like it */
+export async function unansweredTwin(
+  { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
+  { input, take }: Work,
+): Promise<UnansweredTwin | null> {
+  if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
+  const wanted = folded(input);
+  const record = (await ledger.list({ accounts: "own", limit: MOST_COMPARED })).find(
+    (other) =>
+      other.take === take &&
+      OPEN.has(other.status) &&
+      clock.wallMs() - other.createdAtMs < WITHIN_MS &&
+      folded(other.input) === wanted,
+  );
+  if (record === undefined) return null;
+  const note = `This is the task of a request of the last minutes that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;
+  return { record, note };
+}

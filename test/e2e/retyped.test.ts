@@ -1,0 +1,44 @@
+/** A text that a model types again after a time-out: the task that runs is the answer, and nothing is paid twice. */
+import { beforeEach, expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
+import { type Driver, taskOf, textOf } from "../support/workplace.ts";
+
+let service: CountingService;
+let driver: Driver;
+stageEach((stage) => {
+  ({ service, driver } = stage);
+  return () => driver;
+});
+beforeEach(() => {
+  service.processingMs = 60_000;
+});
+
+const TEXT = '"It\'s late," she said. The harbour was empty.';
+const RETYPED = "“It’s late,” she said.\nThe Harbour was  empty. ";
+
+const ask = (args: Record<string, unknown>) => driver.call("generate_audio", { wait_seconds: 1, ...args });
+
+it("is answered with the task that runs, and with what makes another", async () => {
+  const first = taskOf(await ask({ prompt: TEXT }));
+  const again = await ask({ prompt: RETYPED });
+  expect(taskOf(again)).toMatchObject({ task_id: first.task_id, replayed: true });
+  for (const form of [taskOf(again).message, textOf(again)]) {
+    expect(form).toContain("differs only in quotation marks, blanks or case");
+    expect(form).toContain("the same call with take 2");
+  }
+  expect(service.count("create")).toBe(1);
+  const second = taskOf(await ask({ prompt: RETYPED, take: 2 }));
+  expect(second.task_id).not.toBe(first.task_id);
+});
+
+it("with other words, another setting, or after the first has ended is another request", async () => {
+  const first = taskOf(await ask({ prompt: TEXT }));
+  const other = taskOf(await ask({ prompt: RETYPED, speed: 0.9 }));
+  expect(other.task_id).not.toBe(first.task_id);
+  for (const task of service.tasks.values()) task.status = "succeeded";
+  await driver.call("get_task", { task_id: first.task_id, wait_seconds: 20 });
+  await driver.call("get_task", { task_id: other.task_id, wait_seconds: 20 });
+  const anew = taskOf(await ask({ prompt: RETYPED }));
+  expect(anew.task_id).not.toBe(first.task_id);
+});

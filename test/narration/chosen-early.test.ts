@@ -1,0 +1,47 @@
+/** What is made of a choice: nothing of a take that was replaced before it began, and equal parts once. */
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { Narrator, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+/** A busy machine starts a process in seconds. */
+const LONG = { timeout: 20_000, interval: 20 };
+
+it("a take that is chosen before its part is begun is the only one that is made, and paid, and the file has its name", async () => {
+  narrator.service.processingMs = 60_000;
+  const text = textOf("One", "Two", "Three");
+  const begun = { text, max_credits: 5000, file_name: "tale", wait_seconds: 0 };
+  const { narration_id } = await narrator.narrate(begun);
+  await expect.poll(() => narrator.service.tasks.size, LONG).toBe(2);
+  const retakes = [{ quote: "So ends Three", take: 2 }];
+  await narrator.narrate({ narration_id, max_credits: 5000, retakes, wait_seconds: 0 });
+  narrator.service.processingMs = 0;
+  for (const task of narrator.service.tasks.values()) task.status = "succeeded";
+  const done = await narrator.narrate({ narration_id, wait_seconds: 25 });
+  expect(done).toMatchObject({ status: "finished", credits: { charged: 30 } });
+  expect(narrator.service.tasks.size).toBe(3);
+  const names = await narrator.workplace.outputNames();
+  expect(names.filter((name) => name !== ".parts")).toEqual(["tale.pcm", "tale.vtt"]);
+});
+
+it("equal parts are one task in the plan, the limit and the charge, and are retaken together", async () => {
+  const once = await narrator.narrate({ text: textOf("One", "Chorus") });
+  const text = textOf("Chorus", "One", "Chorus", "Chorus");
+  const plan = await narrator.narrate({ text });
+  expect(plan.parts.total).toBe(4);
+  expect(plan.credits).toMatchObject({
+    estimate: once.credits.estimate,
+    suggested_max: once.credits.suggested_max,
+  });
+  const { narration_id } = plan;
+  const limit = { narration_id, max_credits: plan.credits.suggested_max };
+  expect(await narrator.narrate(limit)).toMatchObject({ status: "finished", credits: { charged: 20 } });
+  const retakes = [{ quote: "So ends Chorus", take: 2 }];
+  const again = await narrator.narrate({ narration_id, max_credits: 1000, retakes });
+  expect(again).toMatchObject({ status: "finished", credits: { charged: 30 } });
+  expect(narrator.service.tasks.size).toBe(3);
+});

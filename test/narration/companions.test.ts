@@ -1,0 +1,86 @@
+/** Captions and chapters beside a narration's file: named in the result, told by speaker, and served only as they were saved. */
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { taskOf, textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator, narrationOf, paragraph } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+const TEXT = `# Down\n\n${paragraph("One")}\n\n# Up\n\n${paragraph("Two")}`;
+const CALL = { text: TEXT, output_format: "pcm", file_name: "book", max_credits: 1000 };
+
+const name = (path: string | undefined): string => basename(path ?? "");
+
+it("are named in the text alone and in the structured form alone", async () => {
+  const outcome = await narrator.driver.call("narrate", CALL);
+  const [file] = narrationOf(outcome).files;
+  expect([name(file?.captions_path), name(file?.chapters_path)]).toEqual(["book.vtt", "book.chapters.json"]);
+  expect(wordsOf(outcome)).toContain(
+    `${file?.path} (10 s), captions ${file?.captions_path}, chapters ${file?.chapters_path}.`,
+  );
+});
+
+it("say who speaks, with the name as a person wrote it", async () => {
+  const text = "ANNA: Good evening, my friend.\n\nB & Q: Good night to you.\n\nNobody else was there.";
+  const voices = ["ANNA: sophie_en_zh", "B & Q: kian_en_zh"];
+  const { files } = await narrator.narrate({ text, voices, max_credits: 1000 });
+  const captions = await readFile(files[0]?.captions_path ?? "", "utf8");
+  expect(captions).toContain("\n<v ANNA>Good evening, my friend.");
+  expect(captions).toContain("\n<v B &amp; Q>Good night to you.");
+  expect(captions).toContain("\nNobody else was there.");
+});
+
+it("of somebody else stay, are not served, and are said to be others", async () => {
+  const { narration_id, files } = await narrator.narrate(CALL);
+  const { captions_path = "", chapters_path = "" } = files[0] ?? {};
+  await writeFile(chapters_path, '{"chapters":[{"title":"foreign"}]}');
+  await rm(captions_path);
+  const uri = `audio://narrations/${narration_id}/files/1`;
+  for (const kind of ["captions", "chapters"]) {
+    await expect(narrator.driver.read(`${uri}/${kind}`)).rejects.toThrow(
+      /is not there \(any more\) as it was saved/,
+    );
+  }
+  const told = await narrator.driver.call("narrate", { narration_id });
+  const { message } = narrationOf(told);
+  for (const form of [message, wordsOf(told)]) {
+    expect(form).toContain(`${captions_path}, ${chapters_path} are not there (any more) as they were saved`);
+  }
+  const again = await narrator.narrate({ narration_id, max_credits: 1000 });
+  expect(again.credits.charged).toBe(20);
+  expect(name(again.files[0]?.path)).toBe("book.pcm");
+  expect(name(again.files[0]?.captions_path)).toBe("book.vtt");
+  expect(name(again.files[0]?.chapters_path)).toBe("book.chapters-2.json");
+  expect(await readFile(chapters_path, "utf8")).toContain("foreign");
+  const served = await narrator.driver.read(`${uri}/chapters`);
+  expect(served.bytes.toString()).not.toContain("foreign");
+});
+
+it("of a name that somebody else's files have get a number, and so does the audio, which is said", async () => {
+  const { outputDir } = narrator.workplace;
+  await narrator.narrate({ text: paragraph("One"), max_credits: 1000 });
+  await writeFile(join(outputDir, "book.pcm"), "foreign");
+  await writeFile(join(outputDir, "book-2.vtt"), "foreign");
+  const outcome = await narrator.driver.call("narrate", CALL);
+  const { message, files } = narrationOf(outcome);
+  expect([name(files[0]?.path), name(files[0]?.captions_path)]).toEqual(["book-2.pcm", "book-2-2.vtt"]);
+  for (const form of [message, wordsOf(outcome)]) {
+    expect(form).toContain('A file named "book.pcm" was there already, so a number was added.');
+  }
+  expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
+});
+
+it("and the audio itself are told as the narration's own where a request wants their name", async () => {
+  const { narration_id } = await narrator.narrate(CALL);
+  const call = { prompt: "Another text", output_format: "pcm", file_name: "book" };
+  for (const replace of [false, true]) {
+    const outcome = await narrator.driver.call("generate_audio", { ...call, replace });
+    expect(name(taskOf(outcome).audio?.path)).toBe("book-2.pcm");
+    expect(wordsOf(outcome)).toContain(`The name book.pcm is taken by a file of ${narration_id}`);
+  }
+});

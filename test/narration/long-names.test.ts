@@ -1,0 +1,76 @@
+/** File names that are as long as a file system takes: what the server adds to them shortens them, and nothing paid is lost. */
+import { readdir } from "node:fs/promises";
+import { basename } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { preload } from "../platforms/scene.ts";
+import { errorOf, taskOf } from "../support/workplace.ts";
+import { Narrator, paragraph } from "./narrator.ts";
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+/** 246 bytes of UTF-8: with an extension nearly all that a file system takes. */
+const LONG = "你".repeat(82);
+const HEADING = "第一章".repeat(14);
+const TEXT = `# ${HEADING}一\n\n${paragraph("One")}\n\n# ${HEADING}二\n\n${paragraph("Two")}`;
+
+const isMade = (path: string | undefined): boolean => basename(path ?? "").startsWith("你".repeat(40));
+
+it("that the file system has no room for is refused before anything is sent", async () => {
+  // As on an encrypted folder, which takes 143 bytes.
+  const faults = ["lstat", "link"].map((call) => ({
+    call: `promises.${call}`,
+    code: "ENAMETOOLONG",
+    path: ".chapters-999.json",
+  }));
+  await narrator.restart({
+    TEST_FS_FAULTS: JSON.stringify(faults),
+    NODE_OPTIONS: preload("fs-faults").join(" "),
+  });
+  const call = { text: TEXT, file_name: "story", max_credits: 1000 };
+  const refused = await narrator.driver.call("narrate", call);
+  expect(errorOf(refused)).toMatchObject({ code: "invalid_file_name" });
+  expect(narrator.service.count("create")).toBe(0);
+});
+
+describe("a name of 246 bytes", () => {
+  it.each(["one", "chapters"])("takes captions, chapters, and files: %s", async (files) => {
+    const call = { text: TEXT, file_name: LONG, files, max_credits: 1000 };
+    const done = await narrator.narrate(call);
+    expect(done).toMatchObject({ status: "finished", problems: [] });
+    expect(done.files.map(({ path }) => isMade(path))).toEqual(files === "one" ? [true] : [true, true]);
+    expect(done.files.every(({ captions_path }) => isMade(captions_path))).toBe(true);
+    const names = await readdir(narrator.workplace.outputDir);
+    expect(names.filter((name) => name.endsWith(".json")).length).toBe(files === "one" ? 1 : 0);
+    expect((await narrator.narrate(call)).files).toEqual(done.files);
+  });
+
+  it("takes the word that a file is incomplete", async () => {
+    narrator.service.intercept = ({ kind, ordinal }, response) => {
+      if (kind !== "create" || ordinal < 3) return false;
+      response.writeHead(402, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { code: "insufficient_credits", message: "no credits left" } }));
+      return true;
+    };
+    const call = { text: TEXT, file_name: LONG, max_credits: 1000 };
+    const stopped = await narrator.narrate(call);
+    expect(basename(stopped.files[0]?.path ?? "")).toMatch(/^你+ \(incomplete\)\.pcm$/);
+  });
+
+  it("takes a number, for another take and for another text", async () => {
+    const call = { prompt: "The first text", file_name: LONG };
+    await narrator.driver.call("generate_audio", call);
+    const others = [
+      { ...call, take: 2 },
+      { ...call, prompt: "The second text" },
+    ];
+    for (const [index, other] of others.entries()) {
+      const { audio, message } = taskOf(await narrator.driver.call("generate_audio", other));
+      expect(basename(audio?.path ?? "")).toBe(`${LONG}-${index + 2}.mp3`);
+      expect(message).toContain("a number was added");
+    }
+  });
+});
