@@ -5,7 +5,7 @@ export interface ChapterForm {
   /** What all headings of one sequence have in common. */
   readonly key: string;
   readonly value: number;
-  /** 1: a part or a book, 2: a chapter, 3: a number without a word. */
+  /** 1: a part or a book, 2: a chapter, 3: a number without a word, 4: one with a decimal. */
   readonly level: number;
   /** `known`: beside a word for chapters; `other`: beside any word; `bare`: alone, or before a title. */
   readonly kind: "known" | "other" | "bare";
@@ -17,6 +17,15 @@ export interface ChapterForm {
 const FORM_MAX_UNITS = 400;
 const BARE_MAX_UNITS = 100;
 const BARE_TITLE_UNITS = 80;
+/** What the whole part of `2.1` counts for. */
+const DECIMAL_PARTS = 100;
+
+export const isFirst = (value: number): boolean => value === 1 || value === DECIMAL_PARTS + 1;
+
+/** Whether a number without a word is the next: 2 behind 1, 2.1 behind 1.3. */
+export const follows = (value: number, last: number): boolean =>
+  value === last + 1 ||
+  (last > DECIMAL_PARTS && value === (Math.floor(last / DECIMAL_PARTS) + 1) * DECIMAL_PARTS + 1);
 
 const LEVELS: ReadonlyMap<string, number> = new Map([
   ..."part book volume act article parte libro livro tomo volumen acto ato artículo artigo bagian buku jilid pasal"
@@ -46,10 +55,10 @@ const WORD_LAST = new RegExp(
 );
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
 const CJK = new RegExp(
-  `^(?:第(?<number>${CJK_NUMBER})(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
+  `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
 );
 const BARE = new RegExp(
-  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
+  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER}|(?<part>\\d{1,2})\\.(?<decimal>\\d{1,2}))(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
   "u",
 );
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
@@ -60,13 +69,15 @@ function worded(groups: Readonly<Record<string, string | undefined>>, position: 
   if (number === null || NO_HEADING.test(word)) return null;
   const name = word === "chap" ? "chapter" : word;
   const level = LEVELS.get(name);
+  const title = groups["title"] ?? groups["bareTitle"];
+  if (level === undefined && (title?.length ?? 0) > BARE_TITLE_UNITS) return null;
   return {
     key: `${position} ${name}`,
     value: number.value,
     level: level ?? 2,
     kind: level === undefined ? "other" : "known",
     style: number.style,
-    hasTitle: (groups["title"] ?? groups["bareTitle"]) !== undefined,
+    hasTitle: title !== undefined,
   };
 }
 
@@ -87,9 +98,24 @@ function cjk(line: string): ChapterForm | null {
   };
 }
 
+/** `1.1) What it is`: below the chapter that it counts in. */
+function decimal(groups: Readonly<Record<string, string | undefined>>): ChapterForm | null {
+  const { part, decimal: number, mark, title } = groups;
+  if (title === undefined || title.length > BARE_TITLE_UNITS) return null;
+  return {
+    key: `decimal ${mark} title`,
+    value: Number(part) * DECIMAL_PARTS + Number(number),
+    level: 4,
+    kind: "bare",
+    style: "figures",
+    hasTitle: true,
+  };
+}
+
 function bare(line: string): ChapterForm | null {
   if (line.length > BARE_MAX_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
+  if (groups?.["decimal"] !== undefined) return decimal(groups);
   const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
   if (number === null || (groups === undefined && number.style !== "words")) return null;
   const title = groups?.["title"];

@@ -4,7 +4,7 @@
  * between them are a table of contents or a list. A single one proves nothing.
  */
 import type { SourceBlock } from "./blocks.ts";
-import { type ChapterForm, formOf } from "./chapter-forms.ts";
+import { type ChapterForm, follows, formOf, isFirst } from "./chapter-forms.ts";
 import { isCjk } from "./characters.ts";
 import { collapseSpaces } from "./normalise.ts";
 
@@ -70,8 +70,8 @@ function runsOf(members: readonly Member[]): Member[][] {
     const run = runs.at(-1);
     const last = run?.at(-1)?.value ?? 0;
     const isBare = member.kind === "bare";
-    if (run !== undefined && (isBare ? member.value === last + 1 : member.value > last)) run.push(member);
-    else if (run === undefined || run.length === 1 || member.value === 1) runs.push([member]);
+    if (run !== undefined && (isBare ? follows(member.value, last) : member.value > last)) run.push(member);
+    else if (run === undefined || run.length === 1 || isFirst(member.value)) runs.push([member]);
     else if (!isBare && members[index + 1]?.value !== last + 1) runs.push([member]);
   }
   return runs;
@@ -148,11 +148,10 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
   if (first.kind === "other") return run.length >= LEAST_OTHER && mean >= OTHER_UNITS;
-  const least =
-    first.value !== 1
-      ? LEAST_UNFINISHED
-      : first.style === "figures" || first.hasTitle
-        ? LEAST_FIGURES
-        : LEAST_BARE;
+  const least = !isFirst(first.value)
+    ? LEAST_UNFINISHED
+    : first.style === "figures" || first.hasTitle
+      ? LEAST_FIGURES
+      : LEAST_BARE;
   return run.length >= least && mean >= BARE_UNITS;
 }

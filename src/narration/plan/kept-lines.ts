@@ -3,7 +3,7 @@
  * a page. Evidence: form (marks of lists, indentation) and share. In text that was filled to a width, the first word of a line never
  * had room on the line before, whatever that width was; in verse and lists it often had. Without evidence, lines are joined.
  */
-import { OPENERS } from "./characters.ts";
+import { isCjk, OPENERS } from "./characters.ts";
 import { HARD_BREAK } from "./normalise.ts";
 
 const linesOf = (text: string): string[] =>
@@ -14,12 +14,22 @@ const linesOf = (text: string): string[] =>
 
 const firstWordOf = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
 
-/** How many lines end although the next word had room. */
-function freeBreaks(lines: readonly string[]): number {
-  const widest = lines.reduce((most, { length }) => Math.max(most, length), 0);
+const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
+
+/** In columns of a page: those characters have two. */
+const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
+
+/** A line of Chinese or Japanese is filled to the character, but for marks that must not begin one. */
+const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
+
+/** How many lines end although the next word had room, or with a mark that ends them. */
+function freeBreaks(lines: readonly string[], ends?: RegExp): number {
+  const widths = lines.map(widthOf);
+  const widest = widths.reduce((most, width) => Math.max(most, width), 0);
   let free = 0;
   for (let index = 1; index < lines.length; index += 1) {
-    if ((lines[index - 1]?.length ?? 0) + 1 + firstWordOf(lines[index] ?? "") <= widest) free += 1;
+    const hadRoom = (widths[index - 1] ?? 0) + firstWidthOf(lines[index] ?? "") <= widest;
+    if (hadRoom || ends?.test(lines[index - 1] ?? "") === true) free += 1;
   }
   return free;
 }
@@ -39,15 +49,30 @@ export function isFilled(text: string): boolean {
 }
 
 const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
-/** A bullet of typewriters, but also a word of Portuguese; `NAME - what it is`. Each needs several lines alike. */
-const RARE_MARKS = [/^o\s+\S/, /^\S{1,30}\s+[-–—]\s+\S/];
+/** A bullet of typewriters, but also a word of Portuguese; a number without a mark; `NAME - what it is`. Each needs several lines alike. */
+const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
 const RARE_MARKS_MIN = 3;
 const LIST_MARKS_MIN = 2;
 const VERSE_LINES_MIN = 3;
 const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
+const CJK_FREE_SHARE = 0.75;
+const CJK_ENDS = /[。！？；]$/;
 /** A line of verse is seldom longer, a line of a page seldom shorter. */
 const NARROW_UNITS = 60;
+
+/** Rising numbers, or lists inside of lists: each number begins one or goes on with one that is open. */
+function isNumbered(numbers: readonly number[]): boolean {
+  if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;
+  const open: number[] = [];
+  return numbers.every((number, index) => {
+    while (open.length > 0 && number !== 1 && open.at(-1) !== number - 1) open.pop();
+    if (open.length === 0 && number !== 1 && index > 0) return false;
+    if (number !== 1) open.pop();
+    open.push(number);
+    return true;
+  });
+}
 
 /** A line for each item, its further lines joined to it; `null` where this is no list. */
 function listLines(lines: readonly string[]): string[] | null {
@@ -60,7 +85,7 @@ function listLines(lines: readonly string[]): string[] | null {
         );
   if (mark === undefined) return null;
   const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]\s/.exec(line)?.[1] ?? []).map(Number);
-  if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) return null;
+  if (!isNumbered(numbers)) return null;
   const items: string[] = [];
   for (const line of lines) {
     if (items.length === 0 || mark.test(line)) items.push(line);
@@ -78,6 +103,8 @@ function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
   if (isNarrow && capitals === 1 && lines.length > VERSE_LINES_MIN) return true;
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
+  if (further.every((line) => isCjk(line.charAt(0))))
+    return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
   return isFree && (capitals >= CAPITALS_SHARE || (isIndented && share(lines, /.{60}/) === 0));
 }
 
@@ -101,6 +128,30 @@ const ENDING_SHARE = 0.6;
 const LINES_MIN = 3;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
+/** Above a deeper block, as the headings of a manual page: it has no small letters. Evidence: sequence. */
+const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
+const HEAD_LINES_MIN = 3;
+
+/** Sets lines apart that stand above a block which is indented deeper. */
+function setHeadLinesApart(paragraphs: readonly string[]): string[] {
+  const isHeaded = paragraphs.map((paragraph) => {
+    const [first = "", ...further] = paragraph
+      .slice(0, NARROW_UNITS * 10)
+      .split("\n")
+      .filter((line) => /\S/.test(line));
+    const depth = first.search(/\S/);
+    return (
+      HEAD_LINE.test(first) && further.length > 0 && further.every((line) => line.search(/\S/) > depth + 1)
+    );
+  });
+  if (isHeaded.filter((is) => is).length < HEAD_LINES_MIN) return [...paragraphs];
+  return paragraphs.flatMap((paragraph, index) => {
+    if (isHeaded[index] !== true) return [paragraph];
+    const [, first = "", further = ""] = /^\s*([^\n]*)\n([\s\S]*)$/.exec(paragraph) ?? [];
+    return [first, further];
+  });
+}
+
 /** Whether the lines of a text are its paragraphs, and where else one begins. Evidence: share. */
 function lineParagraphs(text: string): string {
   const lines = text.split("\n");
@@ -120,9 +171,11 @@ function lineParagraphs(text: string): string {
 
 /** The paragraphs of a text: what stands between blank lines, or its lines. */
 export const paragraphsOf = (text: string): string[] =>
-  lineParagraphs(text)
-    .split(/\n\s*\n/)
-    .filter((paragraph) => /\S/.test(paragraph));
+  setHeadLinesApart(
+    lineParagraphs(text)
+      .split(/\n\s*\n/)
+      .filter((paragraph) => /\S/.test(paragraph)),
+  );
 
 /** Makes line ends that are there on purpose hard ones. */
 export function keepLines(paragraphs: readonly string[]): string[] {

@@ -34,16 +34,28 @@ const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\
 /** What inline markup, an address or a hard break begins with; a paragraph without any is one token of text. */
 const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
 
-function* piecesOf(source: string): Generator<string> {
+function* piecesOf(source: string, most: number): Generator<string> {
   let rest = source;
-  while (rest.length > INLINE_MAX_UNITS) {
-    const window = rest.slice(0, INLINE_MAX_UNITS).replace(/[\ud800-\udbff]$/, "");
+  while (rest.length > most) {
+    const window = rest.slice(0, most).replace(/[\ud800-\udbff]$/, "");
     const piece =
       PIECE_ENDS.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
     yield piece;
     rest = rest.slice(piece.length);
   }
   yield rest;
+}
+
+/** The library's patterns overflow the stack in a longer paragraph or quotation. */
+const BLOCK_MAX_UNITS = 100_000;
+
+/** Begins a new paragraph wherever one has become too long. */
+function withoutLongBlocks(source: string): string {
+  if (source.length <= BLOCK_MAX_UNITS) return source;
+  return source
+    .split("\n\n")
+    .flatMap((block) => [...piecesOf(block, BLOCK_MAX_UNITS)])
+    .join("\n\n");
 }
 
 /**
@@ -55,9 +67,11 @@ function* piecesOf(source: string): Generator<string> {
 export function lexMarkdown(source: string): Token[] {
   const lexer = new Lexer(defaults);
   try {
-    lexer.blockTokens(source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1"), lexer.tokens);
+    const blocks = withoutLongBlocks(source);
+    lexer.blockTokens(blocks.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1"), lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
-      if (src === "" || MARKS.test(src)) for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
+      if (src === "" || MARKS.test(src))
+        for (const piece of piecesOf(src, INLINE_MAX_UNITS)) lexer.inlineTokens(piece, tokens);
       // Most paragraphs of a novel: the library would look for each mark in turn.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
