@@ -18,10 +18,11 @@ const FORMED = new RegExp(
 const KINDS = ["illustration", "page_mark", "time_code", "sound"] as const;
 
 /** `word[1]`, and `^[1]` also before the note itself. */
-const REFERENCE = /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?![\w([=.])/gu;
+const REFERENCE =
+  /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
 /** `$Id: README,v 1.2 1995/03/24 cgd Exp $`, of RCS, CVS and Subversion; a price or a variable has no second dollar like that. */
 const KEYWORD =
-  /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$/gm;
+  /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
 
 const REFERENCE_SHARE = 0.7;
 
@@ -49,12 +50,15 @@ function withoutForms(text: string, skipped: SkippedList): string {
 const numberOf = (match: RegExpMatchArray): number =>
   Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
 
-/** Whether the marks of one form count something: they begin at the beginning and most of them rise. */
+/** Whether the marks of one form count something: they begin at the beginning and most of them rise, or begin anew. */
 function isCounting(values: readonly number[]): boolean {
-  if ((values[0] ?? 0) > 3) return false;
+  const [first = 0] = values;
+  if (first < 1 || first > 3) return false;
   const rises = values
     .slice(1)
-    .filter((value, index) => value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3);
+    .filter(
+      (value, index) => value === 1 || (value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3),
+    );
   return rises.length >= REFERENCE_SHARE * (values.length - 1);
 }
 

@@ -20,12 +20,12 @@ const BARE_TITLE_UNITS = 80;
 /** What the whole part of `2.1` counts for. */
 const DECIMAL_PARTS = 100;
 
-export const isFirst = (value: number): boolean => value === 1 || value === DECIMAL_PARTS + 1;
+/** 1, 1.1, 2.1. */
+export const isFirst = (value: number): boolean => value % DECIMAL_PARTS === 1;
 
-/** Whether a number without a word is the next: 2 behind 1, 2.1 behind 1.3. */
-export const follows = (value: number, last: number): boolean =>
-  value === last + 1 ||
-  (last > DECIMAL_PARTS && value === (Math.floor(last / DECIMAL_PARTS) + 1) * DECIMAL_PARTS + 1);
+/** The 2 of 2.1, which may be a heading just above; `null` for another number. */
+export const partBegunBy = (value: number): number | null =>
+  value > DECIMAL_PARTS && isFirst(value) ? Math.floor(value / DECIMAL_PARTS) : null;
 
 const LEVELS: ReadonlyMap<string, number> = new Map([
   ..."part book volume act article parte libro livro tomo volumen acto ato artículo artigo bagian buku jilid pasal"
@@ -58,9 +58,10 @@ const CJK = new RegExp(
   `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
 );
 const BARE = new RegExp(
-  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER}|(?<part>\\d{1,2})\\.(?<decimal>\\d{1,2}))(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
+  `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
   "u",
 );
+const DECIMAL = /^[(（]?(?<part>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
 function worded(groups: Readonly<Record<string, string | undefined>>, position: string): ChapterForm | null {
@@ -99,8 +100,8 @@ function cjk(line: string): ChapterForm | null {
 }
 
 /** `1.1) What it is`: below the chapter that it counts in. */
-function decimal(groups: Readonly<Record<string, string | undefined>>): ChapterForm | null {
-  const { part, decimal: number, mark, title } = groups;
+function decimal(line: string): ChapterForm | null {
+  const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_UNITS) return null;
   return {
     key: `decimal ${mark} title`,
@@ -115,7 +116,6 @@ function decimal(groups: Readonly<Record<string, string | undefined>>): ChapterF
 function bare(line: string): ChapterForm | null {
   if (line.length > BARE_MAX_UNITS) return null;
   const { groups } = BARE.exec(line) ?? {};
-  if (groups?.["decimal"] !== undefined) return decimal(groups);
   const number = numeralOf(groups?.["number"] ?? (BARE_WORD.test(line) ? line.replace(/\.$/, "") : ""));
   if (number === null || (groups === undefined && number.style !== "words")) return null;
   const title = groups?.["title"];
@@ -143,5 +143,5 @@ export function formOf(line: string): ChapterForm | null {
   const last = WORD_LAST.exec(line)?.groups;
   const ordinal = last === undefined ? null : worded(last, "behind");
   if (ordinal !== null && ordinal.kind === "known") return ordinal;
-  return cjk(line) ?? bare(line);
+  return cjk(line) ?? decimal(line) ?? bare(line);
 }

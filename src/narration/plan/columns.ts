@@ -39,7 +39,8 @@ function gapsOf(line: string): Map<number, number> {
   );
 }
 
-function isAligned(lines: readonly string[]): boolean {
+function isAligned(block: readonly string[]): boolean {
+  const lines = block.filter((line) => /\S/.test(line));
   if (lines.length < LINES_MIN) return false;
   let common: Map<number, number> | null = null;
   for (const line of lines) {
@@ -64,7 +65,7 @@ export function readColumns(text: string, skipped: SkippedList): string {
     .split(/(\n[^\S\n]*\n\s*)/)
     .map((block) => {
       const lines = block.split("\n");
-      const hasRuler = lines.some(isRuler);
+      const hasRuler = lines.some(isRuler) && lines.some((line) => !isRuler(line) && line.search(GAP) >= 0);
       if (!hasRuler && !isAligned(lines)) return block;
       return lines
         .flatMap((line) => {

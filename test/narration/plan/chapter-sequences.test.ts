@@ -48,6 +48,9 @@ describe("a sequence of headings", () => {
       ["Chapter 1 PETER BREAKS THROUGH", "Chapter 2 THE SHADOW", 'Chapter 3 "HOOK OR ME"'],
     ],
     ["a word of another language", ["Глава 1", "Глава 2", "Глава 3"]],
+    ["numbers with decimals", ["1.1) What is it?", "1.2) Who made it?", "2.1) Where is it?"]],
+    ["spaces around a Chinese number", ["第 1 章 教程", "第 2 章 管理", "第 3 章 系统"]],
+    ["stars below the title", ["About\n*****", "Help\n****", "Legal\n*****"]],
   ])("is found: %s", (_, headings) => {
     const found = titles(book(headings));
     expect(found).toHaveLength(headings.length);

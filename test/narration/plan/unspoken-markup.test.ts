@@ -38,6 +38,11 @@ describe("markup of other tools", () => {
       "From $5 and up to $10, or $5-$10 in $HOME.",
     ],
     [
+      "variables of a shell, which are no formulas",
+      "# T\n\nSet $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
+      "Set $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
+    ],
+    [
       "times and namespaces, which are no emoji",
       "# T\n\nAt 10:30:15 use std::vector::size now.",
       "At 10:30:15 use std::vector::size now.",
