@@ -128,27 +128,33 @@ const ENDING_SHARE = 0.6;
 const LINES_MIN = 3;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
-/** Above a deeper block, as the headings of a manual page: it has no small letters. Evidence: sequence. */
+/** Above a deeper block, as the headings of a manual page: no small letters, and room for the next word. Evidence: sequence. */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const HEAD_LINES_MIN = 3;
 
+/** Whether a paragraph begins with such a line, and all others are deeper. */
+function hasHeadLine(paragraph: string): boolean {
+  if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return false;
+  const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
+  const depth = first.search(/\S/);
+  const [second = ""] = further;
+  const widest = further.reduce((most, line) => Math.max(most, widthOf(line)), 0);
+  return (
+    HEAD_LINE.test(first) &&
+    further.every((line) => line.search(/\S|$/) > depth + 1) &&
+    widthOf(first) + firstWidthOf(second.trim()) <= widest
+  );
+}
+
 /** Sets lines apart that stand above a block which is indented deeper. */
-function setHeadLinesApart(paragraphs: readonly string[]): string[] {
-  const isHeaded = paragraphs.map((paragraph) => {
-    const [first = "", ...further] = paragraph
-      .slice(0, NARROW_UNITS * 10)
-      .split("\n")
-      .filter((line) => /\S/.test(line));
-    const depth = first.search(/\S/);
-    return (
-      HEAD_LINE.test(first) && further.length > 0 && further.every((line) => line.search(/\S/) > depth + 1)
-    );
-  });
-  if (isHeaded.filter((is) => is).length < HEAD_LINES_MIN) return [...paragraphs];
-  return paragraphs.flatMap((paragraph, index) => {
-    if (isHeaded[index] !== true) return [paragraph];
-    const [, first = "", further = ""] = /^\s*([^\n]*)\n([\s\S]*)$/.exec(paragraph) ?? [];
-    return [first, further];
+function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
+  const headed = new Set(paragraphs.filter(hasHeadLine));
+  if (headed.size < HEAD_LINES_MIN) return paragraphs;
+  return paragraphs.flatMap((paragraph) => {
+    if (!headed.has(paragraph)) return [paragraph];
+    const text = paragraph.replace(/^\n+/, "");
+    const end = text.indexOf("\n");
+    return [text.slice(0, end), text.slice(end + 1)];
   });
 }
 
@@ -170,7 +176,7 @@ function lineParagraphs(text: string): string {
 }
 
 /** The paragraphs of a text: what stands between blank lines, or its lines. */
-export const paragraphsOf = (text: string): string[] =>
+export const paragraphsOf = (text: string): readonly string[] =>
   setHeadLinesApart(
     lineParagraphs(text)
       .split(/\n\s*\n/)

@@ -107,6 +107,12 @@ describe("lines in capitals above deeper blocks", () => {
   it.each([
     ["one of them", page("NAME")],
     ["other lines", page("Name of it", "Then this", "And that")],
+    [
+      "Japanese that hangs",
+      ["一", "二", "三"]
+        .map((n) => `注${n} 依存システムの理解はまず単純な依存の概念を\n    It lists files から始まります。`)
+        .join("\n\n"),
+    ],
   ])("are not seen in %s", (_, text) => {
     expect(heard(text)[0]).toContain("It lists files");
   });
