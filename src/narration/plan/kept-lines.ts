@@ -98,7 +98,9 @@ function listLines(lines: readonly string[]): string[] | null {
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = share(further, CAPITAL);
-  if (isIndented && capitals === 1) return lines.every(({ length }) => length < NARROW_UNITS);
+  if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
+    return lines.every(({ length }) => length < NARROW_UNITS);
+  }
   if (lines.length < VERSE_LINES_MIN) return false;
   const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
   if (isNarrow && capitals === 1 && lines.length > VERSE_LINES_MIN) return true;
@@ -183,8 +185,25 @@ export const paragraphsOf = (text: string): readonly string[] =>
       .filter((paragraph) => /\S/.test(paragraph)),
   );
 
+/** How wide the page is: of paragraphs with several lines, the widest line of the one in the middle. */
+function pageWidthOf(paragraphs: readonly string[]): number {
+  const widths = paragraphs
+    .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
+    .filter(({ length }) => length >= LINES_MIN)
+    .map((lines) => lines.reduce((most, line) => Math.max(most, line.trimEnd().length), 0))
+    .sort((one, other) => one - other);
+  return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether two lines are one that was filled: the page had no room for the next word. */
+function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
+  const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
+  return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
+}
+
 /** Makes line ends that are there on purpose hard ones. */
 export function keepLines(paragraphs: readonly string[]): string[] {
+  let pageWidth: number | undefined;
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
   return paragraphs.map((paragraph) => {
     if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return paragraph;
@@ -193,6 +212,11 @@ export function keepLines(paragraphs: readonly string[]): string[] {
     const items = listLines(lines);
     if (items !== null) return items.join(HARD_BREAK);
     const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_UNITS;
-    return isVerse(lines, isIndented) ? lines.join(HARD_BREAK) : paragraph;
+    if (!isVerse(lines, isIndented)) return paragraph;
+    if (lines.length === 2) {
+      pageWidth ??= pageWidthOf(paragraphs);
+      if (isFilledPair(paragraph, lines, pageWidth)) return paragraph;
+    }
+    return lines.join(HARD_BREAK);
   });
 }

@@ -83,6 +83,11 @@ describe("lines that were ended on purpose", () => {
       "German, which writes nouns large",
       "Als Gregor Samsa eines Morgens aus unruhigen Träumen erwachte, fand er\nsich in seinem Bett zu einem ungeheueren Ungeziefer verwandelt. Er lag\nauf seinem Rücken.",
     ],
+    ["an item that goes on in capitals", "He said:\n\n  - We built the Statue of\n    Liberty in a week."],
+    [
+      "two indented lines that were filled",
+      `      Tools for files and for searching in them, and burning of a\n      CD/DVD, and so on.`,
+    ],
     [
       "Japanese with words of Latin letters",
       "dist-upgrade は完全なアップグレードを行い、Debian\nの単純化をします。洗練されたアルゴリズムを使って、\nアップグレード、削除する最善の群を決定します。状況に\nよっては dselect で作業により時間を掛けて依存を解決し\nます。",
