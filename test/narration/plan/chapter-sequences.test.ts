@@ -91,6 +91,14 @@ describe("a sequence of headings", () => {
   });
 
   it.each([
+    [
+      "numbers with decimals in prose",
+      `Version 1.1 was good.\n\n1.1 million people came. ${PROSE}\n\n1.2 million left.\n\n3.5 Inches\n\n${PROSE}`,
+    ],
+    [
+      "a Chinese section in a sentence",
+      `${PROSE}\n\n第 2.1.5 节 说明了。\n\n${PROSE}\n\n第 3 章 里面有说明。\n\n${PROSE}`,
+    ],
     ["one number alone", `${PROSE}\n\nIV\n\n${PROSE}`],
     [
       "steps of a recipe",

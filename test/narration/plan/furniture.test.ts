@@ -208,6 +208,8 @@ describe("what only looks like it", () => {
     ["a time of the day", "Come at 10:30 or (11:45)."],
     ["a single dash and a number", "The sum is\n- 12 -\nor so."],
     ["a line of dashes and words", "one -- two -- three"],
+    ["words like the mark of a picture", "He saw [an illustration of it] there."],
+    ["words like a transition", "We fade in: slowly, and cut to the road."],
     ["a quotation of mail", "> He wrote this.\n> And this."],
   ])("is spoken: %s", (_, text) => {
     expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));

@@ -58,6 +58,11 @@ describe("markup of other tools", () => {
       "# T\n\nCopyright <year> <name of author>, as Array<string>.",
       "Copyright <year> <name of author>, as Array<string>.",
     ],
+    [
+      "brackets inside of brackets, and colons in a line",
+      "# T\n\nTake [[1, 2], [3]] ::: or :: it.",
+      "Take [[1, 2], [3]] ::: or :: it.",
+    ],
     ["a picture that is no badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
   ])("is heard: %s", (_, markdown, words) => {
     expect(heard(markdown).split("\n\n").slice(1).join("\n\n")).toBe(words);
