@@ -4,7 +4,7 @@
  */
 import type { SkippedList } from "./blocks.ts";
 import { readColumns } from "./columns.ts";
-import { HARD_BREAK } from "./normalise.ts";
+import { flowParagraph, HARD_BREAK } from "./normalise.ts";
 
 const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
 const NAMED_PAGE =
@@ -168,26 +168,44 @@ function lastOf(lines: readonly string[]): string {
   return ".";
 }
 
+/** Where strokes stand between the rows, a row may have several lines. */
+const GROUPS_MIN = 3;
+
+const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
+
+/** One row of lines that stand between two strokes; words that were broken for the column's width are whole again. */
+const mergedRow = (rows: readonly string[][]): string[] =>
+  (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
+
+/** Rows as lines, with commas between their cells. */
+function tableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
+  const filled = groups.filter((rows) => rows.length > 0);
+  const rows = filled.length < GROUPS_MIN ? filled.flat() : filled.map(mergedRow);
+  return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
+}
+
 function withoutFrames(text: string, skipped: SkippedList): string {
   if (!/[|+\u2500-\u257f]/.test(text)) return text;
   const lines = text.split("\n");
   const matches = (form: RegExp, line: string): boolean => line.length <= LINE_MAX_UNITS && form.test(line);
   if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
-  return lines
-    .flatMap((line) => {
-      if (matches(FRAME, line)) {
-        skipped.add("table_frame", line.trim());
-        return [];
-      }
-      const row = matches(ROW, line) ? ROW.exec(line)?.[1] : undefined;
-      if (row === undefined) return [line];
-      const cells = row
-        .split(/[|\u2502\u2551]/)
-        .map((cell) => cell.trim())
-        .filter((cell) => cell !== "");
-      return [`${cells.join(", ")}${HARD_BREAK}`];
-    })
-    .join("\n");
+  const out: string[] = [];
+  let groups: string[][][] = [];
+  for (const line of [...lines, ""]) {
+    const isFrame = matches(FRAME, line);
+    const row = isFrame || !matches(ROW, line) ? undefined : ROW.exec(line)?.[1];
+    if (isFrame) {
+      skipped.add("table_frame", line.trim());
+      groups.push([]);
+    } else if (row !== undefined) {
+      if (groups.length === 0) groups.push([]);
+      groups.at(-1)?.push(cellsOf(row));
+    } else {
+      out.push(...tableLines(groups), line);
+      groups = [];
+    }
+  }
+  return out.slice(0, -1).join("\n");
 }
 
 function withoutLeaders(text: string, skipped: SkippedList): string {

@@ -112,6 +112,12 @@ const CASES: ReadonlyArray<
     ["table_frame"],
   ],
   [
+    "strokes between rows of several lines",
+    "+----+-----+\n|パッ|Size |\n|ケ  |     |\n|----+-----|\n|Ann |three|\n|    |or 4 |\n|----+-----|\n|Bob |five |\n+----+-----+",
+    "パッケ, Size\nAnn, three or 4\nBob, five",
+    ["table_frame"],
+  ],
+  [
     "the ruler of a table",
     "||/ Name      Version   Description\n+++-=========-=========-===========\nii  adduser   3.134     add users\nii  apt       2.6.1     package manager",
     "Name, Version, Description\nii, adduser, 3.134, add users\nii, apt, 2.6.1, package manager",
