@@ -19,6 +19,10 @@ const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 /** Of the legend that stands above the names of `dpkg --list`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
+/** Between two cells; the first may have a mark of its own. */
+const joint = (_: string, at: number, row: string): string =>
+  /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
+
 const isRuler = (line: string): boolean =>
   line.length <= LINE_MAX_UNITS &&
   RULER_MARKS.test(line) &&
@@ -73,7 +77,7 @@ export function readColumns(text: string, skipped: SkippedList): string {
             skipped.add("table_frame", line.trim());
             return [];
           }
-          return [`${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, ", ")}${HARD_BREAK}`];
+          return [`${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, joint)}${HARD_BREAK}`];
         })
         .join("\n");
     })
