@@ -226,8 +226,8 @@ describe("what only looks like it", () => {
 describe("columns", () => {
   it("are rows with commas where a gap ends at the same place in each line", () => {
     expect(heard("Name       Age\nAnn        3\nBob        41")).toBe("Name, Age\nAnn, 3\nBob, 41");
-    expect(heard("A bee,     Its cell!\nAn hour,   The wax.\nA day,     The end.")).toBe(
-      "A bee, Its cell!\nAn hour, The wax.\nA day, The end.",
+    expect(heard("A bee,     Its cell\nAn hour,   The wax\nA day,     The end")).toBe(
+      "A bee, Its cell\nAn hour, The wax\nA day, The end",
     );
     expect(heard("|1|\tThe file\n|2|\tThe option\n|3|\tThe map")).toBe(
       "|1|, The file\n|2|, The option\n|3|, The map",
