@@ -19,10 +19,10 @@ it("is told with the one call that helps, and that call asks for another take", 
   const stopped = narrationOf(await driver.call("narrate", call));
   expect(stopped).toMatchObject({ status: "stopped", parts: { saved: 0, failed: 1 } });
   expect(stopped.next_step).toContain("retakes");
-  expect(stopped.next_step).toContain("max_credits 160");
+  expect(stopped.next_step).toContain("max_credits 300");
   await driver.call("narrate", call);
   expect(service.count("create")).toBe(1);
   const retakes = [{ quote: "comes out damaged", take: 2 }];
-  await driver.call("narrate", { narration_id: stopped.narration_id, max_credits: 160, retakes });
+  await driver.call("narrate", { narration_id: stopped.narration_id, max_credits: 300, retakes });
   expect(service.count("create")).toBe(2);
 });

@@ -11,7 +11,6 @@ const filled = (unit: string): string => unit.repeat(Math.floor(TEXT_FILE_MAX_BY
 /** Both end a call within its 20 s; which one depends on how fast the machine is, and how busy. */
 const PLANNED_OR_REFUSED =
   /A plan of \d+ parts|Planning the text took (?:longer than 15 s|more than 1024 MiB)/;
-const NOT_READ = /a quotation or a paragraph that is nested too deeply or too long to be read|took longer/;
 const TOO_MANY = /headings.*at most 20000 parts|took longer/;
 
 let narrator: Narrator;
@@ -32,9 +31,13 @@ describe("a text of 8 MiB", () => {
     ["headings", "md", filled("# A\n"), TOO_MANY],
     ["numerals", "txt", filled("I.\n\nYes.\n\n"), PLANNED_OR_REFUSED],
     ["labels", "txt", filled("ANNA: Yes.\n\nNo.\n\n"), TOO_MANY],
-    ["brackets", "md", filled("[a]("), NOT_READ],
+    ["brackets", "md", filled("[a]("), PLANNED_OR_REFUSED],
     ["a list", "md", filled("- one\n"), PLANNED_OR_REFUSED],
-    ["quotations", "md", filled("> one\n"), NOT_READ],
+    ["a plain list", "txt", filled("- one\n"), PLANNED_OR_REFUSED],
+    ["quotations", "md", filled("> one\n"), PLANNED_OR_REFUSED],
+    ["emphases", "md", filled("*very* **good** "), PLANNED_OR_REFUSED],
+    ["stars", "md", filled("*"), /nothing to speak|took longer/],
+    ["subscripts", "md", filled("a<sub>"), PLANNED_OR_REFUSED],
   ])(
     "of %s",
     async (name, extension, text, answer) => {

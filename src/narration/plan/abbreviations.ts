@@ -37,7 +37,8 @@ const isTitle = (word: string): boolean =>
     TITLES.has(word.charAt(0) + word.slice(1).toLowerCase()));
 
 /** The number of a list's item or a chapter, at the very beginning. */
-const ENUMERATOR = /^[([]?(?:\d{1,3}|[IVXLC]{1,7})$/;
+const ENUMERATOR = /^[([]?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[IVXLC]{1,7})$/;
+const ENUMERATOR_MAX_UNITS = 16;
 
 /**
  * Whether a single full stop ends no sentence.
@@ -47,7 +48,7 @@ const ENUMERATOR = /^[([]?(?:\d{1,3}|[IVXLC]{1,7})$/;
  * @param next the first letter, digit or mark of what follows
  */
 export function isAbbreviation(text: string, stop: number, next: string): boolean {
-  if (stop <= 8 && ENUMERATOR.test(text.slice(0, stop))) return true;
+  if (stop <= ENUMERATOR_MAX_UNITS && ENUMERATOR.test(text.slice(0, stop))) return true;
   const word = wordBefore(text, stop).replace(/^['’.]+/, "");
   if (word === "") return false;
   if (OR_END.has(word) || OR_END.has(word.toLowerCase())) return !/\p{Lu}/u.test(next);

@@ -1,21 +1,29 @@
 /**
- * Takes off marks in brackets that no listener wants: notes' numbers, pages, time codes, illustrations, sounds, and the
- * transitions of a film script. Evidence: form; for notes' marks that they stand behind a word and their numbers rise.
+ * Takes off marks that no listener wants: notes' numbers, pages, time codes, illustrations, sounds, keywords of a version
+ * control system, and the transitions of a film script. Evidence: form; for notes' marks that they stand behind a word and their numbers rise.
  */
 import type { SkippedList } from "./blocks.ts";
 
+/** Music is also a word: `(music)` behind a sentence may be its source. */
+const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
   [
     "(?<illustration>\\[(?:Illustrations?|Ilustraci[oó]n|Ilustra[çc][aã]o|Ilustrasi|Abbildung|Frontispiece|Decoration|Blank Page)(?:[:.][^[\\]]{0,1000})?\\])",
     "(?<page_mark>[[{](?:Pg|Page|Pág|P[aá]gina|Halaman)\\.? ?\\d{1,5}[\\]}])",
     "(?<time_code>\\[\\d{1,2}:\\d{2}(?::\\d{2})?(?:[.,]\\d{1,3})?\\])",
-    "(?<sound>[[(【［](?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|applause|laughter|laughs|cheering|inaudible|crosstalk|silence|background noise|música|aplausos|risas|risos|inaudible|musik|tepuk tangan|tawa|音乐|掌声|笑声|音楽|拍手|笑い|笑)[\\])】］])",
+    `(?<sound>[[【［]${MUSIC}[\\]】］]|^\\s*\\(${MUSIC}\\)\\s*$|[[(【［](?:applause|laughter|laughs|cheering|inaudible|crosstalk|silence|background noise|aplausos|risas|risos|tepuk tangan|tawa|掌声|笑声|拍手|笑い|笑)[\\])】］])`,
   ].join("|"),
-  "giu",
+  "gimu",
 );
 const KINDS = ["illustration", "page_mark", "time_code", "sound"] as const;
 
-const REFERENCE = /(?<=[\p{L}\p{P}])(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?![\w([=.])/gu;
+/** `word[1]`, and `^[1]` also before the note itself. */
+const REFERENCE =
+  /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
+/** `$Id: README,v 1.2 1995/03/24 cgd Exp $`, of RCS, CVS and Subversion; a price or a variable has no second dollar like that. */
+const KEYWORD =
+  /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
+
 const REFERENCE_SHARE = 0.7;
 
 const TRANSITION =
@@ -23,8 +31,12 @@ const TRANSITION =
 const CENTRED = /^> *[^<>\n]{1,60} *<$/;
 
 function withoutForms(text: string, skipped: SkippedList): string {
-  if (!/[[{(【［]/.test(text)) return text;
-  return text.replace(FORMED, (...match) => {
+  if (!/[[{(【［$]/.test(text)) return text;
+  const words = text.replace(KEYWORD, (all) => {
+    skipped.add("template", all);
+    return "";
+  });
+  return words.replace(FORMED, (...match) => {
     const all = `${match[0]}`;
     const groups: unknown = match.at(-1);
     const kind = KINDS.find(
@@ -38,12 +50,15 @@ function withoutForms(text: string, skipped: SkippedList): string {
 const numberOf = (match: RegExpMatchArray): number =>
   Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
 
-/** Whether the marks of one form count something: they begin at the beginning and most of them rise. */
+/** Whether the marks of one form count something: they begin at the beginning and most of them rise, or begin anew. */
 function isCounting(values: readonly number[]): boolean {
-  if ((values[0] ?? 0) > 3) return false;
+  const [first = 0] = values;
+  if (first < 1 || first > 3) return false;
   const rises = values
     .slice(1)
-    .filter((value, index) => value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3);
+    .filter(
+      (value, index) => value === 1 || (value >= (values[index] ?? 0) && value <= (values[index] ?? 0) + 3),
+    );
   return rises.length >= REFERENCE_SHARE * (values.length - 1);
 }
 

@@ -5,7 +5,7 @@ export interface ChapterForm {
   /** What all headings of one sequence have in common. */
   readonly key: string;
   readonly value: number;
-  /** 1: a part or a book, 2: a chapter, 3: a number without a word. */
+  /** 1: a part or a book, 2: a chapter, 3: a number without a word, 4: one with a decimal. */
   readonly level: number;
   /** `known`: beside a word for chapters; `other`: beside any word; `bare`: alone, or before a title. */
   readonly kind: "known" | "other" | "bare";
@@ -17,6 +17,15 @@ export interface ChapterForm {
 const FORM_MAX_UNITS = 400;
 const BARE_MAX_UNITS = 100;
 const BARE_TITLE_UNITS = 80;
+/** What the whole part of `2.1` counts for. */
+const DECIMAL_PARTS = 100;
+
+/** 1, 1.1, 2.1. */
+export const isFirst = (value: number): boolean => value % DECIMAL_PARTS === 1;
+
+/** The 2 of 2.1, which may be a heading just above; `null` for another number. */
+export const partBegunBy = (value: number): number | null =>
+  value > DECIMAL_PARTS && isFirst(value) ? Math.floor(value / DECIMAL_PARTS) : null;
 
 const LEVELS: ReadonlyMap<string, number> = new Map([
   ..."part book volume act article parte libro livro tomo volumen acto ato artículo artigo bagian buku jilid pasal"
@@ -46,12 +55,13 @@ const WORD_LAST = new RegExp(
 );
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩廿卅]{1,7}";
 const CJK = new RegExp(
-  `^(?:第(?<number>${CJK_NUMBER})(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
+  `^(?:第 ?(?<number>${CJK_NUMBER}) ?(?<word>[部卷巻篇編幕章回节節話话集夜])|(?<scroll>[卷巻])(?<scrollNumber>${CJK_NUMBER}))[\\s:：、.．・]*(?<title>.*)$`,
 );
 const BARE = new RegExp(
   `^[(（]?(?<number>\\d{1,3}|[IVXLC]{1,9}|${CJK_NUMBER})(?<mark>[.)）、．:]?)(?:$|\\s+(?<title>[^\\p{Ll}\\s].*)$)`,
   "u",
 );
+const DECIMAL = /^[(（]?(?<part>\d{1,2})\.(?<number>\d{1,2})(?<mark>[.)）:]?)\s+(?<title>\S.*)$/u;
 const BARE_WORD = /^\p{Lu}[\p{L} -]{2,24}\.?$/u;
 
 function worded(groups: Readonly<Record<string, string | undefined>>, position: string): ChapterForm | null {
@@ -60,13 +70,15 @@ function worded(groups: Readonly<Record<string, string | undefined>>, position: 
   if (number === null || NO_HEADING.test(word)) return null;
   const name = word === "chap" ? "chapter" : word;
   const level = LEVELS.get(name);
+  const title = groups["title"] ?? groups["bareTitle"];
+  if (level === undefined && (title?.length ?? 0) > BARE_TITLE_UNITS) return null;
   return {
     key: `${position} ${name}`,
     value: number.value,
     level: level ?? 2,
     kind: level === undefined ? "other" : "known",
     style: number.style,
-    hasTitle: (groups["title"] ?? groups["bareTitle"]) !== undefined,
+    hasTitle: title !== undefined,
   };
 }
 
@@ -84,6 +96,20 @@ function cjk(line: string): ChapterForm | null {
     kind: "known",
     style: number.style,
     hasTitle: groups["title"] !== "",
+  };
+}
+
+/** `1.1) What it is`: below the chapter that it counts in. */
+function decimal(line: string): ChapterForm | null {
+  const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
+  if (title === undefined || title.length > BARE_TITLE_UNITS) return null;
+  return {
+    key: `decimal ${mark} title`,
+    value: Number(part) * DECIMAL_PARTS + Number(number),
+    level: 4,
+    kind: "bare",
+    style: "figures",
+    hasTitle: true,
   };
 }
 
@@ -117,5 +143,5 @@ export function formOf(line: string): ChapterForm | null {
   const last = WORD_LAST.exec(line)?.groups;
   const ordinal = last === undefined ? null : worded(last, "behind");
   if (ordinal !== null && ordinal.kind === "known") return ordinal;
-  return cjk(line) ?? bare(line);
+  return cjk(line) ?? decimal(line) ?? bare(line);
 }

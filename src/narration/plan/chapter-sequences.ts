@@ -4,7 +4,7 @@
  * between them are a table of contents or a list. A single one proves nothing.
  */
 import type { SourceBlock } from "./blocks.ts";
-import { type ChapterForm, formOf } from "./chapter-forms.ts";
+import { type ChapterForm, formOf, isFirst, partBegunBy } from "./chapter-forms.ts";
 import { isCjk } from "./characters.ts";
 import { collapseSpaces } from "./normalise.ts";
 
@@ -29,6 +29,8 @@ const OTHER_UNITS = 200;
 /** A character of Chinese says as much as three letters. */
 const CJK_WEIGHT = 3;
 
+/** Of 1.1, which needs less: such numbers are rare in prose. */
+const DECIMAL_LEVEL = 4;
 const LEAST_OTHER = 3;
 const LEAST_BARE = 2;
 const LEAST_FIGURES = 3;
@@ -71,7 +73,7 @@ function runsOf(members: readonly Member[]): Member[][] {
     const last = run?.at(-1)?.value ?? 0;
     const isBare = member.kind === "bare";
     if (run !== undefined && (isBare ? member.value === last + 1 : member.value > last)) run.push(member);
-    else if (run === undefined || run.length === 1 || member.value === 1) runs.push([member]);
+    else if (run === undefined || run.length === 1 || isFirst(member.value)) runs.push([member]);
     else if (!isBare && members[index + 1]?.value !== last + 1) runs.push([member]);
   }
   return runs;
@@ -113,13 +115,14 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const accepted: Member[][] = [];
     let unlisted = 0;
     for (const [number, run] of runs.entries()) {
+      const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
       if (run.length === 1) {
         unlisted += 1;
+        if (isTwice && run[0]?.level === DECIMAL_LEVEL) listed.add(run[0].at);
         continue;
       }
       const end = runs[number + 1]?.[0]?.at ?? blocks.length;
       const gaps = run.map(({ at }, index) => between(at, run[index + 1]?.at ?? end));
-      const isTwice = (lastRuns.get(run[0]?.value ?? 0) ?? 0) > number;
       const isKnown = run[0]?.kind === "known" && !isTwice;
       const least = isKnown ? 1 : LISTED_UNITS;
       if (median(gaps.slice(0, -1)) < least) {
@@ -132,12 +135,25 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     const count = accepted.reduce((sum, run) => sum + run.length, 0);
     const [first] = all;
     if (count === 0 || first === undefined) continue;
+    const isDecimal = first.level === DECIMAL_LEVEL;
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlisted) continue;
     const tooLong = long.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
     // A last act of one scene belongs to the sequence of the others.
-    const found = first.kind === "known" ? runs.filter((run) => !listed.has(run[0]?.at ?? -1)) : accepted;
+    const found =
+      first.kind === "known" || isDecimal ? runs.filter((run) => !listed.has(run[0]?.at ?? -1)) : accepted;
+    if (isDecimal && found.flat().length < LEAST_FIGURES) continue;
     for (const member of found.flat()) headings.set(member.at, member);
+  }
+  for (const member of members) {
+    const below = headings.get(member.at + 1);
+    if (
+      member.kind === "bare" &&
+      below?.level === DECIMAL_LEVEL &&
+      partBegunBy(below.value) === member.value
+    ) {
+      headings.set(member.at, member);
+    }
   }
   return { headings, listed };
 }
@@ -148,11 +164,11 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
   if (first.kind === "other") return run.length >= LEAST_OTHER && mean >= OTHER_UNITS;
-  const least =
-    first.value !== 1
-      ? LEAST_UNFINISHED
-      : first.style === "figures" || first.hasTitle
-        ? LEAST_FIGURES
-        : LEAST_BARE;
+  if (first.level === DECIMAL_LEVEL) return isFirst(first.value) && mean >= OTHER_UNITS;
+  const least = !isFirst(first.value)
+    ? LEAST_UNFINISHED
+    : first.style === "figures" || first.hasTitle
+      ? LEAST_FIGURES
+      : LEAST_BARE;
   return run.length >= least && mean >= BARE_UNITS;
 }

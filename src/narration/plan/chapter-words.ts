@@ -31,8 +31,8 @@ const ALONE =
 
 /** `第三章 题目`: white space or a mark before the title, or it is a sentence. */
 const CJK_HEADINGS: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
-  [1, new RegExp(`^第${CJK_NUMBER}[部卷巻篇編幕](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
-  [2, new RegExp(`^第${CJK_NUMBER}[章回节節話话集](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
+  [1, new RegExp(`^第 ?${CJK_NUMBER} ?[部卷巻篇編幕](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
+  [2, new RegExp(`^第 ?${CJK_NUMBER} ?[章回节節話话集](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
 ];
 
 /** What the title of a chapter does not end with. */
@@ -84,7 +84,7 @@ export function markChapters(blocks: readonly SourceBlock[]): SourceBlock[] {
   const headings = blocks.map((block, index) => {
     if (block.kind !== "paragraph" || listed.has(index)) return null;
     const form = sequence.get(index);
-    if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? 2 : form.level };
+    if (form !== undefined) return { level: form.kind === "bare" && !hasWord ? form.level - 1 : form.level };
     return chapterHeading(block.text);
   });
   return blocks.map((block, index) => {

@@ -3,7 +3,7 @@
  * a page. Evidence: form (marks of lists, indentation) and share. In text that was filled to a width, the first word of a line never
  * had room on the line before, whatever that width was; in verse and lists it often had. Without evidence, lines are joined.
  */
-import { OPENERS } from "./characters.ts";
+import { isCjk, OPENERS } from "./characters.ts";
 import { HARD_BREAK } from "./normalise.ts";
 
 const linesOf = (text: string): string[] =>
@@ -14,12 +14,22 @@ const linesOf = (text: string): string[] =>
 
 const firstWordOf = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0;
 
-/** How many lines end although the next word had room. */
-function freeBreaks(lines: readonly string[]): number {
-  const widest = lines.reduce((most, { length }) => Math.max(most, length), 0);
+const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
+
+/** In columns of a page: those characters have two. */
+const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
+
+/** A line of Chinese or Japanese is filled to the character, but for marks that must not begin one. */
+const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
+
+/** How many lines end although the next word had room, or with a mark that ends them. */
+function freeBreaks(lines: readonly string[], ends?: RegExp): number {
+  const widths = lines.map(widthOf);
+  const widest = widths.reduce((most, width) => Math.max(most, width), 0);
   let free = 0;
   for (let index = 1; index < lines.length; index += 1) {
-    if ((lines[index - 1]?.length ?? 0) + 1 + firstWordOf(lines[index] ?? "") <= widest) free += 1;
+    const hadRoom = (widths[index - 1] ?? 0) + firstWidthOf(lines[index] ?? "") <= widest;
+    if (hadRoom || ends?.test(lines[index - 1] ?? "") === true) free += 1;
   }
   return free;
 }
@@ -39,15 +49,30 @@ export function isFilled(text: string): boolean {
 }
 
 const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
-/** A bullet of typewriters, but also a word of Portuguese; `NAME - what it is`. Each needs several lines alike. */
-const RARE_MARKS = [/^o\s+\S/, /^\S{1,30}\s+[-–—]\s+\S/];
+/** A bullet of typewriters, but also a word of Portuguese; a number without a mark; `NAME - what it is`. Each needs several lines alike. */
+const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
 const RARE_MARKS_MIN = 3;
 const LIST_MARKS_MIN = 2;
 const VERSE_LINES_MIN = 3;
 const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
+const CJK_FREE_SHARE = 0.75;
+const CJK_ENDS = /[。！？；]$/;
 /** A line of verse is seldom longer, a line of a page seldom shorter. */
 const NARROW_UNITS = 60;
+
+/** Rising numbers, or lists inside of lists: each number begins one or goes on with one that is open. */
+function isNumbered(numbers: readonly number[]): boolean {
+  if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;
+  const open: number[] = [];
+  return numbers.every((number, index) => {
+    while (open.length > 0 && number !== 1 && open.at(-1) !== number - 1) open.pop();
+    if (open.length === 0 && number !== 1 && index > 0) return false;
+    if (number !== 1) open.pop();
+    open.push(number);
+    return true;
+  });
+}
 
 /** A line for each item, its further lines joined to it; `null` where this is no list. */
 function listLines(lines: readonly string[]): string[] | null {
@@ -60,7 +85,7 @@ function listLines(lines: readonly string[]): string[] | null {
         );
   if (mark === undefined) return null;
   const numbers = lines.flatMap((line) => /^\(?(\d{1,3})[.)]\s/.exec(line)?.[1] ?? []).map(Number);
-  if (numbers.some((number, index) => index > 0 && number <= (numbers[index - 1] ?? 0))) return null;
+  if (!isNumbered(numbers)) return null;
   const items: string[] = [];
   for (const line of lines) {
     if (items.length === 0 || mark.test(line)) items.push(line);
@@ -73,11 +98,15 @@ function listLines(lines: readonly string[]): string[] | null {
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = share(further, CAPITAL);
-  if (isIndented && capitals === 1) return lines.every(({ length }) => length < NARROW_UNITS);
+  if (isIndented && capitals === 1 && !MARK.test(lines[0] ?? "")) {
+    return lines.every(({ length }) => length < NARROW_UNITS);
+  }
   if (lines.length < VERSE_LINES_MIN) return false;
   const isNarrow = lines.every(({ length }) => length < NARROW_UNITS);
   if (isNarrow && capitals === 1 && lines.length > VERSE_LINES_MIN) return true;
   const isFree = freeBreaks(lines) >= FREE_SHARE * further.length;
+  if (further.every((line) => isCjk(line.charAt(0))))
+    return freeBreaks(lines, CJK_ENDS) >= CJK_FREE_SHARE * further.length;
   return isFree && (capitals >= CAPITALS_SHARE || (isIndented && share(lines, /.{60}/) === 0));
 }
 
@@ -101,6 +130,36 @@ const ENDING_SHARE = 0.6;
 const LINES_MIN = 3;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
+/** Above a deeper block, as the headings of a manual page: no small letters, and room for the next word. Evidence: sequence. */
+const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
+const HEAD_LINES_MIN = 3;
+
+/** Whether a paragraph begins with such a line, and all others are deeper. */
+function hasHeadLine(paragraph: string): boolean {
+  if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return false;
+  const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
+  const depth = first.search(/\S/);
+  const [second = ""] = further;
+  const widest = further.reduce((most, line) => Math.max(most, widthOf(line)), 0);
+  return (
+    HEAD_LINE.test(first) &&
+    further.every((line) => line.search(/\S|$/) > depth + 1) &&
+    widthOf(first) + firstWidthOf(second.trim()) <= widest
+  );
+}
+
+/** Sets lines apart that stand above a block which is indented deeper. */
+function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
+  const headed = new Set(paragraphs.filter(hasHeadLine));
+  if (headed.size < HEAD_LINES_MIN) return paragraphs;
+  return paragraphs.flatMap((paragraph) => {
+    if (!headed.has(paragraph)) return [paragraph];
+    const text = paragraph.replace(/^\n+/, "");
+    const end = text.indexOf("\n");
+    return [text.slice(0, end), text.slice(end + 1)];
+  });
+}
+
 /** Whether the lines of a text are its paragraphs, and where else one begins. Evidence: share. */
 function lineParagraphs(text: string): string {
   const lines = text.split("\n");
@@ -119,13 +178,32 @@ function lineParagraphs(text: string): string {
 }
 
 /** The paragraphs of a text: what stands between blank lines, or its lines. */
-export const paragraphsOf = (text: string): string[] =>
-  lineParagraphs(text)
-    .split(/\n\s*\n/)
-    .filter((paragraph) => /\S/.test(paragraph));
+export const paragraphsOf = (text: string): readonly string[] =>
+  setHeadLinesApart(
+    lineParagraphs(text)
+      .split(/\n\s*\n/)
+      .filter((paragraph) => /\S/.test(paragraph)),
+  );
+
+/** How wide the page is: of paragraphs with several lines, the widest line of the one in the middle. */
+function pageWidthOf(paragraphs: readonly string[]): number {
+  const widths = paragraphs
+    .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
+    .filter(({ length }) => length >= LINES_MIN)
+    .map((lines) => lines.reduce((most, line) => Math.max(most, line.trimEnd().length), 0))
+    .sort((one, other) => one - other);
+  return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether two lines are one that was filled: the page had no room for the next word. */
+function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
+  const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
+  return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
+}
 
 /** Makes line ends that are there on purpose hard ones. */
 export function keepLines(paragraphs: readonly string[]): string[] {
+  let pageWidth: number | undefined;
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
   return paragraphs.map((paragraph) => {
     if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return paragraph;
@@ -134,6 +212,11 @@ export function keepLines(paragraphs: readonly string[]): string[] {
     const items = listLines(lines);
     if (items !== null) return items.join(HARD_BREAK);
     const isIndented = isAnyFlush && indentationOf(paragraph) >= INDENTED_UNITS;
-    return isVerse(lines, isIndented) ? lines.join(HARD_BREAK) : paragraph;
+    if (!isVerse(lines, isIndented)) return paragraph;
+    if (lines.length === 2) {
+      pageWidth ??= pageWidthOf(paragraphs);
+      if (isFilledPair(paragraph, lines, pageWidth)) return paragraph;
+    }
+    return lines.join(HARD_BREAK);
   });
 }

@@ -34,30 +34,62 @@ const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\
 /** What inline markup, an address or a hard break begins with; a paragraph without any is one token of text. */
 const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
 
-function* piecesOf(source: string): Generator<string> {
+function* piecesOf(source: string, most: number, ends: readonly RegExp[] = PIECE_ENDS): Generator<string> {
   let rest = source;
-  while (rest.length > INLINE_MAX_UNITS) {
-    const window = rest.slice(0, INLINE_MAX_UNITS).replace(/[\ud800-\udbff]$/, "");
-    const piece =
-      PIECE_ENDS.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
+  while (rest.length > most) {
+    const window = rest.slice(0, most).replace(/[\ud800-\udbff]$/, "");
+    const piece = ends.map((end) => end.exec(window)?.[0]).find((found) => found !== undefined) ?? window;
     yield piece;
     rest = rest.slice(piece.length);
   }
   yield rest;
 }
 
+/** The library's patterns overflow the stack in a longer paragraph, and its tokens of a longer list fill the memory. */
+const BLOCK_MAX_UNITS = 100_000;
+const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
+/** What loses its meaning in two: fenced code, HTML, tables. */
+const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
+
+/** Texts to be read one after the other: all of it, but where a stretch without a blank line is too long. */
+function stretchesOf(source: string): string[] {
+  if (source.length <= BLOCK_MAX_UNITS) return [source];
+  const stretches: string[] = [];
+  let open: string[] = [];
+  for (const block of source.split("\n\n")) {
+    const isWhole = block.length <= BLOCK_MAX_UNITS || WHOLE.test(block);
+    for (const [index, piece] of (isWhole
+      ? [block]
+      : [...piecesOf(block, BLOCK_MAX_UNITS, BLOCK_ENDS)]
+    ).entries()) {
+      if (index > 0) {
+        stretches.push(open.join("\n\n"));
+        open = [];
+      }
+      open.push(piece);
+    }
+  }
+  return [...stretches, open.join("\n\n")];
+}
+
 /**
- * The tokens of a text.
+ * The tokens of a text, stretch by stretch.
  *
  * @param source with `\n` for line ends
  * @throws AudioError `invalid_request` for a block that is nested deeper, or longer, than the library can read
  */
-export function lexMarkdown(source: string): Token[] {
+export function* lexMarkdown(source: string): Generator<readonly Token[]> {
+  const text = source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1");
+  for (const stretch of stretchesOf(text)) yield tokensOf(stretch);
+}
+
+function tokensOf(source: string): readonly Token[] {
   const lexer = new Lexer(defaults);
   try {
-    lexer.blockTokens(source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1"), lexer.tokens);
+    lexer.blockTokens(source, lexer.tokens);
     for (const { src, tokens } of lexer.inlineQueue) {
-      if (src === "" || MARKS.test(src)) for (const piece of piecesOf(src)) lexer.inlineTokens(piece, tokens);
+      if (src === "" || MARKS.test(src))
+        for (const piece of piecesOf(src, INLINE_MAX_UNITS)) lexer.inlineTokens(piece, tokens);
       // Most paragraphs of a novel: the library would look for each mark in turn.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }

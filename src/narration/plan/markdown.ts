@@ -166,7 +166,7 @@ export function readMarkdown(text: string, skipped: SkippedList): ReadText {
     break;
   }
   const reader = new Reader(skipped);
-  reader.read(lexMarkdown(dropUnspokenMarkup(source, skipped)));
+  for (const tokens of lexMarkdown(dropUnspokenMarkup(source, skipped))) reader.read(tokens);
   const texts = withoutMarks(
     reader.blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
     skipped,

@@ -7,8 +7,11 @@ export const HARD_BREAK = "\u2028";
 /** Invisible marks for editors and page layout (byte order mark, soft hyphen), and control characters that are no white space. */
 const UNSPOKEN = /[\ufeff\u00ad\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
 
+/** Colours and the like of a terminal. */
+const TERMINAL_CODES = /\x1b\[[\d;]{0,20}[A-Za-z]/g;
+
 /** Nothing that no voice can speak; white space stays. */
-export const dropUnspoken = (text: string): string => text.replace(UNSPOKEN, "");
+export const dropUnspoken = (text: string): string => text.replace(TERMINAL_CODES, "").replace(UNSPOKEN, "");
 
 /** Lines end with `\n`, NFC, nothing that no voice can speak. */
 export function normaliseLines(text: string): string {

@@ -3,7 +3,8 @@
  * sequence for what has half of it: bare figures are page numbers only where they rise and stand in the midst of sentences.
  */
 import type { SkippedList } from "./blocks.ts";
-import { HARD_BREAK } from "./normalise.ts";
+import { readColumns } from "./columns.ts";
+import { flowParagraph, HARD_BREAK } from "./normalise.ts";
 
 const FOOTER = /\[(?:Page|Seite|Página|Halaman) \d{1,5}\]\s*$/i;
 const NAMED_PAGE =
@@ -16,6 +17,9 @@ const HEAD_MIN = 3;
 const HEAD_MAX_UNITS = 80;
 const HEAD_DISTANCE = 4;
 const TITLED_PAGE = /^\s*(?:\d{1,4}\s+(\p{Lu}[^\p{Ll}\n]{3,60})|(\p{Lu}[^\p{Ll}\n]{3,60}?)\s+\d{1,4})\s*$/u;
+
+const MANUAL_HEAD = /^(\S{1,40}\(\d\w{0,5}\))\s{2,}\S.{0,100}?\s{2,}\1\s*$/;
+const MANUAL_FOOT = /\s{2,}(\S{1,40}\(\d\w{0,5}\))\s*$/;
 
 const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u2500-\u257f]{2,}$/;
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
@@ -126,6 +130,16 @@ class Page {
     for (const lines of heads.values()) if (lines.length >= HEAD_MIN) for (const at of lines) this.#drop(at);
   }
 
+  /** First and last lines of manual pages, `LS(1)    User Commands    LS(1)`; gives the name of the first. */
+  dropManualHeads(): string | null {
+    const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
+    if (names.size === 0) return null;
+    for (const [at, line] of this.#lines.entries()) {
+      if (names.has(MANUAL_FOOT.exec(line.slice(-HEAD_MAX_UNITS))?.[1] ?? "")) this.#drop(at);
+    }
+    return [...names][0] ?? null;
+  }
+
   /** The text, its paragraphs whole again where a page had ended inside of them. */
   text(): string {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
@@ -154,26 +168,44 @@ function lastOf(lines: readonly string[]): string {
   return ".";
 }
 
+/** Where strokes stand between the rows, a row may have several lines. */
+const GROUPS_MIN = 3;
+
+const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
+
+/** One row of lines that stand between two strokes; words that were broken for the column's width are whole again. */
+const mergedRow = (rows: readonly string[][]): string[] =>
+  (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
+
+/** Rows as lines, with commas between their cells. */
+function tableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
+  const filled = groups.filter((rows) => rows.length > 0);
+  const rows = filled.length < GROUPS_MIN ? filled.flat() : filled.map(mergedRow);
+  return rows.map((cells) => `${cells.filter((cell) => cell !== "").join(", ")}${HARD_BREAK}`);
+}
+
 function withoutFrames(text: string, skipped: SkippedList): string {
   if (!/[|+\u2500-\u257f]/.test(text)) return text;
   const lines = text.split("\n");
   const matches = (form: RegExp, line: string): boolean => line.length <= LINE_MAX_UNITS && form.test(line);
   if (lines.filter((line) => matches(ROW, line) || matches(FRAME, line)).length < 2) return text;
-  return lines
-    .flatMap((line) => {
-      if (matches(FRAME, line)) {
-        skipped.add("table_frame", line.trim());
-        return [];
-      }
-      const row = matches(ROW, line) ? ROW.exec(line)?.[1] : undefined;
-      if (row === undefined) return [line];
-      const cells = row
-        .split(/[|\u2502\u2551]/)
-        .map((cell) => cell.trim())
-        .filter((cell) => cell !== "");
-      return [`${cells.join(", ")}${HARD_BREAK}`];
-    })
-    .join("\n");
+  const out: string[] = [];
+  let groups: string[][][] = [];
+  for (const line of [...lines, ""]) {
+    const isFrame = matches(FRAME, line);
+    const row = isFrame || !matches(ROW, line) ? undefined : ROW.exec(line)?.[1];
+    if (isFrame) {
+      skipped.add("table_frame", line.trim());
+      groups.push([]);
+    } else if (row !== undefined) {
+      if (groups.length === 0) groups.push([]);
+      groups.at(-1)?.push(cellsOf(row));
+    } else {
+      out.push(...tableLines(groups), line);
+      groups = [];
+    }
+  }
+  return out.slice(0, -1).join("\n");
 }
 
 function withoutLeaders(text: string, skipped: SkippedList): string {
@@ -190,10 +222,17 @@ function withoutLeaders(text: string, skipped: SkippedList): string {
     .join("\n");
 }
 
-/** @param text with `\n` for line ends */
-export function withoutPageFurniture(text: string, skipped: SkippedList): string {
+/**
+ * @param text with `\n` for line ends
+ * @returns the name of the manual page, too, where it is one
+ */
+export function withoutPageFurniture(
+  text: string,
+  skipped: SkippedList,
+): { readonly text: string; readonly title: string | null } {
   const page = new Page(text, skipped);
   page.dropPages();
   page.dropHeads();
-  return withoutLeaders(withoutFrames(page.text(), skipped), skipped);
+  const title = page.dropManualHeads();
+  return { text: withoutLeaders(readColumns(withoutFrames(page.text(), skipped), skipped), skipped), title };
 }

@@ -16,17 +16,17 @@ import { speakAddresses } from "./web-addresses.ts";
 /** Emphasis as Project Gutenberg writes it; `snake_case` and `__init__` are none. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
-/** `_(softly)_` or `(_softly_)`, alone on its line. */
-const ITALIC_PARENTHESES = /^(\s*)(?:_(\([^()_\n]+\))_|\(_([^()_\n]+)_\))\s*$/gm;
+/** `_(softly)_` or `(_softly_)`. */
+const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
 /** What stands between two texts, as in a file of fortunes; without a line of its own it would be spoken. */
-const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,})[ \t]*$/gm;
+const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>
   paragraph
     .replace(
       ITALIC_PARENTHESES,
-      (_, space: string, whole?: string, inner?: string) => `${space}${ITALIC_MARK}${whole ?? `(${inner})`}`,
+      (_, whole?: string, inner?: string) => `${ITALIC_MARK}${whole ?? `(${inner})`}`,
     )
     .replace(UNDERSCORES, "$1");
 
@@ -40,10 +40,10 @@ function blockOf(paragraph: string): SourceBlock {
 /** Reads plain text into blocks; what is not to be heard goes to `skipped`. */
 export function readPlainText(text: string, skipped: SkippedList): ReadText {
   const { text: book, title, author } = withoutEbookFrame(normaliseLines(text), skipped);
-  const lines = withoutPageFurniture(withoutAozora(withoutCues(book, skipped), skipped), skipped);
-  const apart = setHeadingsApart(markUnderlined(lines).replace(SEPARATOR, "\n$&\n"));
+  const page = withoutPageFurniture(withoutAozora(withoutCues(book, skipped), skipped), skipped);
+  const apart = setHeadingsApart(markUnderlined(page.text).replace(SEPARATOR, "\n$&\n"));
   const paragraphs = withoutMarks(keepLines(paragraphsOf(apart)), skipped);
   const blocks = paragraphs.filter((paragraph) => /\S/.test(paragraph)).map(blockOf);
   const hasHeadings = blocks.some(({ kind }) => kind === "heading");
-  return { blocks: hasHeadings ? blocks : markChapters(blocks), title, author };
+  return { blocks: hasHeadings ? blocks : markChapters(blocks), title: title ?? page.title, author };
 }

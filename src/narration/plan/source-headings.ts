@@ -13,7 +13,8 @@ export function headingOf(paragraph: string): { readonly level: number; readonly
 }
 
 const WIKI = /^(={2,5}) *([^=\n]{1,100}?) *\1$/;
-const UNDERLINE = /^(=|-|~){3,}$/;
+/** Texinfo underlines chapters with stars. */
+const UNDERLINE = /^(\*|=|-|~){3,}$/;
 const UNDERLINED_MIN = 2;
 const SLACK_UNITS = 3;
 
@@ -24,8 +25,9 @@ const SLACK_UNITS = 3;
  * @param text with `\n` for line ends
  */
 export function markUnderlined(text: string): string {
-  if (!/^ *(?:={2}|-{3}|~{3})/m.test(text)) return text;
+  if (!/^ *(?:={2}|-{3}|~{3}|\*{3})/m.test(text)) return text;
   const lines = text.split("\n").map((line) => line.trimEnd());
+  const belowStars = lines.some((line) => /^\*{3,}$/.test(line)) ? 1 : 0;
   const found = lines.map((line, at) => {
     const wiki = WIKI.exec(line)?.[1]?.length;
     if (wiki !== undefined) return wiki;
@@ -33,7 +35,7 @@ export function markUnderlined(text: string): string {
     const isAlone = at === 0 || lines[at - 1] === "";
     const isAsLong = Math.abs(line.length - (lines[at + 1] ?? "").length) <= SLACK_UNITS;
     if (mark === undefined || !isAlone || !isAsLong || !/^[\p{L}\p{N}]/u.test(line)) return 0;
-    return mark === "=" ? 1 : 2;
+    return mark === "*" ? 1 : (mark === "=" ? 1 : 2) + belowStars;
   });
   if (found.filter((level) => level > 0).length < UNDERLINED_MIN) return text;
   return lines

@@ -4,6 +4,7 @@
  */
 import { AudioError } from "../../errors.ts";
 import type { SkippedList } from "./blocks.ts";
+import { hasWords } from "./characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "./normalise.ts";
 import type { Speaker, Voices } from "./plan.ts";
 
@@ -41,7 +42,18 @@ const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 export const ITALIC_MARK = "\x02";
 
 /** How it is said, before the first word of a turn: in brackets, or in parentheses and small letters or one word. */
-const MANNER_FIRST = /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\))\s*(?=\S)/u;
+const MANNER_FIRST =
+  /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
+
+/** Inside of a turn, between sentences: a note in brackets; or in parentheses, small letters or one word. */
+const BETWEEN = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
+const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
+const INSIDE_BRACKETS = new RegExp(`${BETWEEN}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
+const INSIDE_ITALICS = new RegExp(`${ITALIC_MARK}\\([^()\\n]{1,200}\\)`, "g");
+const INSIDE_PARENTHESES = new RegExp(
+  `${BETWEEN}(?:\\((?:\\p{Ll}[^()\\n]{0,59}|\\p{Lu}\\p{Ll}{1,20}\\.?)\\)|（[^（）。！？\\n]{1,30}）)${BEFORE_SENTENCE}`,
+  "gu",
+);
 
 /** What one person says in a paragraph; `null`: the narration's own voice. */
 export interface Turn {
@@ -182,7 +194,27 @@ export class Speakers {
       } else if (last === undefined) turns.push({ voice: null, text: line, isLabelled: false });
       else last.text += line;
     }
+    for (const turn of turns) {
+      if (turn.voice !== null || (this.#carriesOn && !turn.isLabelled)) {
+        turn.text = this.#withoutDirections(turn.text, skipped);
+      }
+    }
     return turns;
+  }
+
+  /** What somebody says, without the directions inside of it. */
+  #withoutDirections(text: string, skipped: SkippedList): string {
+    const forms = [INSIDE_BRACKETS, INSIDE_ITALICS, ...(this.#carriesOn ? [INSIDE_PARENTHESES] : [])];
+    return forms.reduce(
+      (words, form) =>
+        words.replace(form, (direction, at: number) => {
+          // All that somebody says is said.
+          if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
+          skipped.add("direction", direction.replace(ITALIC_MARK, ""));
+          return "";
+        }),
+      text,
+    );
   }
 
   /** What stands behind a label, without how it is said. */

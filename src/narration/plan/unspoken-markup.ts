@@ -1,7 +1,7 @@
 /**
  * Takes off what other tools than a Markdown reader would replace: formulas, templates, containers, codes of emoji,
  * commands of LaTeX, double brackets of wikis. Evidence: form, outside of code. What has only half of the form (`$5 and $10`,
- * `10:30:15`) is text.
+ * `$HOME/a_b:$PATH`, `10:30:15`) is text.
  */
 import type { SkippedList } from "./blocks.ts";
 import type { SkippedKind } from "./plan.ts";
@@ -11,7 +11,7 @@ import { speakScripts } from "./superscripts.ts";
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
-    "(?<math>\\$\\$[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\d$]))",
+    "(?<math>\\$\\$(?=[^$]*[\\\\^_={}+<>\\d*/|]|\\s*[A-Za-zα-ωΑ-Ω]{1,2}\\s*\\$)[^$]{1,4000}\\$\\$|(?<![\\\\$\\w])\\$(?![\\s$])(?:[A-Za-zα-ωΑ-Ω]|(?=[^$\\n]{0,300}[\\\\^_={}+<>])[^$\\n]{2,300})(?<![\\s\\\\])\\$(?![\\w$({]))",
     "(?<template>\\{\\{[<%][^{}]{0,500}[%>]\\}\\}|\\{%[^{}%]{0,500}%\\})",
     "(?<container>^ {0,3}:::+[ \\t]*(?<name>[\\w-]*)(?:\\{[^{}\\n]{0,200}\\})?(?:[ \\t]+(?<title>[^\\n{]{1,200}))?(?:\\{[^{}\\n]{0,200}\\})?[ \\t]*$)",
     "(?<emoji>(?<![\\w:/]):(?:[a-z][a-z0-9_+-]{1,40}|[+-]1):(?![\\w:]))",

@@ -48,6 +48,9 @@ describe("a sequence of headings", () => {
       ["Chapter 1 PETER BREAKS THROUGH", "Chapter 2 THE SHADOW", 'Chapter 3 "HOOK OR ME"'],
     ],
     ["a word of another language", ["Глава 1", "Глава 2", "Глава 3"]],
+    ["numbers with decimals", ["1.1) What is it?", "1.2) Who made it?", "2.1) Where is it?"]],
+    ["spaces around a Chinese number", ["第 1 章 教程", "第 2 章 管理", "第 3 章 系统"]],
+    ["stars below the title", ["About\n*****", "Help\n****", "Legal\n*****"]],
   ])("is found: %s", (_, headings) => {
     const found = titles(book(headings));
     expect(found).toHaveLength(headings.length);
@@ -88,6 +91,14 @@ describe("a sequence of headings", () => {
   });
 
   it.each([
+    [
+      "numbers with decimals in prose",
+      `Version 1.1 was good.\n\n1.1 million people came. ${PROSE}\n\n1.2 million left.\n\n3.5 Inches\n\n${PROSE}`,
+    ],
+    [
+      "a Chinese section in a sentence",
+      `${PROSE}\n\n第 2.1.5 节 说明了。\n\n${PROSE}\n\n第 3 章 里面有说明。\n\n${PROSE}`,
+    ],
     ["one number alone", `${PROSE}\n\nIV\n\n${PROSE}`],
     [
       "steps of a recipe",

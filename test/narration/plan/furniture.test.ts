@@ -111,6 +111,38 @@ const CASES: ReadonlyArray<
     "Ann, 3\nBob, 4",
     ["table_frame"],
   ],
+  [
+    "strokes between rows of several lines",
+    "+----+-----+\n|パッ|Size |\n|ケ  |     |\n|----+-----|\n|Ann |three|\n|    |or 4 |\n|----+-----|\n|Bob |five |\n+----+-----+",
+    "パッケ, Size\nAnn, three or 4\nBob, five",
+    ["table_frame"],
+  ],
+  [
+    "the ruler of a table",
+    "||/ Name      Version   Description\n+++-=========-=========-===========\nii  adduser   3.134     add users\nii  apt       2.6.1     package manager",
+    "Name, Version, Description\nii, adduser, 3.134, add users\nii, apt, 2.6.1, package manager",
+    ["table_frame"],
+  ],
+  ["rulers around a table", "===  ===\nA    B\n===  ===\n1    2\n===  ===", "A, B\n1, 2", ["table_frame"]],
+  [
+    "the head and the foot of a manual page",
+    "LS(1)        User Commands        LS(1)\n\nIt lists files.\n\nGNU         2023         LS(1)",
+    "It lists files.",
+    ["page_mark"],
+  ],
+  [
+    "keywords of version control",
+    "$NetBSD: README,v 1.2 1995/03/24 cgd Exp $\n\nIt costs $5.\n\nLast change: $Date$",
+    "It costs $5.\n\nLast change:",
+    ["template"],
+  ],
+  [
+    "numbers of notes that a text browser writes",
+    "It fell^[1]. It rose^[2].\n\n^[1] Down.\n\n^[2] Up.",
+    "It fell. It rose.\n\nDown.\n\nUp.",
+    ["reference"],
+  ],
+  ["colours of a terminal", "\x1b[32mGreen\x1b[m and \x1b[1;31mred\x1b[0m.", "Green and red.", []],
   ["dot leaders", "Coffee ........ 3.50\nTea . . . . . . 2.75", "Coffee, 3.50\nTea, 2.75", ["leader"]],
   [
     "illustrations",
@@ -172,14 +204,51 @@ describe("what only looks like it", () => {
     ],
     ["a pause of four dots", "Wait.... what was that?"],
     ["an index in code", "Take list[0] and list[7] of it."],
+    ["the first index in code", "Take list[0] of it."],
+    ["a source behind a sentence", "Beethoven wrote that one himself. (Music)"],
+    ["prices and variables", "It costs $5: cheap. Set $HOME: to a $Date of $6 $."],
+    ["a keyword inside of a sentence", "Write $Date$ into the file."],
+    ["the name of a manual page", "See LS(1) and then  LS(1)"],
+    ["a colour without its control character", "Take [32m of it."],
     ["a word in brackets", "He said [the old man] would come."],
     ["a time of the day", "Come at 10:30 or (11:45)."],
     ["a single dash and a number", "The sum is\n- 12 -\nor so."],
     ["a line of dashes and words", "one -- two -- three"],
+    ["words like the mark of a picture", "He saw [an illustration of it] there."],
+    ["words like a transition", "We fade in: slowly, and cut to the road."],
     ["a quotation of mail", "> He wrote this.\n> And this."],
   ])("is spoken: %s", (_, text) => {
     expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
     expect(plan(text).skipped).toEqual([]);
+  });
+});
+
+describe("columns", () => {
+  it("are rows with commas where a gap ends at the same place in each line", () => {
+    expect(heard("Name       Age\nAnn        3\nBob        41")).toBe("Name, Age\nAnn, 3\nBob, 41");
+    expect(heard("A bee,     Its cell\nAn hour,   The wax\nA day,     The end")).toBe(
+      "A bee, Its cell\nAn hour, The wax\nA day, The end",
+    );
+    expect(heard("|1|\tThe file\n|2|\tThe option\n|3|\tThe map")).toBe(
+      "|1|, The file\n|2|, The option\n|3|, The map",
+    );
+  });
+
+  it.each([
+    [
+      "justified text",
+      "This  is  a  line of words which was\nfilled to a  width  with  more  space\nthan it  had,  and  then it was over.",
+    ],
+    ["two spaces behind sentences", "He left.  She stayed.\nIt rained.  They ran.\nI slept.  You woke."],
+    ["two lines", "Ann        3\nBob        41"],
+    ["a list", "1.        One thing\n2.        Two things\n3.        Three things"],
+  ])("are not seen in %s", (_, text) => {
+    expect(heard(text)).not.toContain(", One");
+    expect(heard(text).replace(/\s+/g, " ")).toBe(text.replace(/\s+/g, " "));
+  });
+
+  it("are not seen in a line of strokes between paragraphs", () => {
+    expect(plan("Two  spaces.\n\n=== ===\n\nTwo.").skipped).toMatchObject([{ kind: "no_words" }]);
   });
 });
 
@@ -214,6 +283,15 @@ describe("furniture without end", () => {
     "==\n",
     "A\n---\n\n",
     "A B 1\n",
+    "a  b\n",
+    "a\tb\n",
+    "-- --\n",
+    "$Id: a ",
+    "$A: ",
+    "LS(1)  a  LS(1)\n",
+    "NAME\n  a\n\n",
+    "*",
+    "1.1) A\n\n",
     "*** START OF THIS PROJECT GUTENBERG EBOOK\n",
   ])("is planned in a moment: 400,000 characters of %j", { timeout: 120_000 }, (mark) => {
     const begun = process.cpuUsage();

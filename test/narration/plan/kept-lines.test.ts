@@ -56,6 +56,18 @@ describe("lines that were ended on purpose", () => {
       "1.1. Programas necesarios\n1.2. Documentos\n1.2.1. Dónde pedir ayuda",
     ],
     ["a list with numbers", "1. Mix the flour.\n2. Add milk.\n3. Wait."],
+    [
+      "a list inside of a list",
+      "The board may decide, by a vote of its members:\n1. on money;\n2. on people, which are:\n1. its members;\n2. its guests;\n3. on nothing else.",
+    ],
+    [
+      "a list with numbers that have no mark",
+      "1 About this\n1.1 Its name\n2 Getting help\n10 The end of the whole list of them",
+    ],
+    [
+      "a Chinese poem",
+      "送别\n作者：王维\n下马饮君酒，问君何所之。\n君言不得意，归卧南山陲。\n但去莫复问，白云无尽时。",
+    ],
   ])("stay: %s", (_, lines) => {
     expect(heard(`${FILLED}\n\n${lines}\n\n${FILLED}`)[1]).toBe(lines);
   });
@@ -71,8 +83,43 @@ describe("lines that were ended on purpose", () => {
       "German, which writes nouns large",
       "Als Gregor Samsa eines Morgens aus unruhigen Träumen erwachte, fand er\nsich in seinem Bett zu einem ungeheueren Ungeziefer verwandelt. Er lag\nauf seinem Rücken.",
     ],
+    ["an item that goes on in capitals", "He said:\n\n  - We built the Statue of\n    Liberty in a week."],
+    [
+      "two indented lines that were filled",
+      `      Tools for files and for searching in them, and burning of a\n      CD/DVD, and so on.`,
+    ],
+    [
+      "Japanese with words of Latin letters",
+      "dist-upgrade は完全なアップグレードを行い、Debian\nの単純化をします。洗練されたアルゴリズムを使って、\nアップグレード、削除する最善の群を決定します。状況に\nよっては dselect で作業により時間を掛けて依存を解決し\nます。",
+    ],
   ])("are not seen in %s", (_, text) => {
     expect(heard(`${text}\n\n${FILLED}`)[0]?.split("\n").length).toBeLessThan(text.split("\n").length);
+  });
+});
+
+describe("lines in capitals above deeper blocks", () => {
+  const page = (...names: string[]): string =>
+    names.map((name) => `${name}\n       It lists files, and\n       so on.`).join("\n\n");
+
+  it("are paragraphs of their own where they recur, as in a manual", () => {
+    expect(heard(page("NAME", "DESCRIPTION", "SEE ALSO")).slice(0, 2)).toEqual([
+      "NAME",
+      "It lists files, and so on.",
+    ]);
+    expect(heard(page("名前", "書式", "説明"))[0]).toBe("名前");
+  });
+
+  it.each([
+    ["one of them", page("NAME")],
+    ["other lines", page("Name of it", "Then this", "And that")],
+    [
+      "Japanese that hangs",
+      ["一", "二", "三"]
+        .map((n) => `注${n} 依存システムの理解はまず単純な依存の概念を\n    It lists files から始まります。`)
+        .join("\n\n"),
+    ],
+  ])("are not seen in %s", (_, text) => {
+    expect(heard(text)[0]).toContain("It lists files");
   });
 });
 

@@ -20,6 +20,8 @@ const CASES: ReadonlyArray<readonly [language: string, text: string]> = [
   ["en", "It ended in 1999. |A year later it began again."],
   ["en", "1. Mix the flour. |Then wait."],
   ["en", "II. The Pool of Tears"],
+  ["en", "9.5.10. Use of memory"],
+  ["en", "It grew by 9.5. |Then it fell."],
   ["en", "Oh! . . . by the way, Lane. |I see . . . well . . . you know. . . . |Then go."],
   ["en", "It was held in 164 Mont. 30 and Pub. L. 99-514, Va. Code § 5, Cal. § 12. |It stands."],
   ["en", "He came from Montana. |30 people knew."],

@@ -112,6 +112,28 @@ describe("a direction", () => {
     },
   );
 
+  it.each([
+    ["in brackets", "ANNA: One. [She rises.] Two. [aside] Three. [Exit]", "One. Two. Three."],
+    ["in parentheses and italics", "ANNA: One _(softly)_ two. (_Exit._)", "One two."],
+    [
+      "in parentheses between labelled turns",
+      `${TALK}\n\nANNA: One. (laughing) Two. (Pause.) Three.`,
+      "One. Two. Three.",
+    ],
+    ["in Japanese", `${TALK}\n\nANNA：（怒って）はい。（笑）いいえ。`, "はい。いいえ。"],
+  ])("is not spoken inside of a turn: %s", (_, text, words) => {
+    expect(plan(text).parts.at(-1)?.text).toBe(words);
+  });
+
+  it.each([
+    ["a word of the editor", "ANNA: One [old] man said [sic] so."],
+    ["words in parentheses where labels are few", "ANNA: One. (softly) Two.\n\nThree.\n\nFour.\n\nFive."],
+    ["a sentence in parentheses", `${TALK}\n\nANNA: One. (I never liked him.) Two (or so).`],
+    ["in italics in the narrator's words", "ANNA: One.\n\nHe _(softly)_ left.\n\nIt was late.\n\nNo."],
+  ])("is not %s inside of a turn", (_, text) => {
+    expect(plan(text).skipped).toEqual([]);
+  });
+
   it("is left out of Markdown, too", () => {
     const { parts, skipped } = plan("**ANNA:** One.\n\n*(They leave.)*\n\nTwo.", VOICES, "markdown");
     expect(parts.map((part) => part.text)).toEqual(["One.", "Two."]);

@@ -38,6 +38,11 @@ describe("markup of other tools", () => {
       "From $5 and up to $10, or $5-$10 in $HOME.",
     ],
     [
+      "variables of a shell, which are no formulas",
+      "# T\n\nSet $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
+      "Set $HOME_DIR/$USER and PATH=$HOME/a_b:$PATH, run $(MAKE) D=$(CURDIR)/x, or $$ and $$.",
+    ],
+    [
       "times and namespaces, which are no emoji",
       "# T\n\nAt 10:30:15 use std::vector::size now.",
       "At 10:30:15 use std::vector::size now.",
@@ -52,6 +57,11 @@ describe("markup of other tools", () => {
       "words in angle brackets",
       "# T\n\nCopyright <year> <name of author>, as Array<string>.",
       "Copyright <year> <name of author>, as Array<string>.",
+    ],
+    [
+      "brackets inside of brackets, and colons in a line",
+      "# T\n\nTake [[1, 2], [3]] ::: or :: it.",
+      "Take [[1, 2], [3]] ::: or :: it.",
     ],
     ["a picture that is no badge", "# T\n\n![A red fox](fox.svg) runs.", "A red fox runs."],
   ])("is heard: %s", (_, markdown, words) => {

@@ -1,0 +1,85 @@
+/**
+ * Reads tables whose columns stand below each other: a row a line, commas between its cells. Evidence: form, a ruler of
+ * several strokes (`----  ----`, `+++-====-====`); or a gap that ends at the same place in each of at least three lines
+ * and is wide in one of them, because justified text has narrow gaps.
+ */
+import type { SkippedList } from "./blocks.ts";
+import { HARD_BREAK } from "./normalise.ts";
+
+const LINES_MIN = 3;
+const WIDE_GAP_UNITS = 4;
+const TAB_UNITS = 8;
+/** No page is wider. */
+const LINE_MAX_UNITS = 400;
+const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
+const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
+const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
+/** Its items are no columns. */
+const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
+/** Of the legend that stands above the names of `dpkg --list`. */
+const LEGEND = /^[|+/\s]+(?=\S)/;
+
+/** Between two cells; the first may have a mark of its own. */
+const joint = (_: string, at: number, row: string): string =>
+  /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
+
+const isRuler = (line: string): boolean =>
+  line.length <= LINE_MAX_UNITS &&
+  RULER_MARKS.test(line) &&
+  line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
+
+/** Where the gaps of a line end, with their widths; tabs count as on a page. */
+function gapsOf(line: string): Map<number, number> {
+  const wide = line
+    .split("\t")
+    .reduce(
+      (start, cell) => start.padEnd(Math.ceil((start.length + 1) / TAB_UNITS) * TAB_UNITS, "\t") + cell,
+    );
+  return new Map(
+    [...wide.matchAll(GAP)].map(({ index, 0: gap }) => [
+      index + gap.length,
+      gap.includes("\t") ? WIDE_GAP_UNITS : gap.length,
+    ]),
+  );
+}
+
+function isAligned(block: readonly string[]): boolean {
+  const lines = block.filter((line) => /\S/.test(line));
+  if (lines.length < LINES_MIN) return false;
+  let common: Map<number, number> | null = null;
+  for (const line of lines) {
+    if (line.length > LINE_MAX_UNITS || LIST_MARK.test(line)) return false;
+    const gaps = gapsOf(line);
+    const widths: ReadonlyMap<number, number> = common ?? gaps;
+    common = new Map(
+      [...gaps].flatMap(([end, width]) => {
+        const before = widths.get(end);
+        return before === undefined ? [] : [[end, Math.max(before, width)] as const];
+      }),
+    );
+    if (common.size === 0) return false;
+  }
+  return [...(common?.values() ?? [])].some((width) => width >= WIDE_GAP_UNITS);
+}
+
+/** @param text with `\n` for line ends */
+export function readColumns(text: string, skipped: SkippedList): string {
+  if (!/\S(?: {2}|\t)/.test(text)) return text;
+  return text
+    .split(/(\n[^\S\n]*\n\s*)/)
+    .map((block) => {
+      const lines = block.split("\n");
+      const hasRuler = lines.some(isRuler) && lines.some((line) => !isRuler(line) && line.search(GAP) >= 0);
+      if (!hasRuler && !isAligned(lines)) return block;
+      return lines
+        .flatMap((line) => {
+          if (isRuler(line)) {
+            skipped.add("table_frame", line.trim());
+            return [];
+          }
+          return [`${(hasRuler ? line.replace(LEGEND, "") : line).trim().replace(GAP, joint)}${HARD_BREAK}`];
+        })
+        .join("\n");
+    })
+    .join("");
+}
