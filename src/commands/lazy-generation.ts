@@ -88,6 +88,12 @@ export class LazyGeneration {
       : null;
   }
 
+  /** As {@link openLedger}, for a call that somebody has made: a database elsewhere is asked, too. */
+  async knownGeneration(): Promise<Generation | null> {
+    const isElsewhere = this.#config.faults.length === 0 && this.#config.storeUrl !== null;
+    return isElsewhere ? await this.get() : await this.openLedger();
+  }
+
   /** @throws AudioError `configuration_error` */
   assertConfigured(): void {
     if (this.#config.faults.length > 0) throw configurationError(this.#config);

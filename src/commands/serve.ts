@@ -95,6 +95,7 @@ export function serve(isSandbox: boolean): void {
               lazy.assertConfigured();
             },
             generation: () => lazy.get(),
+            knownGeneration: () => lazy.knownGeneration(),
             narrations: () => lazy.narrations(),
             // Few calls name a file, so its code is loaded by the first of them.
             readInput: async (file) => {

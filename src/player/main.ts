@@ -126,7 +126,10 @@ async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>)
 }
 
 function head(now: Shown, sound: Sound | undefined): void {
-  if (sound !== undefined) html("#title").textContent = nameOf(sound.path);
+  const name = sound === undefined ? "" : nameOf(sound.path);
+  const chapter = now.sounds.length > 1 && sound?.chapter ? `: ${sound.chapter}` : "";
+  const title = now.title === "" ? name : `${now.title}${chapter}`;
+  if (title !== "") html("#title").textContent = title;
   const take = now.take === null || now.take === 1 ? [] : [`take ${now.take}`];
   html("#facts").textContent = [...now.facts, ...take].join(" · ");
 }

@@ -22,6 +22,8 @@ export interface Sound {
 export interface Shown {
   readonly kind: "task" | "narration" | "words";
   readonly id: string;
+  /** Of a narration's text; empty: the file's name stands for it. */
+  readonly title: string;
   readonly status: string;
   readonly message: string;
   readonly isError: boolean;
@@ -89,6 +91,7 @@ function taskOf(given: Fields, taskId: string, said: string, isError: boolean): 
   return {
     kind: "task",
     id: taskId,
+    title: "",
     status: text(given["status"], 20),
     message: text(given["message"]) || said,
     isError,
@@ -106,7 +109,12 @@ function taskOf(given: Fields, taskId: string, said: string, isError: boolean): 
   };
 }
 
-function narrationOf(given: Fields, narrationId: string, said: string, isError: boolean): Shown {
+function narrationOf(
+  given: Fields,
+  { id: narrationId, title }: Pick<Shown, "id" | "title">,
+  said: string,
+  isError: boolean,
+): Shown {
   const parts = fields(given["parts"]);
   const total = amount(parts["total"], 1e6);
   const base = `audio://narrations/${narrationId}/files/`;
@@ -120,6 +128,7 @@ function narrationOf(given: Fields, narrationId: string, said: string, isError: 
   return {
     kind: "narration",
     id: narrationId,
+    title,
     status: text(given["status"], 20),
     message: text(given["message"]) || said,
     isError,
@@ -148,12 +157,14 @@ export function shownOf(result: Fields): Shown {
   const forPeople = said.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
   const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));
-  if (narrationId !== "") return narrationOf(given, narrationId, forPeople, isError);
+  const title = text(fields(result["_meta"])["title"], 200);
+  if (narrationId !== "") return narrationOf(given, { id: narrationId, title }, forPeople, isError);
   const taskId = id(given["task_id"]) || (isError ? "" : id(inText?.replace(/[).,]+$/, "")));
   if (taskId !== "") return taskOf(given, taskId, forPeople, isError);
   return {
     kind: "words",
     id: "",
+    title: "",
     status: "",
     message: said.slice(0, 1200),
     isError,

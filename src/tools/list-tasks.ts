@@ -20,7 +20,7 @@ const row = z.strictObject({
   voice: z.string().optional(),
   take: z.int().optional(),
   created_at: z.string(),
-  credits: z.int().optional(),
+  credits: z.number().optional(),
   audio_seconds: z.number().optional(),
   audio_path: z.string().optional(),
   missing_path: z.string().optional(),
@@ -73,7 +73,9 @@ function nextStep(task: ListedTask): string {
     case "succeeded":
       return task.audioPath === null ? `download_audio with task_id ${taskId} (free).` : NOTHING_TO_DO;
     case "failed":
-      return "Refunded. Repeat the same generate_audio call to try again.";
+      return task.credits === 0
+        ? "Refunded. Repeat the same generate_audio call to try again."
+        : "It failed, and may have been charged all the same. The same generate_audio call makes a fresh, paid attempt: ask the user first.";
   }
 }
 
@@ -156,7 +158,8 @@ type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly Nar
 
 /** Every status that a row may show is a filter; where tasks and narrations have two words for one, either finds both. */
 const FILTERS = {
-  waiting: [["waiting"], []],
+  // What was sent and not answered is told as waiting by all other tools.
+  waiting: [["waiting", "unresolved"], []],
   unresolved: [["unresolved"], []],
   queued: [["queued"], []],
   processing: [["processing"], ["running"]],

@@ -45,8 +45,9 @@ function omitted({ defaultVoice }: ToolDeps): string {
 /** The samples that are saved here; none where nothing is set up yet, or the ledger cannot be read. */
 async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<ReadonlyMap<string, string>> {
   try {
-    deps.assertConfigured();
-    const { parts } = await deps.generation();
+    const generation = await deps.knownGeneration();
+    if (generation === null) return new Map();
+    const { parts } = generation;
     const found = await Promise.all(
       voices.map(
         async (voice) => [voice.id, await parts.saved({ input: sampleOf(voice), take: 1 })] as const,

@@ -86,12 +86,12 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
   const text = `${view.narrationId}: ${messageOf(view)}\nNext: ${nextStep(view)}`;
-  const structured = structuredOf(view);
-  if (first === undefined || view.status !== "finished") return { structured, text };
+  // The heading of the player; models read it in the text where it matters.
+  const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
+  if (first === undefined || view.status !== "finished") return shown;
   const { path, mimeType, sizeBytes } = first;
   return {
-    structured,
-    text,
+    ...shown,
     link: { uri: pathToFileURL(path).href, name: basename(path), mimeType, sizeBytes },
   };
 }

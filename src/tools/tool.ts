@@ -23,6 +23,8 @@ export interface ToolDeps {
   assertConfigured(): void;
   /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
   generation(): Promise<Generation>;
+  /** As {@link generation}, where there is a ledger already; `null`: there is none, or the settings are not complete. */
+  knownGeneration(): Promise<Generation | null>;
   /** As {@link generation}, for narrations. */
   narrations(): Promise<Narrations>;
   /**

@@ -59,9 +59,10 @@ describeWithBrowser("the player", () => {
       message: "Saved.",
       files: rows,
     };
-    await opened.result({ content: [], structuredContent: narration });
+    await opened.result({ content: [], structuredContent: narration, _meta: { title: "The Book" } });
     const { player } = opened;
     await playButton(player).waitFor();
+    await player.getByRole("heading", { name: "The Book: Chapter 1" }).waitFor();
     await player.getByRole("button", { name: "Chapter 2" }).click();
     await player.getByRole("button", { name: "Chapter 3" }).click();
     const slider = player.getByRole("slider");
@@ -72,7 +73,7 @@ describeWithBrowser("the player", () => {
     await test.expect.poll(() => opened.asked.some(({ method }) => method === "ui/download-file")).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(await slider.getAttribute("aria-valuemax")).toBe("8");
-    await player.getByRole("heading", { name: "03.wav" }).waitFor();
+    await player.getByRole("heading", { name: "The Book: Chapter 3" }).waitFor();
     expect(await player.locator("#path").textContent()).toBe("Saved as /book/03.wav");
     const handed = JSON.stringify(opened.asked.find(({ method }) => method === "ui/download-file")?.params);
     expect(handed).toContain("file:///03.wav");

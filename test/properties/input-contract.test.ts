@@ -168,6 +168,7 @@ describe("what the contract accepts", () => {
     const deps = {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(reached),
+      knownGeneration: async () => null,
       narrations: () => Promise.reject(reached),
       readInput: () => Promise.reject(reached),
       isFirstSuccess: () => false,

@@ -32,6 +32,7 @@ async function call(
     tools: {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(new Error("not asked for")),
+      knownGeneration: async () => null,
       narrations: () => Promise.reject(new Error("not asked for")),
       readInput: () => Promise.reject(new Error("not asked for")),
       isFirstSuccess: () => true,

@@ -91,6 +91,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
       },
       close: async () => undefined,
     }),
+    knownGeneration: async () => null,
     narrations: async () => ({
       narrate: unasked,
       begin: unasked,

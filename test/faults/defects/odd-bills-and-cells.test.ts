@@ -45,7 +45,8 @@ describe("a bill that breaks the contract", () => {
     const outcome = await bench.server.call("generate_audio", { prompt: "Billed oddly" });
     expect(bench.service.tasks.size).toBe(1);
     const peek = await openPeek(bench.workplace, bench.service);
-    return { outcome, counted: await peek.countedCredits() };
+    const listed = textOf(await bench.server.call("list_tasks", {}));
+    return { outcome, listed, counted: await peek.countedCredits() };
   };
 
   it("counts as it states where it charges more than was reserved", async () => {
@@ -60,7 +61,8 @@ describe("a bill that breaks the contract", () => {
     ["states its charge as text", { reserved_credits: 150, charged_credits: "150" }, 150],
     ["is no bill at all", "150 credits", 150],
   ])("of a failure is neither free nor repeated unasked when it %s", async (_what, bill, credits) => {
-    const { outcome, counted } = await billed("failed", bill)();
+    const { outcome, listed, counted } = await billed("failed", bill)();
+    expect(listed).toMatch(/failed,.*It failed, and may have been charged/s);
     expect(errorOf(outcome).code).toBe("task_failed");
     expect(textOf(outcome)).not.toMatch(/cost nothing|Cost 0/);
     expect(counted).toBe(credits);
