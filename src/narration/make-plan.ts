@@ -136,7 +136,10 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
   );
   const voiceless = (plan.voicelessNames ?? [])
     .slice(0, VOICELESS_MAX)
-    .map(({ name, count }) => `${name} begins ${count} lines and has no voice: the name will be spoken.`);
+    .map(
+      ({ name, count }) =>
+        `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice: the name will be spoken.`,
+    );
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
   return {

@@ -115,10 +115,10 @@ export class Speakers {
     return this.#carriesOn;
   }
 
-  /** Names in capitals that begin several lines and have no voice, so that they are spoken. */
+  /** Names in capitals that begin lines and have no voice, so that they are spoken; one line is enough in a dialogue. */
   voiceless(): VoicelessName[] {
     return [...this.#voiceless]
-      .filter(([, count]) => count >= RECURS_MIN)
+      .filter(([, count]) => this.#carriesOn || count >= RECURS_MIN)
       .map(([name, count]) => ({ name, count }));
   }
 

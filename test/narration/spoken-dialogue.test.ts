@@ -1,0 +1,108 @@
+/** A script is heard as it is written: who speaks, how fast, with which silence between, and nothing of its directions. */
+import { readFile } from "node:fs/promises";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  FAST,
+  taskOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+import { type NarrationOutput, narrationOf } from "./narrator.ts";
+
+const SCRIPT = `ANNA (whispering): Did you hear the bell last night?
+
+(They listen.)
+
+BEN: I heard nothing but the rain.
+
+[pause 3s]
+
+ANNA: Did you hear the bell last night?
+
+STRANGER: Nobody rang it.`;
+
+const CALL = {
+  text: SCRIPT,
+  output_format: "wav",
+  pause_seconds: 1.5,
+  voices: ["ANNA: sophie_en_zh", "BEN: stokie_en speed 0.5"],
+};
+
+const RATE_HZ = 24_000;
+const HEADER_BYTES = 44;
+/** How far into what it joins a part may be silent by itself. */
+const OWN_SILENCE_SECONDS = 0.6;
+
+const samplesOf = (bytes: Buffer): Int16Array =>
+  new Int16Array(Uint8Array.from(bytes.subarray(HEADER_BYTES, HEADER_BYTES + bytes.readUInt32LE(40))).buffer);
+
+describeWithFfprobe("a dialogue", () => {
+  let sandbox: RunningSandbox;
+  let workplace: Workplace;
+  let driver: Driver;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.01 });
+    workplace = await createWorkplace();
+    driver = await drive(workplace.env(sandbox, FAST));
+  });
+  afterAll(async () => {
+    await driver.close();
+    await sandbox.stop();
+    await workplace.remove();
+  });
+
+  async function made(): Promise<NarrationOutput> {
+    for (let calls = 1; ; calls += 1) {
+      const args = { ...CALL, max_credits: 900, wait_seconds: 40 };
+      const seen = narrationOf(await driver.call("narrate", args, { timeoutMs: 60_000 }));
+      if (seen.status !== "running" || calls === 5) return seen;
+    }
+  }
+
+  it("is planned as it is heard, to the pauses and the slower speaker", { timeout: 240_000 }, async () => {
+    const plan = textOf(await driver.call("narrate", CALL));
+    expect(plan).toMatch(/STRANGER begins 1 line and has no voice: the name will be spoken/);
+    expect(plan).toMatch(/Not spoken: .*stage direction/);
+    const done = await made();
+    expect(done).toMatchObject({ status: "finished", problems: [] });
+
+    const table = await driver.readText(`audio://narrations/${done.narration_id}`);
+    const ids = [...table.matchAll(/^\| \d+ \| saved \| 1 \| (\S+) \|/gm)].map(([, id = ""]) => id);
+    const parts = await Promise.all(
+      ids.map(async (task_id) => {
+        const { audio } = taskOf(await driver.call("get_task", { task_id }));
+        return samplesOf(await readFile(audio?.path ?? ""));
+      }),
+    );
+    expect(parts).toHaveLength(4);
+    const path = done.files[0]?.path ?? "";
+    const whole = samplesOf(await readFile(path));
+    const pauses = [1.5, 3, 1.5, 0];
+    let at = 0;
+    for (const [index, part] of parts.entries()) {
+      expect(Buffer.from(whole.subarray(at, at + part.length).buffer, 2 * at, 2 * part.length)).toEqual(
+        Buffer.from(part.buffer, part.byteOffset, part.byteLength),
+      );
+      at += part.length;
+      const silence = whole.subarray(at, at + (pauses[index] ?? 0) * RATE_HZ);
+      expect(silence.every((sample) => sample === 0)).toBe(true);
+      at += silence.length;
+    }
+    expect(at).toBe(whole.length);
+    const probed = await probeAudio(path, { format: "wav", sampleRateHz: RATE_HZ });
+    expect(Math.abs(probed.durationSeconds - whole.length / RATE_HZ)).toBeLessThan(0.01);
+
+    // The same words of one speaker are one task; the direction behind the name is no part of them.
+    expect(parts[2]?.length).toBe(parts[0]?.length);
+    // Half as fast, the shorter line takes longer.
+    expect((parts[1]?.length ?? 0) / RATE_HZ).toBeGreaterThan(
+      (parts[0]?.length ?? 0) / RATE_HZ - OWN_SILENCE_SECONDS,
+    );
+    expect(done.credits.charged).toBe(30);
+  });
+});
