@@ -15,7 +15,7 @@ import { paceOfLedger } from "./pace.ts";
 import { Resumer } from "./resume.ts";
 import type { SavedAudio, TaskView } from "./task-view.ts";
 import { type DownloadRequest, download } from "./use-cases/download-task.ts";
-import { type GenerateRequest, generate, workOf } from "./use-cases/generate.ts";
+import { type GenerateRequest, generateWork, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
 import { isOtherSpelling } from "./use-cases/other-spelling.ts";
@@ -66,8 +66,9 @@ export function createGeneration(deps: GenerationDeps): Generation {
   return {
     generate: async (request, call) => {
       resumer.soon();
-      const twin = await unansweredTwin(deps, workOf(request));
-      if (twin === null) return await generate(deps, jobs, request, call);
+      const work = workOf(request);
+      const twin = await unansweredTwin(deps, work);
+      if (twin === null) return await generateWork(deps, jobs, work, request, call);
       const view = await getTask(deps, jobs, twin.record.taskId ?? handleOf(twin.record), call);
       return { ...view, notes: [...view.notes, twin.note] };
     },

@@ -46,6 +46,7 @@ import {
   narrationRow,
   noteMachineKey,
   type Viewer,
+  visible,
 } from "./store/narration-rows.ts";
 import { NarrationStore } from "./store/narration-store.ts";
 import {
@@ -520,8 +521,7 @@ export class LedgerStore {
       sql(
         `SELECT r.key_id, r.record_id, r.value FROM agm_names n
          JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
-         WHERE n.name = ? AND (n.key_id = ?
-           OR EXISTS (SELECT 1 FROM agm_machine_keys m WHERE m.machine_id = ? AND m.key_id = n.key_id))
+         WHERE n.name = ? AND ${visible("n")}
          ORDER BY CASE WHEN n.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
         name,
         identity.accountId,

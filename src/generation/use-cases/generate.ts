@@ -42,20 +42,6 @@ export interface GenerateRequest {
 /** A job left for reasons of its own (a finishing one that a create had joined too late) is started anew. */
 const MOST_STARTS = 3;
 
-/**
- * Runs a request to its saved file, or to a handle when the call's window closes first.
- *
- * @throws AudioError every refusal and failure; a task that failed while this call watched is `task_failed`
- */
-export async function generate(
-  deps: GenerationDeps,
-  jobs: Jobs,
-  request: GenerateRequest,
-  givenCall: Call,
-): Promise<TaskView> {
-  return await generateWork(deps, jobs, workOf(request), request, givenCall);
-}
-
 /** What a request asks for, checked as far as that needs no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
 export function workOf({ input, pronunciations = [], take, fileName }: GenerateRequest): Work {
   if (fileName !== null) checkFileName(fileName);
@@ -70,7 +56,11 @@ export function workOf({ input, pronunciations = [], take, fileName }: GenerateR
   };
 }
 
-/** As {@link generate}, for input that is canonical already. */
+/**
+ * Runs a request to its saved file, or to a handle when the call's window closes first.
+ *
+ * @throws AudioError every refusal and failure; a task that failed while this call watched is `task_failed`
+ */
 export async function generateWork(
   deps: GenerationDeps,
   jobs: Jobs,
