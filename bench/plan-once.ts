@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Lexer } from "marked";
-import type { TextFormat } from "../src/narration/plan/plan.ts";
+import type { TextFormat } from "../src/files/input-format.ts";
 import { planNarration } from "../src/narration/plan/plan-narration.ts";
 
 const CHAPTER_CHARACTERS = 12_000;

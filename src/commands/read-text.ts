@@ -1,7 +1,7 @@
 /** Reads the text that a person named on the command line, wherever it lies, for they typed it; the rules of texts hold. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import { formatOfName, type InputText } from "../files/input-folder.ts";
+import { formatOfName, type InputText } from "../files/input-format.ts";
 import { decodeText, readStream } from "../files/text-bytes.ts";
 
 const STANDARD_INPUT = "-";

@@ -2,6 +2,7 @@
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
+import type { InputText } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
@@ -12,17 +13,11 @@ import {
   type Skipped,
   type SkippedKind,
   type Speaker,
-  type TextFormat,
   type Voices,
 } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
-
-export interface NarrationText {
-  readonly text: string;
-  readonly format: TextFormat;
-}
 
 export interface PlanSettings {
   readonly settings: NarrationSettings;
@@ -35,7 +30,7 @@ export interface PlanSettings {
 }
 
 /** Counted before anything is planned, which would take minutes. */
-function checkHeadings({ text, format }: NarrationText): void {
+function checkHeadings({ text, format }: InputText): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
   if (headings <= MOST_PARTS) return;
@@ -125,7 +120,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
 }
 
 /** @throws AudioError `invalid_request` where there is nothing to speak */
-export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
+export function makePlan({ text, format }: InputText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
   checkHeadings({ text, format });
   const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };

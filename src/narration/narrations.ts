@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
+import type { InputText } from "../files/input-format.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
 import type { Begun, HandleWork } from "../generation/handles/standing.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
@@ -21,7 +22,7 @@ import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
-import type { NarrationText, PlanSettings } from "./make-plan.ts";
+import type { PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { NarrationHandles } from "./narration-handles.ts";
@@ -42,7 +43,7 @@ export type NarrateSource =
       readonly edits: readonly Edit[];
       readonly pronunciations: readonly Pronunciation[];
     }
-  | { readonly kind: "text"; readonly source: NarrationText; readonly options: PlanSettings }
+  | { readonly kind: "text"; readonly source: InputText; readonly options: PlanSettings }
   /** @param mayGoOn what ended because its process did goes on, within the limit that was agreed */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
 

@@ -4,7 +4,8 @@ import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
 import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
-import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
+import type { InputText } from "../files/input-format.ts";
+import type { PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
 import { readValue } from "./read-arguments.ts";
@@ -199,8 +200,8 @@ const voicesSchema = z.record(z.string(), speakerSchema);
 export async function planRequestOf(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
-): Promise<{ readonly source: NarrationText; readonly options: PlanSettings }> {
-  const source: NarrationText =
+): Promise<{ readonly source: InputText; readonly options: PlanSettings }> {
+  const source: InputText =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
   const settings = narrationSettingsSchema.parse({ ...args, voice });

@@ -1,10 +1,10 @@
 /** What a tool is: data, and one handler that returns data or throws. */
 import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
+import type { InputText } from "../files/input-format.ts";
 import type { Generation } from "../generation/generation.ts";
 import type { Begun } from "../generation/handles/standing.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
-import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { readArguments } from "./read-arguments.ts";
@@ -32,7 +32,7 @@ export interface ToolDeps {
    *
    * @throws AudioError `configuration_error` where there is none, `invalid_request` naming the rule that the file breaks
    */
-  readInput(file: string): Promise<NarrationText>;
+  readInput(file: string): Promise<InputText>;
   /** True once: the first time that this process hands out a saved file. */
   readonly isFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;

@@ -1,14 +1,12 @@
 /** What a narration's plan is, and what it is made from. */
 import type { VoiceId } from "../../contract/voices.ts";
+import type { TextFormat } from "../../files/input-format.ts";
 
 /** Changes whenever a text could come to other parts: what is half done goes on with the plan that it began with. */
 export const PLAN_VERSION = 2;
 
 /** Twice as many as 8 MiB of prose make: a text with more consists of headings or labels. */
 export const MOST_PARTS = 20_000;
-
-/** How a text is marked up. */
-export type TextFormat = "plain" | "markdown";
 
 /** Speakers by their names; a voice alone takes all else from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
