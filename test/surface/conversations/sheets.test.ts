@@ -6,8 +6,7 @@ import { hummed } from "../../support/hummed.ts";
 import { hold } from "./conversations.ts";
 import { type Era, type Stage, stageWithSandbox } from "./stage.ts";
 
-/** The call that pays lasts until the files are there, also on a busy machine. */
-const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
+const LONG = { timeout: 25_000 };
 
 const FORTY = Array.from(
   { length: 40 },
@@ -15,7 +14,7 @@ const FORTY = Array.from(
 );
 
 async function stageWithSheet(era: Era, rows: readonly string[]): Promise<Stage> {
-  const stage = await stageWithSandbox(era, { speech: hummed, env: UNHURRIED });
+  const stage = await stageWithSandbox(era, { speech: hummed });
   const texts = join(stage.workplace.root, "texts");
   await mkdir(texts);
   await writeFile(join(texts, "lines.csv"), ["file,text,voice", ...rows].join("\n"));
@@ -39,10 +38,11 @@ hold("The lines of a game", [
         /Nothing was sent or charged/,
       );
       const { name, args } = plan.nextCall;
-      const done = await assistant.call(name, { ...args, wait_seconds: 120 });
-      done.says(/Saved 40 files in /, /line_1\.mp3/, /Cost 400 credits/);
-      const names = (await stage.workplace.outputNames()).filter((each) => each.endsWith(".mp3"));
-      expect(names).toHaveLength(40);
+      // Forty creates take the service seven minutes: whatever the call waits for, nothing more is asked of anybody.
+      (await assistant.call(name, { ...args, wait_seconds: 0 })).says(/goes on by itself/);
+      const count = async (): Promise<number> =>
+        (await stage.workplace.outputNames()).filter((each) => each.endsWith(".mp3")).length;
+      await expect.poll(count, LONG).toBe(40);
     },
   },
   {
