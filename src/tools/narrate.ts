@@ -35,6 +35,10 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
+/** A call that waits for a sheet is repeated often, and its message says how many files there are. */
+const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
+  isSheet && status === "running" ? [] : files;
+
 const fileFacts = ({ sha256, chapter, captions, chapters }: NarrationView["files"][number]) => ({
   sha256,
   chapter,
@@ -44,7 +48,7 @@ const fileFacts = ({ sha256, chapter, captions, chapters }: NarrationView["files
 
 /** The fields of a result; what has nothing to say is left out. */
 export function structuredOf(view: NarrationView): Record<string, unknown> {
-  const { parts, credits, seconds, chapters, files, problems } = view;
+  const { parts, credits, seconds, chapters, problems } = view;
   return {
     narration_id: view.narrationId,
     status: view.status,
@@ -71,7 +75,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
             without({ title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
-    files: files.map((file) =>
+    files: listedFiles(view).map((file) =>
       without({
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
