@@ -194,4 +194,22 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     seconds: { ...running.seconds, left: null },
     files: [file("book-01-Down", "Down"), file("book-02-Up", "Up")],
   },
+  "finished, a file for each of forty rows of a sheet": {
+    ...running,
+    status: "finished",
+    parts: { total: 40, saved: 40, running: 0, failed: 0, alreadyPaid: 0 },
+    credits: { ...running.credits, estimate: 400, charged: 400, reserved: 0, suggestedMax: 400 },
+    seconds: { estimate: 120, saved: 120, left: null },
+    isSheet: true,
+    files: Array.from({ length: 40 }, (_, index) => ({
+      ...file(`line_${index + 1}`, `Line ${index + 1} of the game`),
+      durationSeconds: 3,
+      captions: null,
+    })),
+  },
+  "running, with files of a sheet": {
+    ...running,
+    isSheet: true,
+    files: [{ ...file("line_1", "Line 1 of the game"), durationSeconds: 3, captions: null }],
+  },
 };

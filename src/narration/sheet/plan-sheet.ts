@@ -94,7 +94,7 @@ function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, faults:
   const rowsByName = new Map<string, SheetRow[]>();
   for (const row of rows) {
     const { file } = row.cells;
-    if (file === "") continue;
+    if (file === "" || row.isTooWide) continue;
     const fault = fileNameFault(file, format);
     if (fault === null) {
       const name = sameFile(file, format);
@@ -107,12 +107,19 @@ function checkFileNames(rows: readonly SheetRow[], format: OutputFormat, faults:
   }
 }
 
+const TOO_WIDE =
+  "more cells than the header has columns; a text that holds the separator needs quotation marks";
+
 interface PlannedRow {
   readonly row: SheetRow;
   readonly spoken: SpokenPart;
 }
 
 function plannedRow(row: SheetRow, section: number, options: PlanSettings, faults: RowFaults): PlannedRow[] {
+  if (row.isTooWide) {
+    faults.add(row.number, TOO_WIDE);
+    return [];
+  }
   const text = textOf(row);
   const length = codePointLength(text);
   if (length > PROMPT_MAX_CODE_POINTS) {
@@ -199,11 +206,6 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
   const rows = sheet.rows.filter((row) => hasWords(textOf(row)));
   const silent = sheet.rows.filter((row) => !rows.includes(row));
   const faults = new RowFaults();
-  for (const number of sheet.tooWide)
-    faults.add(
-      number,
-      "more cells than the header has columns; a text that holds the separator needs quotation marks",
-    );
   const planned = rows.flatMap((row, section) => plannedRow(row, section, options, faults));
   checkFileNames(rows, format, faults);
   faults.refuse();

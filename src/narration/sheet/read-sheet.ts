@@ -23,6 +23,8 @@ export interface SheetRow {
   readonly number: number;
   /** Trimmed; empty where the row has nothing in that column. */
   readonly cells: Readonly<Record<Column, string>>;
+  /** It has more cells than the header has columns, so its cells may stand in wrong columns. */
+  readonly isTooWide: boolean;
 }
 
 export interface Sheet {
@@ -31,8 +33,6 @@ export interface Sheet {
   readonly unknownColumns: readonly string[];
   /** Rows of which no cell holds anything are left out. */
   readonly rows: readonly SheetRow[];
-  /** Rows with more cells than the header has columns. */
-  readonly tooWide: readonly number[];
 }
 
 export const ROW_NUMBERS_REMEDY =
@@ -125,8 +125,9 @@ export function readSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
+      // Also where the last cells are empty: a comma without quotation marks has moved them.
+      isTooWide: cells.length > names.length,
     })),
-    tooWide: filled.flatMap(({ cells, number }) => (isFilled(cells.slice(names.length)) ? [number] : [])),
   };
 }
 
