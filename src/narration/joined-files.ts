@@ -56,9 +56,10 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   // A single section would give its title twice, once as the narration's.
   const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
   if (isOne) return [{ section: null, parts: indexes }];
+  const bySection = Map.groupBy(indexes, (index) => plan.parts[index]?.section);
   return plan.sections.flatMap((_, section) => {
-    const parts = indexes.filter((index) => plan.parts[index]?.section === section);
-    return parts.length === 0 ? [] : [{ section, parts }];
+    const parts = bySection.get(section);
+    return parts === undefined ? [] : [{ section, parts }];
   });
 }
 
