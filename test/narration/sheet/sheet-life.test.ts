@@ -76,6 +76,8 @@ describe("a sheet", () => {
     write(ROWS.with(2, "Then pass and be silent.,,,,,"));
     const plan = await narrate();
     expect(plan.message).toContain("3 parts of them are paid for already");
+    // Audio that comes out longer than its estimate costs no more, as long as it is shorter than the least charge.
+    expect(plan.credits.estimate).toBe(10);
     const second = await narrate({ max_credits: 600 });
     expect(second).toMatchObject({ status: "finished", credits: { charged: 10 } });
     expect(names(second)).toEqual(NAMES.with(2, "03-Then-pass-and-be-silent.pcm"));
