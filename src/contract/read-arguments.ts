@@ -1,6 +1,6 @@
 /**
  * Reads what a model sends: a value in another spelling becomes the one that its schema takes. Everything else stays as
- * it is, for the schema to refuse in its own words. It is the one place for this; the command line uses it, too.
+ * it is, for the schema to refuse in its own words. It is the one place for this; the command line and the cells of sheets use it, too.
  */
 import { z } from "zod";
 import { decimalIn } from "./decimal.ts";

@@ -73,7 +73,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   file: z
     .string("must be a string")
-    .meta({ description: "Instead of text: a .txt, .md or .csv file in AUDIO_INPUT_DIR" })
+    .meta({ description: "Instead of text: .txt, .md or .csv (a file per row) in AUDIO_INPUT_DIR" })
     .optional(),
   narration_id: z
     .string("must be a string")

@@ -52,7 +52,7 @@ class RowFaults {
       .map(([fault, rows]) => `${rowsInWords(rows)}: ${fault}`)
       .join("; ");
     const rest = faults.length - FAULTS_SHOWN;
-    throw refuseSheet(`cannot be made. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
+    throw refuseSheet(`cannot be narrated yet. ${shown}${rest > 0 ? `; and ${rest} more` : ""}`);
   }
 }
 
@@ -71,11 +71,13 @@ const withPoint = (cell: string): string => cell.replace(/^([+-]?\d+),(\d+)$/, "
 
 function settingsOf({ number, cells }: SheetRow, options: PlanSettings, faults: RowFaults): RowSettings {
   const speaker = speakerNamed(cells.voice, options);
+  const given = (column: "speed" | "pitch" | "volume"): string | number =>
+    cells[column] === "" ? (speaker?.[column] ?? "") : withPoint(cells[column]);
   const own = {
     voice: speaker?.voice ?? cells.voice,
-    speed: withPoint(cells.speed) || speaker?.speed,
-    pitch: withPoint(cells.pitch) || speaker?.pitch,
-    volume: withPoint(cells.volume) || speaker?.volume,
+    speed: given("speed"),
+    pitch: given("pitch"),
+    volume: given("volume"),
   };
   const parsed = rowSettings.safeParse(readArguments(own, rowSettings));
   if (parsed.success) return parsed.data;

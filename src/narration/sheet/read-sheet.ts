@@ -4,13 +4,13 @@ import { withThousands } from "../../contract/thousands.ts";
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "../plan/blocks.ts";
 
-export const ROWS_MAX = 1000;
+const ROWS_MAX = 1000;
 
 /** Spreadsheets append thousands of empty rows, which are no harm; more than these take seconds to read. */
 const LINES_MAX = 50_000;
 
 const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
-export type Column = (typeof COLUMNS)[number];
+type Column = (typeof COLUMNS)[number];
 
 const SHOWN_COLUMNS = 10;
 
@@ -35,8 +35,7 @@ export interface Sheet {
   readonly rows: readonly SheetRow[];
 }
 
-export const ROW_NUMBERS_REMEDY =
-  "Ask the user to mend the sheet, in which the header is row 1, and call again.";
+const ROW_NUMBERS_REMEDY = "Ask the user to correct the sheet, in which the header is row 1, and call again.";
 
 export function refuseSheet(fault: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
   return new AudioError("invalid_request", `The sheet ${fault}. Nothing was sent.`, { remedy });

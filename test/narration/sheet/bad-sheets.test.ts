@@ -86,7 +86,7 @@ describe("is refused for nothing, with what to mend", () => {
     [
       "a comma that moves the cells behind it",
       "text,voice,notes\nHello, you,sophie_en_zh,\n",
-      /made\. Row 2: more cells than the header has columns; [^.;]*\. Nothing was sent/,
+      /narrated yet\. Row 2: more cells than the header has columns; [^.;]*\. Nothing was sent/,
     ],
     ["Latin-1", Buffer.from("text\ncaf\u00e9 au lait\n", "latin1"), /seems to be in Latin-1/],
     ["a lost character", "text\nHello \ufffd there\n", /U\+FFFD/],

@@ -107,6 +107,26 @@ describe("a sheet", () => {
     expect(done.message).toContain('A file named "guard_01.pcm" was there already');
   });
 
+  it("takes from the call what a row leaves open, and from a speaker what the row does not say", async () => {
+    write(["Halt!,,,,,", "Go!,,Guard,,,", "Stop!,,guard,1.5,,"]);
+    const voices = ["GUARD: opal_en_zh speed 0.8 pitch 0"];
+    await narrate({ max_credits: 600, voice: "felix_zh", speed: 1.2, pitch: 3, voices });
+    expect(asked()).toEqual([
+      expect.objectContaining({ voice: "felix_zh", speed: 1.2, pitch: 3 }),
+      expect.objectContaining({ voice: "opal_en_zh", speed: 0.8 }),
+      expect.objectContaining({ voice: "opal_en_zh", speed: 1.5 }),
+    ]);
+    expect(asked().slice(1)).not.toContainEqual(expect.objectContaining({ pitch: 3 }));
+  });
+
+  it("with two equal rows pays for one task, and saves both files", async () => {
+    write(["Halt!,one,,,,", "Halt!,two,,,,"]);
+    const done = await narrate({ max_credits: 300 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(names(done)).toEqual(["one.pcm", "two.pcm"]);
+    expect(narrator.service.count("create")).toBe(1);
+  });
+
   it("of one row is a file of that row's name", async () => {
     write(ROWS.slice(0, 1));
     expect(names(await narrate({ max_credits: 300 }))).toEqual(["guard_01.pcm"]);
