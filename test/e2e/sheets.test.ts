@@ -94,6 +94,13 @@ describeWithFfprobe("forty lines of a game", () => {
     UNHURRIED,
   );
 
+  it("are ten paths and a number in the list of tasks", async () => {
+    const outcome = await driver.call("list_tasks", {});
+    expect(textOf(outcome)).toMatch(/line_10\.wav and 30 more/);
+    expect(textOf(outcome)).not.toContain("line_11.wav");
+    expect(outcome.structuredContent).toMatchObject({ tasks: [{ more_files: 30 }] });
+  });
+
   it("cost one row where one row is changed, and keep the files of the others", async () => {
     const before = await workplace.outputNames();
     writeFileSync(
