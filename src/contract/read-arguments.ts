@@ -1,10 +1,10 @@
 /**
  * Reads what a model sends: a value in another spelling becomes the one that its schema takes. Everything else stays as
- * it is, for the schema to refuse in its own words. It is the one place for this; the command line uses it, too.
+ * it is, for the schema to refuse in its own words. It is the one place for this; the command line and the cells of sheets use it, too.
  */
 import { z } from "zod";
-import { decimalIn } from "../contract/decimal.ts";
-import { LANGUAGE_NAMES, VOICES } from "../contract/voices.ts";
+import { decimalIn } from "./decimal.ts";
+import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
 
 const wordOf = (text: string): string =>
   text
