@@ -128,7 +128,7 @@ async function dispatch(args: readonly string[]): Promise<void> {
 }
 
 /** A reader that went away before it had all (`doctor | head -1`) is no fault, and what was found stays the exit code. */
-function passOverAGoneReader(error: Error): void {
+function ignoreClosedReader(error: Error): void {
   if (!("code" in error && error.code === "EPIPE")) throw error;
 }
 
@@ -136,7 +136,7 @@ function passOverAGoneReader(error: Error): void {
 export async function run(args: readonly string[]): Promise<void> {
   // Serving stops by itself when its client is gone.
   const isServing = args.length === 0 || args[0] === "--sandbox";
-  if (!isServing) process.stdout.on("error", passOverAGoneReader);
+  if (!isServing) process.stdout.on("error", ignoreClosedReader);
   try {
     await dispatch(args);
   } catch (error) {

@@ -16,18 +16,18 @@ import {
 } from "../tools/narrate-input.ts";
 import { readArguments } from "../tools/read-arguments.ts";
 import { secretsOf } from "./configuration-error.ts";
-import { LazyGeneration } from "./lazy-generation.ts";
 import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readAnyText } from "./read-text.ts";
 import { UsageError } from "./usage.ts";
+import { WorkflowProvider } from "./workflow-provider.ts";
 
 /** Exit codes beside those of every command. */
 const EXIT_STOPPED = 3;
 
 /** A command waits until it is done; timers take no more. */
-const FOR_EVER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface NarrateCommand {
   /** A path, or `-` for standard input. */
@@ -101,7 +101,7 @@ async function drive(
   if (changes.maxCredits === null) return planned;
   const again = { kind: "narration", narrationId: planned.narrationId } as const;
   try {
-    const call = { signal, windowMs: FOR_EVER_MS, onProgress: (words: string) => line.show(words) };
+    const call = { signal, windowMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
     return await narrations.narrate(again, { ...changes, retakes: [] }, call);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -118,11 +118,11 @@ async function drive(
 export async function narrate({ file, args, asJson }: NarrateCommand): Promise<number> {
   const checkedArgs = checked(args);
   const config = readConfig(process.env);
-  const lazy = new LazyGeneration(config, false);
+  const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
-  lazy.log = createLog(config.logLevel, redact);
+  provider.log = createLog(config.logLevel, redact);
   // The workflow's own timers keep no process alive.
-  const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
+  const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
     const request = await planRequestOf(checkedArgs, {
@@ -130,7 +130,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
       pronunciations: config.pronunciations.rules,
       readInput,
     });
-    const narrations = await lazy.narrations();
+    const narrations = await provider.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
     report(view, asJson);
     // Without a limit it was only looked at.
@@ -140,7 +140,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, redact);
   } finally {
-    await lazy.close();
+    await provider.close();
     clearInterval(keepAlive);
   }
 }

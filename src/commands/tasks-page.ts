@@ -83,8 +83,8 @@ function summedUp(
 }
 
 /** The longest lists that still are small charts. */
-const MOST_DAYS = 31;
-const MOST_VOICES = 20;
+const MAX_CHART_DAYS = 31;
+const MAX_CHART_VOICES = 20;
 
 /**
  * What each entry adds to the totals, in the order of the entries. A task counts once: with the entry that knows most
@@ -148,10 +148,10 @@ export function tasksPage(
   const counted = countedOnce(entries);
   const days = sumsBy(counted, ({ at }) => at.slice(0, 10));
   const voices = sumsBy(counted, ({ voice }) => voice || "not known");
-  const newestDays = summedUp([...days], MOST_DAYS, "earlier days");
+  const newestDays = summedUp([...days], MAX_CHART_DAYS, "earlier days");
   const dearest = summedUp(
     [...voices].sort(([, a], [, b]) => b - a),
-    MOST_VOICES,
+    MAX_CHART_VOICES,
     "other voices",
   );
   const total = [...days.values()].reduce((sum, credits) => sum + credits, 0);

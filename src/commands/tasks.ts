@@ -21,10 +21,10 @@ import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
 
-const MOST_TASKS = 100;
+const MAX_TASKS = 100;
 
 /** A page has room for more than a terminal. */
-const MOST_ON_PAGE = 2000;
+const MAX_TASKS_ON_PAGE = 2000;
 
 type Row = ReturnType<typeof taskRow>;
 
@@ -151,10 +151,12 @@ async function readListing(limit: number): Promise<Listing> {
  */
 export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
   try {
-    const { entries, nothing } = await readListing(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE + 1);
+    const { entries, nothing } = await readListing(
+      htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1,
+    );
     if (htmlFile !== undefined) {
-      const shown = entries.slice(0, MOST_ON_PAGE).map((entry) => entry.page);
-      const page = tasksPage(shown, { hasOlder: entries.length > MOST_ON_PAGE });
+      const shown = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
+      const page = tasksPage(shown, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
       process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }

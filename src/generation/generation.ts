@@ -7,8 +7,8 @@ import type { Handle } from "../ledger/rules/handles.ts";
 import type { Spending } from "../limits/limits.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { handleOf } from "./handle.ts";
+import type { HandleOperations, HandleOrView } from "./handles/handle-status.ts";
 import type { RequestHandles } from "./handles/request-handles.ts";
-import type { Begun, HandleWork } from "./handles/standing.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
@@ -18,22 +18,22 @@ import { type DownloadRequest, download } from "./use-cases/download-task.ts";
 import { type GenerateRequest, generateWork, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
-import { isOtherSpelling } from "./use-cases/other-spelling.ts";
+import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
-import { unansweredTwin } from "./use-cases/unanswered-twin.ts";
+import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
 /** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
   /** For clients that take a task of the protocol's extension for an answer; loaded by the first of them. */
   handles(): Promise<{
-    begin(request: GenerateRequest, call: Call): Promise<Begun<TaskView>>;
+    start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
     /** A handle of this account, of whatever kind; `null`: it has none of that name. */
     find(handle: string): Promise<Handle | null>;
-    readonly work: HandleWork<TaskView>;
+    readonly work: HandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
@@ -61,13 +61,13 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
-  jobs.whenPlacesAreTaken(() => resumer.soon());
+  jobs.onInFlightFull(() => resumer.soon());
   let handles: Promise<RequestHandles> | undefined;
   return {
     generate: async (request, call) => {
       resumer.soon();
       const work = workOf(request);
-      const twin = await unansweredTwin(deps, work);
+      const twin = await findUnansweredDuplicate(deps, work);
       if (twin === null) return await generateWork(deps, jobs, work, request, call);
       const view = await getTask(deps, jobs, twin.record.taskId ?? handleOf(twin.record), call);
       return { ...view, notes: [...view.notes, twin.note] };
@@ -77,7 +77,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       handles ??= import("./handles/request-handles.ts").then((room) => new room.RequestHandles(deps, jobs));
       const work = await handles;
       return {
-        begin: (request, call) => work.begin(workOf(request), request, call),
+        start: (request, call) => work.start(workOf(request), request, call),
         find: (handle) => deps.ledger.store.handle(handle),
         work,
       };
@@ -99,7 +99,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       find: (request) => findPart(deps, request),
       saved: (request) => savedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
-      isOtherSpelling: (request) => isOtherSpelling(deps, request),
+      hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),
       pace: (voice) => paceOfLedger(deps, voice),
     },

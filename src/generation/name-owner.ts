@@ -27,7 +27,7 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
 }
 
 /** Whether audio may be saved under a name: also with the very same bytes, two takes have a file each. */
-export async function mayHaveName(
+export async function isNameAvailable(
   deps: Deps,
   { workId, replaces, files }: TaskRecord,
   name: string,
@@ -39,11 +39,11 @@ export async function mayHaveName(
 }
 
 /** So many of the newest narrations are looked at. */
-const MOST_NARRATIONS = 500;
+const MAX_NARRATIONS = 500;
 
 /** The narration that saved a file of that name; `null`: none did. */
 export async function narrationWith({ ledger, folder }: Deps, name: string): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
-  const all = await ledger.store.narrations.newest(MOST_NARRATIONS);
+  const all = await ledger.store.narrations.newest(MAX_NARRATIONS);
   return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
 }

@@ -10,7 +10,7 @@ interface CreditRequest {
 }
 
 /** Whoever gave a remedy of its own knew more than what the text would cost. */
-export const isUnexplained = (error: AudioError): boolean =>
+export const lacksRemedy = (error: AudioError): boolean =>
   error.code === "insufficient_credits" && error.remedy === undefined;
 
 /**
@@ -23,7 +23,7 @@ export function explainCredits(
   { prompt, speed = 1 }: CreditRequest,
   pace = 1,
 ): AudioError {
-  if (!isUnexplained(error)) return error;
+  if (!lacksRemedy(error)) return error;
   const about = estimateCredits(prompt, speed / pace);
   return new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,

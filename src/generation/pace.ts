@@ -5,13 +5,13 @@ import type { GenerationDeps } from "./deps.ts";
 import { type StoredInput, storedInput } from "./saved-files.ts";
 
 /** So many of the newest tasks are looked at. */
-const LOOKED_AT = 60;
+const MAX_TASKS = 60;
 /** Fewer say nothing. */
-const FEWEST_TASKS = 5;
+const MIN_TASKS = 5;
 /** Shorter texts are mostly the silence around them. */
-const SHORTEST_ESTIMATE_SECONDS = 3;
+const MIN_ESTIMATE_SECONDS = 3;
 /** Beyond this it is not the pace that differs. */
-const LARGEST_FACTOR = 2;
+const MAX_FACTOR = 2;
 
 interface Spoken {
   readonly voice: StoredInput["voice"];
@@ -23,7 +23,7 @@ function spoken(record: TaskRecord): Spoken[] {
   const input = storedInput(record);
   if (input === null || record.audioSeconds === null) return [];
   const estimated = estimateSeconds(input.spoken) / input.speed;
-  if (estimated < SHORTEST_ESTIMATE_SECONDS) return [];
+  if (estimated < MIN_ESTIMATE_SECONDS) return [];
   return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
 }
 
@@ -45,9 +45,9 @@ function median(numbers: readonly number[]): number {
 export function paceOf(records: readonly TaskRecord[], voice: string | null): number {
   const all = records.flatMap(spoken);
   const ofVoice = all.filter((one) => one.voice === voice);
-  const ratios = (ofVoice.length >= FEWEST_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
-  if (ratios.length < FEWEST_TASKS) return 1;
-  return Math.min(LARGEST_FACTOR, Math.max(1 / LARGEST_FACTOR, median(ratios)));
+  const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
+  if (ratios.length < MIN_TASKS) return 1;
+  return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, median(ratios)));
 }
 
 /** The same of this ledger's newest tasks; 1 where the ledger cannot be asked, for an estimate is not worth an error. */
@@ -56,7 +56,7 @@ export async function paceOfLedger(
   voice: string | null,
 ): Promise<number> {
   try {
-    const records = await ledger.list({ accounts: "own", status: "succeeded", limit: LOOKED_AT });
+    const records = await ledger.list({ accounts: "own", status: "succeeded", limit: MAX_TASKS });
     return paceOf(records, voice);
   } catch (error) {
     log.debug(`an estimate was not calibrated: ${String(error)}`);

@@ -3,8 +3,8 @@ import type { GenerationDeps } from "./deps.ts";
 import type { Jobs } from "./job/jobs.ts";
 
 /** More open tasks than this are taken up in later rounds. */
-const MOST_PER_ROUND = 50;
-const SHORTEST_BETWEEN_MS = 2000;
+const MAX_PER_ROUND = 50;
+const MIN_INTERVAL_MS = 2000;
 
 export class Resumer {
   readonly #deps: GenerationDeps;
@@ -20,7 +20,7 @@ export class Resumer {
   /** Starts a round in the background, unless one has just been. A failing one is logged: the call itself will say more. */
   soon(): void {
     const nowMs = this.#deps.clock.steadyMs();
-    if (nowMs - this.#lastMs < SHORTEST_BETWEEN_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
+    if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
     this.#lastMs = nowMs;
     this.#round = this.#round
       .then(() => this.#run())
@@ -29,7 +29,7 @@ export class Resumer {
 
   async #run(): Promise<void> {
     const { ledger } = this.#deps;
-    for (const record of await ledger.list({ accounts: "own", openOnly: true, limit: MOST_PER_ROUND })) {
+    for (const record of await ledger.list({ accounts: "own", openOnly: true, limit: MAX_PER_ROUND })) {
       this.#jobs.start(record, "finish");
     }
   }

@@ -93,7 +93,7 @@ export function wantedName(record: TaskRecord, fileName: string | null): string 
 }
 
 /** What is said of audio whose first bytes are not its format's: paid for, kept, and not handed out as audio. */
-export function unsoundError(record: TaskRecord, file: SavedFile): AudioError {
+export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
   return new AudioError(
     "unexpected_response",
     `The service delivered bytes that are not ${formatOf(record).format}; they are kept as ${file.path}.`,

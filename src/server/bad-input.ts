@@ -2,8 +2,8 @@
 import type { ZodError, z } from "zod";
 import { firstCodePoints } from "../contract/unicode.ts";
 
-const MOST_FAULTS = 5;
-const MOST_VALUE_CODE_POINTS = 60;
+const MAX_FAULTS = 5;
+const MAX_VALUE_CODE_POINTS = 60;
 
 function valueAt(args: unknown, path: readonly PropertyKey[]): unknown {
   let value = args;
@@ -25,7 +25,7 @@ function fieldName(path: readonly PropertyKey[]): string {
 /** The value as a person would quote it; long text is cut, and objects are only named. */
 function quote(value: unknown): string {
   if (typeof value === "string") {
-    const start = firstCodePoints(value, MOST_VALUE_CODE_POINTS);
+    const start = firstCodePoints(value, MAX_VALUE_CODE_POINTS);
     return JSON.stringify(start === value ? value : `${start}…`);
   }
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
@@ -35,7 +35,7 @@ function quote(value: unknown): string {
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
-      .slice(0, MOST_FAULTS)
+      .slice(0, MAX_FAULTS)
       .map((key) => quote(key))
       .join(", ");
     return `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`;
@@ -60,6 +60,6 @@ export function describeBadInput(error: ZodError, args: unknown, knownFields: re
     (issue, index) =>
       error.issues.findIndex((other) => fieldName(other.path) === fieldName(issue.path)) === index,
   );
-  const faults = firsts.slice(0, MOST_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
+  const faults = firsts.slice(0, MAX_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
   return `${faults.join(". ")}.`;
 }

@@ -4,12 +4,12 @@ import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
 /** The protocol's own bound. */
-const MOST_VALUES = 100;
+const MAX_VALUES = 100;
 
 async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    const generation = await deps.openLedger();
-    return generation === null ? [] : await generation.newestTaskIds(MOST_VALUES);
+    const generation = await deps.localGeneration();
+    return generation === null ? [] : await generation.newestTaskIds(MAX_VALUES);
   } catch (cause) {
     deps.log.debug(`task ids could not be completed: ${String(cause)}`);
     return [];
@@ -19,8 +19,8 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
     // Not before the ledger is there: completion makes and connects nothing.
-    if ((await deps.openLedger()) === null) return [];
-    const rows = await (await deps.tools.narrations()).list(null, MOST_VALUES);
+    if ((await deps.localGeneration()) === null) return [];
+    const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
   } catch (cause) {
     deps.log.debug(`narration ids could not be completed: ${String(cause)}`);
@@ -52,6 +52,6 @@ export async function complete(
   const typed = argument.value.toLowerCase();
   const beginning = all.filter((value) => value.toLowerCase().startsWith(typed));
   const found = beginning.length > 0 ? beginning : all.filter((value) => value.toLowerCase().includes(typed));
-  const values = found.slice(0, MOST_VALUES);
+  const values = found.slice(0, MAX_VALUES);
   return { completion: { values, total: found.length, hasMore: found.length > values.length } };
 }

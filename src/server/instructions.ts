@@ -2,7 +2,7 @@
 import type { Config } from "../config/config.ts";
 
 /** Clients cut what is longer. */
-const MOST_CHARACTERS = 1200;
+const MAX_CHARACTERS = 1200;
 
 /** With the first result of a process under `--sandbox`: some clients show no instructions. */
 export const SANDBOX_NOTE =
@@ -40,11 +40,11 @@ function shortened(path: string, most: number): string {
   return characters.length <= most ? path : `…${characters.slice(-Math.max(1, most - 1)).join("")}`;
 }
 
-/** At most {@link MOST_CHARACTERS}, whatever the folders are called. */
+/** At most {@link MAX_CHARACTERS}, whatever the folders are called. */
 export function instructionsFor(config: Circumstances): string {
   const head = headOf(config);
   const { inputDir = null } = config;
-  const left = MOST_CHARACTERS - words("", inputDir === null ? "" : inputWords(""), head).length;
+  const left = MAX_CHARACTERS - words("", inputDir === null ? "" : inputWords(""), head).length;
   const input = inputDir === null ? "" : shortened(inputDir, Math.floor(left / 2));
   const output = config.outputDir ?? "a folder still to be set";
   return words(shortened(output, left - input.length), input === "" ? "" : inputWords(input), head);

@@ -10,7 +10,7 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import { LANGUAGES } from "../contract/voices.ts";
 
 /** One word: some clients send no more than the first (claude-code#14210). */
-const MOST_ARGUMENT_CODE_POINTS = 256;
+const MAX_ARGUMENT_CODE_POINTS = 256;
 
 interface Definition extends Prompt {
   readonly arguments: PromptArgument[];
@@ -64,7 +64,7 @@ export function getPrompt(name: string, given: Readonly<Record<string, string>> 
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt. The prompts are ${known}.`);
   }
   const text = prompt.text((argument) => {
-    const value = firstCodePoints((given[argument] ?? "").trim(), MOST_ARGUMENT_CODE_POINTS);
+    const value = firstCodePoints((given[argument] ?? "").trim(), MAX_ARGUMENT_CODE_POINTS);
     return value === "" ? undefined : value;
   });
   return {

@@ -13,8 +13,8 @@ import { mimeTypeOfPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
+import { withCallDeadline } from "./call-deadline.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
-import { inTime } from "./in-time.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
@@ -43,7 +43,7 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   },
 ];
 
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
 /** Clients ask for the list by themselves, and some show nothing until it is there. */
 const LIST_SECONDS = 10;
@@ -51,9 +51,9 @@ const READ_SECONDS = 30;
 
 /** Tasks' files and narrations', the newest first. */
 async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
-  const generation = await deps.openLedger();
+  const generation = await deps.localGeneration();
   if (generation === null) return [];
-  const rows = await (await deps.tools.narrations()).list(null, MOST_LISTED);
+  const rows = await (await deps.tools.narrations()).list(null, MAX_LISTED);
   const joined = rows.flatMap(({ title, files }) =>
     files.map(({ path, sizeBytes, savedAtMs, chapter }) => ({
       path,
@@ -64,14 +64,14 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
       savedAtMs,
     })),
   );
-  const all = [...(await generation.newestSaved(MOST_LISTED)), ...joined];
-  return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MOST_LISTED);
+  const all = [...(await generation.newestSaved(MAX_LISTED)), ...joined];
+  return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
 }
 
 /** The newest saved files, by the address that results link to; nothing where anything is in the way. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const files = await inTime(LIST_SECONDS, signal, () => newestFiles(deps));
+    const files = await withCallDeadline(LIST_SECONDS, signal, () => newestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -137,7 +137,7 @@ export async function readResource(
 ): Promise<ReadResourceResult> {
   if (uri === PLAYER_URI) return await readPlayer();
   try {
-    return await inTime(READ_SECONDS, signal, () => readSaved(uri, deps));
+    return await withCallDeadline(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);

@@ -23,10 +23,10 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
+import { maxSeconds, windowSeconds, withCallDeadline } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
-import { inTime, longestSeconds, windowSeconds } from "./in-time.ts";
 import { progressSender } from "./progress.ts";
 import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
@@ -37,7 +37,7 @@ export interface ServerDeps {
    * The workflow for lists that a client asks for by itself: `null` where opening it would make a folder, connect
    * to a store elsewhere or start a sandbox.
    */
-  openLedger(): Promise<Generation | null>;
+  localGeneration(): Promise<Generation | null>;
   /** What every conversation is told at its beginning. */
   readonly instructions: string;
   readonly redact: Redact;
@@ -164,26 +164,28 @@ export async function runTool(
     const given = readArguments(args, tool.input);
     const windowMs = windowSeconds(given, tools.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + windowMs;
-    const seconds = longestSeconds(given, tools.defaultWaitSeconds);
+    const seconds = maxSeconds(given, tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
-      isTask && tool.begin !== undefined
-        ? tool.begin
+      isTask && tool.handleAsTask !== undefined
+        ? tool.handleAsTask
         : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
-    const begin = async (given: unknown) =>
-      await inTime(seconds, signal, (ending) => start(given, tools, { signal: ending, onProgress }));
-    let begun = await begin(args);
-    const question = "view" in begun ? begun.view.question : undefined;
+    const run = async (given: unknown) =>
+      await withCallDeadline(seconds, signal, (ending) =>
+        start(given, tools, { signal: ending, onProgress }),
+      );
+    let started = await run(args);
+    const question = "view" in started ? started.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();
     const asked = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (asked?.kind === "ask") return asked.result;
     if (asked?.kind === "answered" && question !== undefined) {
-      begun = await begin({ ...args, [question.argument]: asked.value });
+      started = await run({ ...args, [question.argument]: asked.value });
     }
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
-    return "view" in begun
-      ? await callResult(withNote(begun.view, note()), readerOf(deps, context, client))
-      : createTaskResult(begun.working, deps.redact);
+    return "view" in started
+      ? await callResult(withNote(started.view, note()), readerOf(deps, context, client))
+      : createTaskResult(started.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);

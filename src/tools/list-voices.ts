@@ -45,7 +45,7 @@ function omitted({ defaultVoice }: ToolDeps): string {
 /** The samples that are saved here; none where nothing is set up yet, or the ledger cannot be read. */
 async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<ReadonlyMap<string, string>> {
   try {
-    const generation = await deps.knownGeneration();
+    const generation = await deps.existingGeneration();
     if (generation === null) return new Map();
     const { parts } = generation;
     const found = await Promise.all(

@@ -147,10 +147,10 @@ export const narrate = defineTool({
     const view = await narrations.narrate(source, changesOf(args), windowOf(args, deps, call));
     return resultOf(args, view);
   },
-  async begin(args, deps, call) {
+  async handleAsTask(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const begun = await narrations.begin(source, changesOf(args), windowOf(args, deps, call));
-    return "view" in begun ? { view: resultOf(args, begun.view) } : begun;
+    const started = await narrations.start(source, changesOf(args), windowOf(args, deps, call));
+    return "view" in started ? { view: resultOf(args, started.view) } : started;
   },
 });

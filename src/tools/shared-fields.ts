@@ -4,9 +4,9 @@ import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
 import { mergedRules, type Pronunciation } from "../pronunciation.ts";
 import type { ToolDeps } from "./tool.ts";
 
-export const WAIT_SECONDS_MAX = 3600;
+export const MAX_WAIT_SECONDS = 3600;
 
-export const waitSeconds = numberFrom(0, WAIT_SECONDS_MAX);
+export const waitSeconds = numberFrom(0, MAX_WAIT_SECONDS);
 
 export const take = wholeNumberFrom(1, 999);
 
@@ -20,8 +20,8 @@ export const fileName = z
   .string("must be a string")
   .meta({ description: "Plain name of at most 120 characters, no folder; the extension is added" });
 
-const MOST_PRONUNCIATIONS = 100;
-const MOST_PRONOUNCED_CODE_UNITS = 200;
+const MAX_PRONUNCIATIONS = 100;
+const MAX_PRONOUNCED_CODE_UNITS = 200;
 
 /** Lines also where an assistant writes `{ word: spelling }`. */
 function ruleLines(rules: unknown): unknown {
@@ -39,11 +39,11 @@ export const pronounce = z
       .array(
         z
           .string("must be word=spelling")
-          .max(MOST_PRONOUNCED_CODE_UNITS, `must be at most ${MOST_PRONOUNCED_CODE_UNITS} characters each`)
+          .max(MAX_PRONOUNCED_CODE_UNITS, `must be at most ${MAX_PRONOUNCED_CODE_UNITS} characters each`)
           .regex(RULE, "must be word=spelling, as Nguyen=Win"),
         "must be a list of word=spelling",
       )
-      .max(MOST_PRONUNCIATIONS, `must be at most ${MOST_PRONUNCIATIONS}`),
+      .max(MAX_PRONUNCIATIONS, `must be at most ${MAX_PRONUNCIATIONS}`),
   )
   .meta({ description: 'How words are said, as ["Nguyen=Win"]; captions and names keep the text' });
 

@@ -3,7 +3,7 @@ import type { ZodError, z } from "zod";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { Begun } from "../generation/handles/standing.ts";
+import type { HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
@@ -24,7 +24,7 @@ export interface ToolDeps {
   /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
   generation(): Promise<Generation>;
   /** As {@link generation}, where there is a ledger already; `null`: there is none, or the settings are not complete. */
-  knownGeneration(): Promise<Generation | null>;
+  existingGeneration(): Promise<Generation | null>;
   /** As {@link generation}, for narrations. */
   narrations(): Promise<Narrations>;
   /**
@@ -105,7 +105,11 @@ export interface Tool {
    */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
   /** The same for a client that takes a task of the protocol's extension for an answer; only where there are such. */
-  readonly begin?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<Begun<ToolResult>>;
+  readonly handleAsTask?: (
+    args: unknown,
+    deps: ToolDeps,
+    call: ToolCall,
+  ) => Promise<HandleOrView<ToolResult>>;
 }
 
 /** The names of the arguments that clients are told of, in their order. */
@@ -130,17 +134,17 @@ export class BadArguments extends Error {
   }
 }
 
-interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle" | "begin"> {
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle" | "handleAsTask"> {
   readonly input: Input;
   /** Rules across fields, which JSON Schema cannot say; defaults to the input itself. */
   readonly rules?: z.ZodType<z.output<Input>>;
   handle(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  begin?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<Begun<ToolResult>>;
+  handleAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<HandleOrView<ToolResult>>;
 }
 
 /** Ties a handler's argument type to its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { begin, handle, ...words } = definition;
+  const { handleAsTask, handle, ...words } = definition;
   const parse = (args: unknown): z.output<Input> => {
     const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
     if (!parsed.success) throw new BadArguments(parsed.error);
@@ -149,8 +153,8 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   return {
     ...words,
     handle: async (args, deps, call) => await handle(parse(args), deps, call),
-    ...(begin === undefined
+    ...(handleAsTask === undefined
       ? {}
-      : { begin: async (args, deps, call) => await begin(parse(args), deps, call) }),
+      : { handleAsTask: async (args, deps, call) => await handleAsTask(parse(args), deps, call) }),
   };
 }

@@ -21,7 +21,7 @@ const answers = fc.array(
 const wishes = fc.record({
   mayCreate: fc.boolean(),
   isOfNarration: fc.boolean(),
-  mayWalk: fc.boolean(),
+  mayRetryFailedAttempt: fc.boolean(),
   wasFailed: fc.boolean(),
 });
 
@@ -41,7 +41,7 @@ function brokenRule(
     status: wish.wasFailed ? "failed" : "waiting",
     billing: wish.wasFailed ? bill(0) : null,
   });
-  const facts = { failure: "before" as JobFacts["failure"], newTasks: 0, walked: 0 };
+  const facts = { failure: "before" as JobFacts["failure"], newTasks: 0, replayedFailures: 0 };
   let charged = 0;
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
@@ -50,7 +50,7 @@ function brokenRule(
       return "a create without leave";
     if (action.kind === "again") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
-      if (facts.failure === "in_answer") facts.walked += 1;
+      if (facts.failure === "in_answer") facts.replayedFailures += 1;
       record = { ...record, status: "waiting", billing: null };
       continue;
     }
@@ -107,7 +107,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "failed attempts that are passed are not counted",
     "no end",
-    (record, facts) => nextAction(record, { ...facts, walked: 0 }),
+    (record, facts) => nextAction(record, { ...facts, replayedFailures: 0 }),
   ],
 ];
 

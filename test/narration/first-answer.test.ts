@@ -13,7 +13,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
     saved: async () => null,
     generate: () => new Promise<never>(() => undefined),
     pace: async () => 1,
-    isOtherSpelling: async () => false,
+    hasOtherPronunciation: async () => false,
     finish: async () => undefined,
   };
   const narrations = createNarrations({ ledger, parts, folder, clock, log, holdsSecret: () => false });

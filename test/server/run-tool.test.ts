@@ -32,7 +32,7 @@ async function call(
     tools: {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(new Error("not asked for")),
-      knownGeneration: async () => null,
+      existingGeneration: async () => null,
       narrations: () => Promise.reject(new Error("not asked for")),
       readInput: () => Promise.reject(new Error("not asked for")),
       isFirstSuccess: () => true,
@@ -41,7 +41,7 @@ async function call(
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
-    openLedger: () => Promise.resolve(null),
+    localGeneration: () => Promise.resolve(null),
     instructions: "",
     note: () => null,
     resourceLinks: "auto",

@@ -1,4 +1,4 @@
-/** Requests that are asked about by handles: begun, looked at and cancelled, in any process. */
+/** Requests that are asked about by handles: opened, looked at and cancelled, in any process. */
 import { AudioError, ownMistake } from "../../errors.ts";
 import {
   type Handle,
@@ -15,19 +15,25 @@ import type { TaskView } from "../task-view.ts";
 import type { NameRequest } from "../use-cases/file-names.ts";
 import type { Work } from "../use-cases/find-record.ts";
 import { generateWork } from "../use-cases/generate.ts";
-import { viewOfDone } from "./done-view.ts";
-import { HandleOver, HandleRun, isOver, NoHandle, type Opened } from "./handle-run.ts";
-import { type Begun, type HandleWork, type Standing, standing, type Working } from "./standing.ts";
+import { viewOfFinished } from "./finished-view.ts";
+import { HandleEnded, HandleRun, hasFailedAttempt, NoHandleNeeded, type OpenHandle } from "./handle-run.ts";
+import {
+  type HandleOperations,
+  type HandleOrView,
+  type HandleStatus,
+  handleStatus,
+  type WorkingStatus,
+} from "./handle-status.ts";
 
 const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
 interface Running {
   readonly run: HandleRun;
   /** As it was when the run began, because the ledger may lose the record meanwhile. */
-  readonly begun: Opened;
+  readonly opened: OpenHandle;
 }
 
-export class RequestHandles implements HandleWork<TaskView> {
+export class RequestHandles implements HandleOperations<TaskView> {
   readonly #deps: GenerationDeps;
   readonly #jobs: Jobs;
   /** By handle; only those that have not ended. */
@@ -46,15 +52,15 @@ export class RequestHandles implements HandleWork<TaskView> {
    * @returns its handle, once that is in the ledger; the view where nothing had to be made
    * @throws AudioError what is refused before the job begins
    */
-  async begin(work: Work, request: NameRequest, call: Call): Promise<Begun<TaskView>> {
+  async start(work: Work, request: NameRequest, call: Call): Promise<HandleOrView<TaskView>> {
     call.signal.throwIfAborted();
-    const opening = Promise.withResolvers<Opened>();
+    const opening = Promise.withResolvers<OpenHandle>();
     const wish = { fileName: request.fileName, replace: request.replace ?? false };
     const run = new HandleRun(this.#deps, null, wish, (opened) => {
       opening.resolve(opened);
       const { handle } = opened.handle;
-      if (this.#running.has(handle)) throw new HandleOver("an earlier call works for the handle");
-      this.#running.set(handle, { run, begun: opened });
+      if (this.#running.has(handle)) throw new HandleEnded("an earlier call works for the handle");
+      this.#running.set(handle, { run, opened: opened });
     });
     const giveUp = (): void => run.abort();
     call.signal.addEventListener("abort", giveUp, { once: true });
@@ -67,29 +73,29 @@ export class RequestHandles implements HandleWork<TaskView> {
       return { working: this.#working(first) };
     } catch (error) {
       call.signal.throwIfAborted();
-      if (!(error instanceof NoHandle)) throw error;
+      if (!(error instanceof NoHandleNeeded)) throw error;
       return { view: await generateWork(this.#deps, this.#jobs, work, request, call) };
     } finally {
       call.signal.removeEventListener("abort", giveUp);
     }
   }
 
-  async look(handle: Handle): Promise<Standing<TaskView> | null> {
+  async look(handle: Handle): Promise<HandleStatus<TaskView> | null> {
     const running = this.#running.get(handle.handle);
     // It may have been cancelled in another process.
     if (handle.end?.kind === "cancelled") running?.run.abort();
-    const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.begun.record;
+    const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;
     const opened = { handle, record };
     if (handle.end !== null) return await this.#ended(opened, handle.end);
     if (running !== undefined) return this.#working(opened);
     // A job that has just seen it fail may be about to make the free repeat.
     const isLedHere = this.#jobs.running(record.recordId) !== undefined;
-    if (isLedHere) return isOver(opened) ? this.#working(opened) : this.#takeUp(opened);
+    if (isLedHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
     // The process that leads the record works for the handle; where none does, this one goes on with it.
     const claimed = await this.#deps.ledger.claim(record);
     const now = { handle, record: claimed.record };
-    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#takeUp(now) : this.#working(now);
+    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#resume(now) : this.#working(now);
   }
 
   async cancel(known: Handle): Promise<void> {
@@ -103,13 +109,13 @@ export class RequestHandles implements HandleWork<TaskView> {
     this.#isClosed = true;
   }
 
-  #takeUp(opened: Opened): Working {
+  #resume(opened: OpenHandle): WorkingStatus {
     const { handle, record } = opened;
     const { input, writtenPrompt, take } = record;
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
     const { fileName } = handle.wish;
     const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
-    this.#running.set(handle.handle, { run, begun: opened });
+    this.#running.set(handle.handle, { run, opened: opened });
     const work: Work = { input, writtenPrompt, take, fileName, shelf: "output" };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
     return this.#working(opened);
@@ -133,7 +139,7 @@ export class RequestHandles implements HandleWork<TaskView> {
 
   /** `null`: it says nothing about the request. */
   #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
-    if (run.signal.aborted || thrown instanceof HandleOver) return null;
+    if (run.signal.aborted || thrown instanceof HandleEnded) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : ownMistake(thrown);
     // A store that is away, or a process that stops.
@@ -145,34 +151,34 @@ export class RequestHandles implements HandleWork<TaskView> {
     const { ledger, clock } = this.#deps;
     const running = this.#running.get(handle);
     if (end === null || running?.run !== run || this.#isClosed) return;
-    const { begun } = running;
-    const record = end.kind === "error" ? await ledger.get(begun.record.recordId) : null;
+    const { opened } = running;
+    const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
     // The process that leads it may be about to try once more, and writes what becomes of that.
     if (record !== null && !(await ledger.claim(record)).isOurs) return;
-    await ledger.store.endHandle(begun.handle, end, clock.wallMs());
+    await ledger.store.endHandle(opened.handle, end, clock.wallMs());
   }
 
-  async #ended({ handle, record }: Opened, stored: HandleEnd): Promise<Standing<TaskView>> {
+  async #ended({ handle, record }: OpenHandle, stored: HandleEnd): Promise<HandleStatus<TaskView>> {
     const end = requestEndSchema.parse(stored);
     switch (end.kind) {
       case "done": {
-        const view = await viewOfDone(this.#deps, this.#jobs, record, handle.wish);
-        return standing(handle, { kind: "done", view });
+        const view = await viewOfFinished(this.#deps, this.#jobs, record, handle.wish);
+        return handleStatus(handle, { kind: "done", view });
       }
       case "cancelled":
-        return standing(handle, { kind: "cancelled", message: CANCELLED });
+        return handleStatus(handle, { kind: "cancelled", message: CANCELLED });
       case "error":
-        return standing(handle, { kind: "error", error: fromStoredError(end.error) });
+        return handleStatus(handle, { kind: "error", error: fromStoredError(end.error) });
     }
   }
 
   /** The same sentence as a call would get. */
-  #working({ handle, record }: Opened): Working {
+  #working({ handle, record }: OpenHandle): WorkingStatus {
     const job = this.#jobs.running(record.recordId);
     const kind = this.#running.has(handle.handle) ? "starting" : "following";
     const message = describe(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
     const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
     const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);
-    return standing(handle, { kind: "working", message }, heardAtMs);
+    return handleStatus(handle, { kind: "working", message }, heardAtMs);
   }
 }

@@ -13,7 +13,7 @@ export interface AskOptions extends ReadOptions {
 }
 
 /** The service cannot be asked within the time of the call; nothing was sent. */
-function heldBack(reason: ReadWaitReason, waitMs: number): AudioError {
+function delayedRead(reason: ReadWaitReason, waitMs: number): AudioError {
   return new AudioError("rate_limit", describeHold(`reads_${reason}`, waitMs), {
     retryable: true,
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
@@ -45,7 +45,7 @@ export async function askService(
       {
         isPoll,
         onWaiting: (reason, waitMs) => {
-          if (deadline !== undefined && waitMs > deadline.leftMs) tooLate.abort(heldBack(reason, waitMs));
+          if (deadline !== undefined && waitMs > deadline.leftMs) tooLate.abort(delayedRead(reason, waitMs));
           else onWaiting?.(reason, waitMs);
         },
       },

@@ -9,7 +9,7 @@ import type { Job, JobEnd } from "./job.ts";
 /** The driver saves the audio where it is; a follower whose folder is elsewhere fetches its own copy after this. */
 const DRIVER_SAVES_WITHIN_MS = 3000;
 
-export type Lead =
+export type ClaimResult =
   /** `hadFailed`: the record's last task had failed before this job began. */
   | { readonly kind: "ours"; readonly hadFailed: boolean }
   /** It is not ours to drive, but its audio is ready to be fetched. */
@@ -17,7 +17,7 @@ export type Lead =
   | { readonly kind: "end"; readonly end: JobEnd };
 
 /** Claims the record, or looks on until it is done or its driver is gone. A job that nobody waits for is not followed. */
-export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lead> {
+export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<ClaimResult> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, accountId } = job.record;
   // Only this key's records are driven; another key's was handed on for its file, which has gone meanwhile.
@@ -30,12 +30,12 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lea
     if (isOurs) {
       keepLease(job, deps);
       // It failed while this job was looking on: that is this call's news, not an earlier call's.
-      if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
-      await nameAfter(job, before, deps);
+      if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+      await applyFileName(job, before, deps);
       return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
     }
     if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "left" } };
-    if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+    if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
       if (file?.isSound === true) return { kind: "end", end: { kind: "saved", record, file } };
@@ -70,12 +70,12 @@ async function claimAgain(job: Job, deps: GenerationDeps): Promise<void> {
   } else job.stop();
 }
 
-function isNews(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
+function isNewFailure(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
   return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
 }
 
 /** A request that is to be sent, or sent anew, takes the name of the call that does it, not of an earlier one. */
-async function nameAfter(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
+async function applyFileName(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
   const { status } = job.record;
   if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
   const { fileName, replaces } = asked;

@@ -5,30 +5,30 @@ import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { type Admitted, recover } from "./failed-create.ts";
+import { type Admitted, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
  * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
  *
- * @param onPlacesTaken told when tasks in flight hold the create back, so that orphaned ones get watched
+ * @param onInFlightFull told when tasks in flight hold the create back, so that orphaned ones get watched
  * @returns whether this job's create was answered, or another process had the task made
  * @throws AudioError the service's refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
 export async function createTask(
   job: Job,
   deps: GenerationDeps,
-  onPlacesTaken: () => void,
+  onInFlightFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
   const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
   let lastError: AudioError | null = null;
   for (let tries = 1; !giveUp.isOver; ) {
     job.signal.throwIfAborted();
-    const grant = await takeTurn(job, deps, giveUp, onPlacesTaken);
+    const grant = await takeTurn(job, deps, giveUp, onInFlightFull);
     if (grant === null) break;
     if (grant.kind !== "admitted") {
-      await lookAgain(job, deps, grant);
+      await reloadRecord(job, deps, grant);
       if (job.record.taskId !== null) return "elsewhere";
       continue;
     }
@@ -51,7 +51,7 @@ async function takeTurn(
   job: Job,
   { limits, clock }: GenerationDeps,
   giveUp: Deadline,
-  onPlacesTaken: () => void,
+  onInFlightFull: () => void,
 ): Promise<CreateGrant | null> {
   const expiry = new AbortController();
   const settled = new AbortController();
@@ -64,12 +64,12 @@ async function takeTurn(
     const grant = await limits.admitCreate({
       record: job.record,
       // What may have arrived is seen through: its credits are held already.
-      narrationId: () => (job.isCommitted ? null : job.narrationId),
+      narrationId: () => (job.mayHaveBeenSent ? null : job.narrationId),
       isForHandles: () => job.isForHandles,
       signal,
       onWaiting: (reason, waitMs) => {
         job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
-        if (reason === "in_flight") onPlacesTaken();
+        if (reason === "in_flight") onInFlightFull();
       },
     });
     // The caller may have cancelled while the ledger was writing: nothing has been sent yet.
@@ -85,7 +85,7 @@ async function takeTurn(
 }
 
 /** Another process was at this record: what became of it is looked at. */
-async function lookAgain(
+async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,
   grant: Exclude<CreateGrant, Admitted>,
@@ -120,8 +120,8 @@ async function send(
     await limits.giveBack(grant);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
-  const wasCommitted = job.isCommitted;
-  job.isCommitted = true;
+  const hadBeenSent = job.mayHaveBeenSent;
+  job.mayHaveBeenSent = true;
   // From here to the request nothing is waited for: a cancel comes before it, or after.
   job.enter({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const slot: SlotRelease = { slotId: grant.send, outcome: "counts" };
@@ -134,15 +134,15 @@ async function send(
       await limits.report("the end of a create", () => deps.ledger.store.releaseSlot(slot));
       throw error;
     }
-    return await recover(job, deps, grant, error, tries, wasCommitted);
+    return await handleCreateFailure(job, deps, grant, error, tries, hadBeenSent);
   }
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
   // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
-  if (task.status !== "failed" || job.unseenAttempt === attempt) job.newTasks += 1;
+  if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // The task id before anything else happens.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
-  job.isCommitted = false;
+  job.mayHaveBeenSent = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }

@@ -5,7 +5,7 @@ import { flightOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.
 import type { GenerationDeps } from "../deps.ts";
 
 /** As many of each status are looked at: those in flight, and the few that ended while a create was under way. */
-const LOOKED_AT = IN_FLIGHT_TASKS + 1;
+const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
 
 /**
  * The other requests of this account that held credits when a create was refused for want of them.
@@ -24,7 +24,7 @@ export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): 
 }
 
 /** Waits until one of them holds nothing any more, which may be all that is needed; or the recovery window is over. */
-export async function creditsComeBack(
+export async function waitForCredits(
   refused: TaskRecord,
   deps: GenerationDeps,
   holders: readonly string[],
@@ -49,7 +49,7 @@ function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boole
 
 async function otherRequests(refused: TaskRecord, { ledger }: GenerationDeps): Promise<TaskRecord[]> {
   const lists = await Promise.all(
-    RECORD_STATUSES.map((status) => ledger.list({ accounts: "own", status, limit: LOOKED_AT })),
+    RECORD_STATUSES.map((status) => ledger.list({ accounts: "own", status, limit: MAX_PER_STATUS })),
   );
   return lists.flat().filter(({ recordId }) => recordId !== refused.recordId);
 }

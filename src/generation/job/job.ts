@@ -32,26 +32,26 @@ export class Job {
   /** The narration that its create is sent for; `null` as soon as a caller asks for it by itself. */
   narrationId: string | null = null;
   /** Past attempts that failed, where the answer to a create tells of them. */
-  mayWalk = true;
+  mayRetryFailedAttempt = true;
   /** The audio is fetched although it is here, because that is damaged. */
-  isFetchedAnew = false;
+  forcesDownload = false;
   /** New tasks that creates of this job made. */
   newTasks = 0;
   /** The attempt of which a send of this job was not answered by the service: it may have made the task. */
-  unseenAttempt: number | null = null;
+  unansweredAttempt: number | null = null;
   /** A create of this job is under way or was never answered: it may have made a task, so the job is seen through. */
-  isCommitted = false;
+  mayHaveBeenSent = false;
   readonly end: Promise<JobEnd>;
   readonly #clock: Pick<Clock, "steadyMs">;
   readonly #abort = new AbortController();
-  readonly #breakOff = new AbortController();
+  readonly #abortSend = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
   /** Callers that wait within their window, and callers that are asked about by a handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
   /** A caller whose window has closed was told that the job goes on. */
-  #isPromised = false;
+  #keepsRunning = false;
   /** When the caller that has waited longest began to; a caller with a handle may be asked again at any time. */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
@@ -77,7 +77,7 @@ export class Job {
 
   /** Aborts a create that is under way: somewhat later than {@link signal}, for its answer may be about to come. */
   get sendSignal(): AbortSignal {
-    return this.#breakOff.signal;
+    return this.#abortSend.signal;
   }
 
   get hasCallers(): boolean {
@@ -86,14 +86,14 @@ export class Job {
 
   /** All who wait for it have handles: whether these still want it is what the ledger says. */
   get isForHandles(): boolean {
-    return !this.#isPromised && this.#callers.plain === 0 && this.#callers.withHandle > 0;
+    return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;
   }
 
   /**
    * Whether a caller who comes now is likely to be one that has given up before: a call was cancelled, or one has been
    * open for so long that its client may have dropped it in silence. Of a cancelled call it is said once.
    */
-  takeAskedAgain(): boolean {
+  takeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= SILENT_AFTER_MS;
@@ -122,7 +122,7 @@ export class Job {
 
   /** A caller who asked for it leaves, and is told that it goes on. */
   promise(): void {
-    this.#isPromised = true;
+    this.#keepsRunning = true;
   }
 
   /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of time does not. */
@@ -130,16 +130,16 @@ export class Job {
     this.#callers[hasHandle ? "withHandle" : "plain"] -= 1;
     if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
     this.#wasCancelled ||= isCancelled && !hasHandle;
-    if (!isCancelled || this.hasCallers || (hasHandle && this.#isPromised)) return;
+    if (!isCancelled || this.hasCallers || (hasHandle && this.#keepsRunning)) return;
     this.#isAbandoned = true;
     // Nobody wants another create of it: a task that was accepted is still watched and saved.
     this.purpose = "finish";
-    if (!this.isCommitted && this.record.taskId === null) this.stop();
+    if (!this.mayHaveBeenSent && this.record.taskId === null) this.stop();
   }
 
   /** What was sent was certainly not taken: the job is as unsent as before, and nobody may want it any more. */
-  uncommit(): void {
-    this.isCommitted = false;
+  clearSent(): void {
+    this.mayHaveBeenSent = false;
     if (this.#isAbandoned) this.stop();
   }
 
@@ -148,9 +148,9 @@ export class Job {
   }
 
   /** Ends also a create that is under way. */
-  breakOff(): void {
+  abortSend(): void {
     this.stop();
-    this.#breakOff.abort(new Error("the job was broken off"));
+    this.#abortSend.abort(new Error("the job was broken off"));
   }
 
   finish(end: JobEnd): void {

@@ -3,7 +3,7 @@ import { AudioError, type ErrorCode, ownMistake } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { unsoundError } from "../saved-files.ts";
+import { wrongFormatError } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
@@ -27,15 +27,15 @@ interface Running {
 export class Jobs {
   readonly #deps: GenerationDeps;
   readonly #running = new Map<string, Running>();
-  #onPlacesTaken: () => void = () => undefined;
+  #onInFlightFull: () => void = () => undefined;
 
   constructor(deps: GenerationDeps) {
     this.#deps = deps;
   }
 
   /** Told whenever tasks in flight hold a create back: their own processes may be dead, so somebody must look. */
-  whenPlacesAreTaken(listener: () => void): void {
-    this.#onPlacesTaken = listener;
+  onInFlightFull(listener: () => void): void {
+    this.#onInFlightFull = listener;
   }
 
   running(recordId: string): Job | undefined {
@@ -46,29 +46,29 @@ export class Jobs {
    * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
    *
    * @param narrationId the narration that asks for it; `null`: a caller asks for it by itself
-   * @param isFetchedAnew whether audio that is here is fetched all the same
-   * @param mayWalk whether it begins another attempt where the answer to a create says that this one has failed
+   * @param forcesDownload whether audio that is here is fetched all the same
+   * @param mayRetryFailedAttempt whether it begins another attempt where the answer to a create says that this one has failed
    */
   start(
     record: TaskRecord,
     purpose: JobPurpose,
     {
       narrationId = null,
-      mayWalk = true,
-      isFetchedAnew = false,
-    }: { narrationId?: string | null; mayWalk?: boolean; isFetchedAnew?: boolean } = {},
+      mayRetryFailedAttempt = true,
+      forcesDownload = false,
+    }: { narrationId?: string | null; mayRetryFailedAttempt?: boolean; forcesDownload?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "create") existing.job.purpose = "create";
       if (purpose === "create" && narrationId === null) existing.job.narrationId = null;
-      existing.job.mayWalk ||= mayWalk;
+      existing.job.mayRetryFailedAttempt ||= mayRetryFailedAttempt;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
     job.narrationId = narrationId;
-    job.mayWalk = mayWalk;
-    job.isFetchedAnew = isFetchedAnew;
+    job.mayRetryFailedAttempt = mayRetryFailedAttempt;
+    job.forcesDownload = forcesDownload;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {
@@ -82,10 +82,10 @@ export class Jobs {
     const { limits, ledger, log } = this.#deps;
     const lease = { isHeld: false };
     try {
-      const lead = await claimOrFollow(job, this.#deps);
-      if (lead.kind === "end") return lead.end;
-      lease.isHeld = lead.kind === "ours";
-      return await this.#run(job, lead.kind === "ours" ? lead.hadFailed : false, lease);
+      const claimed = await claimOrFollow(job, this.#deps);
+      if (claimed.kind === "end") return claimed.end;
+      lease.isHeld = claimed.kind === "ours";
+      return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false, lease);
     } catch (error) {
       if (job.signal.aborted) return { kind: "left" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
@@ -117,28 +117,28 @@ export class Jobs {
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";
-    let walked = 0;
+    let replayedFailures = 0;
     for (;;) {
-      const { purpose, mayWalk, newTasks } = job;
+      const { purpose, mayRetryFailedAttempt, newTasks } = job;
       const action = nextAction(job.record, {
         mayCreate: purpose === "create" && (failure !== "watching" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
-        mayWalk,
+        mayRetryFailedAttempt,
         failure,
         hadFailed,
         newTasks,
-        walked,
+        replayedFailures,
       });
       switch (action.kind) {
         case "send":
           failure =
-            (await createTask(job, this.#deps, this.#onPlacesTaken)) === "answered"
+            (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
               ? "in_answer"
               : "watching";
           break;
         case "again": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
-          if (failure === "in_answer") walked += 1;
+          if (failure === "in_answer") replayedFailures += 1;
           const { kind } = action;
           const { attempt: failed } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
@@ -156,7 +156,7 @@ export class Jobs {
             // The service took `succeeded` back: it is asked again on the grid of polls.
             await clock.sleep(timing.pollIntervalMs, job.signal);
           } else if (file.isSound) return { kind: "saved", record: job.record, file };
-          else return { kind: "error", error: unsoundError(job.record, file) };
+          else return { kind: "error", error: wrongFormatError(job.record, file) };
           break;
         }
         case "end":
@@ -176,11 +176,11 @@ export class Jobs {
     const running = [...this.#running.values()];
     for (const { job } of running) job.stop();
     const all = Promise.all(running.map(({ done }) => done));
-    const breakOff = setTimeout(() => {
-      for (const { job } of running) job.breakOff();
+    const abortSend = setTimeout(() => {
+      for (const { job } of running) job.abortSend();
     }, LAST_ANSWER_MS);
     await all;
-    clearTimeout(breakOff);
+    clearTimeout(abortSend);
   }
 }
 

@@ -27,21 +27,21 @@ export interface JobFacts {
   /** It creates for a narration, whose limit is judged for each attempt. */
   readonly isOfNarration: boolean;
   /** Callers allow attempts beyond one that turns out to have failed earlier. */
-  readonly mayWalk: boolean;
+  readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
   /** The record had a failed attempt when the job began. */
   readonly hadFailed: boolean;
   /** Tasks that creates of this job have made. */
   readonly newTasks: number;
   /** Creates of this job that were answered by a task which had failed. */
-  readonly walked: number;
+  readonly replayedFailures: number;
 }
 
 /** The second task is the free repeat of one that failed. */
-const MOST_NEW_TASKS = 2;
+const MAX_NEW_TASKS = 2;
 
 /** A service that answers every create with a failed task must not get as many as fit into the recovery window. */
-const MOST_WALKED = 2;
+const MAX_REPLAYED_FAILURES = 2;
 
 export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
   switch (record.status) {
@@ -69,8 +69,8 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
     case "in_answer":
       return (
         isRefunded(record) &&
-        facts.walked < MOST_WALKED &&
-        (facts.newTasks === 0 ? mayWalk(facts) : mayRepeat(facts))
+        facts.replayedFailures < MAX_REPLAYED_FAILURES &&
+        (facts.newTasks === 0 ? mayRetryFailedAttempt(facts) : mayRepeat(facts))
       );
     case "watching":
       return isRefunded(record) && mayRepeat(facts);
@@ -78,7 +78,8 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
 }
 
 /** A narration decides by itself whether another task is within what it may spend. */
-const mayWalk = ({ mayWalk: isAllowed, isOfNarration }: JobFacts): boolean => isAllowed && !isOfNarration;
+const mayRetryFailedAttempt = ({ mayRetryFailedAttempt: isAllowed, isOfNarration }: JobFacts): boolean =>
+  isAllowed && !isOfNarration;
 
 const mayRepeat = ({ hadFailed, newTasks }: JobFacts): boolean =>
-  !hadFailed && newTasks > 0 && newTasks < MOST_NEW_TASKS;
+  !hadFailed && newTasks > 0 && newTasks < MAX_NEW_TASKS;

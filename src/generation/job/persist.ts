@@ -9,7 +9,7 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
 /** Not scaled: a store that is away is no matter of the service's limits. */
-const LONGEST_PAUSE_MS = 5000;
+const MAX_PAUSE_MS = 5000;
 
 /**
  * Applies an event to the job's record. While the ledger cannot be written the job knows already, and goes on trying
@@ -38,7 +38,7 @@ export async function persist(
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
       // Whoever asks meanwhile gets to know it.
       job.record = step(known, event);
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, backoffMs(failures, random));
+      const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
       job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
       await clock.sleep(pauseMs, job.signal);
     }

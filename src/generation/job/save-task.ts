@@ -9,14 +9,14 @@ import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { mayHaveName } from "../name-owner.ts";
+import { isNameAvailable } from "../name-owner.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
-import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
 import type { Job } from "./job.ts";
+import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
 /** Larger audio is not taken: two minutes of 48 kHz wav are 11 MiB. */
-const MAXIMUM_AUDIO_BYTES = 64 * 1024 * 1024;
+const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
 
 /** What only the person can mend, or what a repeat of the download would not change. */
 const STOPS = new Set([
@@ -44,7 +44,7 @@ export async function saveTask(
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
-  if (existing?.isSound === true && !job.isFetchedAnew) return existing;
+  if (existing?.isSound === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
@@ -65,7 +65,7 @@ export async function saveTask(
         return null;
       }
       if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await giveUpGone(job, deps);
+      if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       if (STOPS.has(error.code) || recovery.isOver) throw error;
       const decision = decideRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
@@ -104,14 +104,14 @@ async function downloadAndPublish(
     whenPublished,
     folder: record.shelf === "parts" ? deps.parts : deps.folder,
     fileName: wantedName(record, record.fileName),
-    mayBeNamed: (name) => mayHaveName(deps, record, name),
+    mayBeNamed: (name) => isNameAvailable(deps, record, name),
     replaces: record.replaces,
     keepsUnsound,
     format: formatOf(record).format,
     clock: deps.clock,
     download: (sink) =>
       downloadInto(sink, (fromByte, signal) => openContent(job, deps, taskId, fromByte, signal), {
-        maxBytes: MAXIMUM_AUDIO_BYTES,
+        maxBytes: MAX_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
         pauseMs: (breaks, error) => {

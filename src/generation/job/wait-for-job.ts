@@ -20,13 +20,13 @@ export interface Call {
   /** @param share how much of the whole is done, where that can be counted */
   readonly onProgress: (message: string, share?: Share) => void;
   /** Of a call that is answered as a task of the protocol's extension. */
-  readonly handle?: HandleOfCall;
+  readonly handle?: CallHandle;
 }
 
 /** What a call with a handle does before its job begins. */
-export interface HandleOfCall {
+export interface CallHandle {
   /** Another process had begun it: an attempt that is found to have failed was its own. */
-  readonly isTakenUp: boolean;
+  readonly isResumed: boolean;
   /**
    * Opens the handle, where that is not open yet.
    *

@@ -5,8 +5,8 @@ import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { askService } from "./ask-service.ts";
-import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
 import type { Job } from "./job.ts";
+import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
 /**
@@ -35,7 +35,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
       if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await giveUpGone(job, deps);
+      if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       failures += 1;
       const decision = decideRead(error, failures, deps.random);
       // The poll grid is the pause between tries; only a longer backoff adds to it. A 429 has paused all reads.

@@ -16,7 +16,7 @@ import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-
 import { findSaved, wantedName } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import type { TaskView } from "../task-view.ts";
-import { underName } from "./file-names.ts";
+import { saveUnderName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { unansweredInTime } from "./generate.ts";
 import { finish } from "./query-task.ts";
@@ -54,7 +54,7 @@ export async function download(
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
-    const file = await underName(deps, known, saved, { fileName });
+    const file = await saveUnderName(deps, known, saved, { fileName });
     return await viewOfSaved(deps, known, { replayed: true, file }, { fileName });
   }
   const record =
@@ -155,7 +155,7 @@ async function transfer(
   const { job, end } = await finish(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved": {
-      const file = await underName(deps, end.record, end.file, { fileName });
+      const file = await saveUnderName(deps, end.record, end.file, { fileName });
       return await viewOfSaved(deps, end.record, { replayed: true, file }, { fileName });
     }
     case "error":

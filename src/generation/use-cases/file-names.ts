@@ -8,7 +8,7 @@ import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
 import type { Replaced, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { mayHaveName, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
+import { isNameAvailable, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
@@ -75,7 +75,7 @@ export async function numberNote(
   const narrationId = owner === null ? await narrationWith(deps, base) : null;
   const whose =
     narrationId === null ? (owner === null ? UNKNOWN_FILE : audioOf(owner)) : `a file of ${narrationId}`;
-  return `The name ${base} is taken by ${whose}, so a number was added.${moreToDo(owner, replace)}`;
+  return `The name ${base} is taken by ${whose}, so a number was added.${replaceHint(owner, replace)}`;
 }
 
 const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
@@ -87,7 +87,7 @@ function audioOf({ record }: NameOwner): string {
   return `the audio of task ${record.taskId ?? "?"}, take ${record.take ?? 1}, of the text ${text}`;
 }
 
-function moreToDo(owner: NameOwner | null, replace: boolean): string {
+function replaceHint(owner: NameOwner | null, replace: boolean): string {
   if (replace) return " replace takes the place of a task's file alone, and of none that was edited.";
   return owner === null
     ? ""
@@ -98,7 +98,7 @@ function moreToDo(owner: NameOwner | null, replace: boolean): string {
  * The saved audio under the name that this caller wants; a second name is recorded like the first. What lies among the
  * parts of narrations is copied out in any case.
  */
-export async function underName(
+export async function saveUnderName(
   deps: Deps,
   record: TaskRecord,
   file: SavedFile,
@@ -108,7 +108,8 @@ export async function underName(
   const name = wantedName(record, fileName);
   const replaces = replace ? await replacedBy(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });
-  const mayBeNamed = (tried: string): Promise<boolean> => mayHaveName(deps, { ...record, replaces }, tried);
+  const mayBeNamed = (tried: string): Promise<boolean> =>
+    isNameAvailable(deps, { ...record, replaces }, tried);
   const named = await nameAgain(file, deps.folder, name, { replaces, mayBeNamed });
   if (named.path === file.path) return file;
   // Whose file it is, where a name was used again, is told by the time.

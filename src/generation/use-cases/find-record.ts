@@ -94,18 +94,18 @@ export async function findOrDraft(
   if (own !== undefined && own.status !== "waiting") return { record: own, file: null, notes: [] };
   const others = records.filter((record) => record !== own);
   for (const other of others) {
-    const taken = await takeUpIfVisible(deps, other, signal, deadline);
+    const taken = await adoptIfVisible(deps, other, signal, deadline);
     if (taken !== null) return { record: taken, file: null, notes: [] };
   }
   // What was never sent under this account takes the newest call's name.
   if (own !== undefined) {
     return { record: { ...own, fileName: work.fileName, replaces: null }, file: null, notes: [] };
   }
-  return { record: fresh, file: null, notes: notesOfOthers(others) };
+  return { record: fresh, file: null, notes: notesAboutOtherKeys(others) };
 }
 
 /** What a call is told whose work another key's record names, too. */
-function notesOfOthers(others: readonly TaskRecord[]): string[] {
+function notesAboutOtherKeys(others: readonly TaskRecord[]): string[] {
   if (others.every(({ status }) => status === "waiting")) return [];
   return others.some(({ taskId }) => taskId !== null)
     ? [
@@ -135,7 +135,7 @@ async function findSavedAmong(
  *
  * @throws AudioError `not_found` for another account's task; what asking throws
  */
-async function takeUp(
+async function adopt(
   deps: GenerationDeps,
   other: TaskRecord,
   taskId: string,
@@ -153,7 +153,7 @@ async function takeUp(
 }
 
 /** `null`: the service does not show the task to this key, so it is another account's, and stays theirs. */
-async function takeUpIfVisible(
+async function adoptIfVisible(
   deps: GenerationDeps,
   other: TaskRecord,
   signal: AbortSignal,
@@ -162,14 +162,14 @@ async function takeUpIfVisible(
   const { taskId } = other;
   if (taskId === null) return null;
   try {
-    return await takeUp(deps, other, taskId, signal, deadline);
+    return await adopt(deps, other, taskId, signal, deadline);
   } catch (error) {
-    if (error instanceof AudioError && DENIALS.has(error.code)) return null;
+    if (error instanceof AudioError && NOT_VISIBLE_CODES.has(error.code)) return null;
     throw error;
   }
 }
 
-const DENIALS: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase_required"]);
+const NOT_VISIBLE_CODES: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase_required"]);
 
 /** @throws AudioError `invalid_request` */
 export function checkTaskId(taskId: string): void {
@@ -216,7 +216,7 @@ export async function findRecordOfTask(
   if (saved !== null) return saved.record;
   for (const other of records) {
     // Found by an earlier attempt, it may have no task now.
-    if (other.taskId !== null) return await takeUp(deps, other, other.taskId, signal, deadline);
+    if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);
   }
   return null;
 }

@@ -15,7 +15,7 @@ import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { findOrDraft } from "./find-record.ts";
-import { newestThatIsThere } from "./own-files.ts";
+import { newestExisting } from "./own-files.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
@@ -38,7 +38,7 @@ export interface PartWork {
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
   /** Whether its text is paid for with other pronunciations, and would be made anew. */
-  isOtherSpelling(request: PartRequest): Promise<boolean>;
+  hasOtherPronunciation(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** How much longer or shorter than its estimate earlier audio of this voice came out; 1 where too little is known. */
   pace(voice: string | null): Promise<number>;
@@ -54,7 +54,7 @@ export interface PartCall {
   /** Called with a sentence when the service says what nobody understands of it, perhaps more than once. */
   readonly onOddity?: (sentence: string) => void;
   /** Its audio is fetched although it is here, because that is damaged. */
-  readonly isFetchedAnew?: boolean;
+  readonly forcesDownload?: boolean;
 }
 
 /**
@@ -90,7 +90,7 @@ function openEnded({ clock, timing }: GenerationDeps, signal: AbortSignal): Open
 }
 
 /** A job left for reasons of its own is started anew. */
-const MOST_STARTS = 3;
+const MAX_STARTS = 3;
 
 /**
  * What the ledger knows of a part, whatever key sent it: this key's record, unless another key's audio is here. What
@@ -109,7 +109,7 @@ export async function findPart(
   if (own?.status === "succeeded") return own;
   for (const record of records) {
     const sound = record.files.filter(({ isSound }) => isSound);
-    if (record !== own && (await newestThatIsThere(sound, folder.root)) !== null) return record;
+    if (record !== own && (await newestExisting(sound, folder.root)) !== null) return record;
   }
   if (own !== undefined && wasSent(own)) return own;
   const newest = records.findLast((record) => record !== own && wasSent(record));
@@ -137,15 +137,15 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, writtenPrompt = null, take }: PartRequest,
-  { signal, narrationId, onSent, onOddity, isFetchedAnew = false }: PartCall,
+  { signal, narrationId, onSent, onOddity, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), writtenPrompt, take, fileName: null, shelf: "parts" } as const;
-  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+  for (let starts = 0; starts < MAX_STARTS; starts += 1) {
     const { record, file } = await findOrDraft(deps, work, signal);
-    if (file !== null && !isFetchedAnew) return { record, file };
+    if (file !== null && !forcesDownload) return { record, file };
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
-    const { job } = jobs.start(record, "create", { narrationId, isFetchedAnew });
+    const { job } = jobs.start(record, "create", { narrationId, forcesDownload });
     const onProgress = (): void => {
       if (job.record.status !== "waiting") onSent?.();
       const { phase, record: current } = job;

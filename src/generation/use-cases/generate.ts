@@ -19,15 +19,15 @@ import {
   throwIfUnreachable,
   waitForJob,
 } from "../job/wait-for-job.ts";
-import { explainCredits, isUnexplained } from "../no-credits.ts";
+import { explainCredits, lacksRemedy } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { type NameRequest, nameFor, underName } from "./file-names.ts";
+import { type NameRequest, nameFor, saveUnderName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
-import { findOtherSpelling } from "./other-spelling.ts";
+import { findOtherPronunciation } from "./other-pronunciation.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 export interface GenerateRequest {
@@ -40,7 +40,7 @@ export interface GenerateRequest {
 }
 
 /** A job left for reasons of its own (a finishing one that a create had joined too late) is started anew. */
-const MOST_STARTS = 3;
+const MAX_STARTS = 3;
 
 /** What a request asks for, checked as far as that needs no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
 export function workOf({ input, pronunciations = [], take, fileName }: GenerateRequest): Work {
@@ -70,9 +70,9 @@ export async function generateWork(
 ): Promise<TaskView> {
   const call = openCall(givenCall, deps.clock);
   const { idempotencyKey } = newRecord(deps, work);
-  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+  for (let starts = 0; starts < MAX_STARTS; starts += 1) {
     const first = await search(deps, work, call, idempotencyKey);
-    const found = (await findOtherSpelling(deps, work, first)) ?? {
+    const found = (await findOtherPronunciation(deps, work, first)) ?? {
       ...first,
       notes: [...respelledNotes(work.respelledWords ?? []), ...first.notes],
     };
@@ -131,7 +131,7 @@ async function runFound(
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
     const listed = await asListed(deps, record);
-    const named = await underName(deps, listed, saved, request);
+    const named = await saveUnderName(deps, listed, saved, request);
     return await viewOfSaved(deps, listed, { replayed: true, file: named, notes }, request);
   }
   await deps.folder.ensureWritable();
@@ -140,10 +140,12 @@ async function runFound(
   const listed = await asListed(deps, record);
   const asked = { ...listed, ...name };
   const known = (await call.handle?.enter(asked)) ?? asked;
-  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.handle?.isTakenUp !== true });
+  const { job, isNew } = jobs.start(known, "create", {
+    mayRetryFailedAttempt: call.handle?.isResumed !== true,
+  });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
-  const isRepeat = call.handle === undefined && !isNew && job.takeAskedAgain();
+  const isRepeat = call.handle === undefined && !isNew && job.takeLikelyRetry();
   const window = isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
   const end = (await waitForJob(job, window, isEnough)) ?? (await untilWritten(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
@@ -153,7 +155,7 @@ async function runFound(
       if (call.handle === undefined) job.promise();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
-      const named = await underName(deps, end.record, end.file, request);
+      const named = await saveUnderName(deps, end.record, end.file, request);
       return await viewOfSaved(deps, end.record, { replayed, file: named, notes }, request);
     }
     case "failed":
@@ -187,7 +189,7 @@ async function untilWritten(
 /** Only a refusal for want of credits asks the ledger what texts came to. */
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
   const input = storedInput(record);
-  if (input === null || !isUnexplained(error)) return error;
+  if (input === null || !lacksRemedy(error)) return error;
   return explainCredits(error, input, await paceOfLedger(deps, input.voice));
 }
 

@@ -7,10 +7,10 @@ import type { GenerationDeps } from "../deps.ts";
 type Deps = Pick<GenerationDeps, "ledger">;
 
 /** So many takes are compared, the first and the nearest before: each is a look into the ledger. */
-const MOST_COMPARED = 9;
+const MAX_COMPARED = 9;
 
 function earlierTakes(take: number): number[] {
-  const nearest = Array.from({ length: Math.min(take - 1, MOST_COMPARED) }, (_, index) => take - 1 - index);
+  const nearest = Array.from({ length: Math.min(take - 1, MAX_COMPARED) }, (_, index) => take - 1 - index);
   return [...new Set([1, ...nearest.reverse()])];
 }
 

@@ -4,7 +4,7 @@ import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { formatOf, storedInput } from "../saved-files.ts";
-import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
+import { newestExisting, ownFilesAmong } from "./own-files.ts";
 
 const TITLE_CODE_POINTS = 60;
 
@@ -28,7 +28,7 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
       const sound = own(record).filter(({ isSound }) => isSound);
-      const path = await newestThatIsThere(sound, folder.root);
+      const path = await newestExisting(sound, folder.root);
       const file = sound.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;
       const prompt = storedInput(record)?.prompt ?? "";

@@ -17,7 +17,7 @@ export function ownFilesAmong(records: readonly TaskRecord[]): (record: TaskReco
 }
 
 /** A file of that size at that place; whether it is unchanged is checked when it is asked for. */
-export async function newestThatIsThere(files: readonly SavedFile[], root: string): Promise<string | null> {
+export async function newestExisting(files: readonly SavedFile[], root: string): Promise<string | null> {
   for (const { path, sizeBytes } of [...files].reverse()) {
     const stats = await lstat(path).catch(() => null);
     if (stats?.isFile() === true && stats.size === sizeBytes && (await isInside(path, root))) return path;

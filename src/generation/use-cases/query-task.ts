@@ -95,7 +95,7 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
 }
 
 /** A job that has nothing to do for a while, or is somebody else's, may end before it has brought anything. */
-const MOST_STARTS = 3;
+const MAX_STARTS = 3;
 
 /**
  * Waits for the end of a task within the call; one without a window waits for the service's next word alone. Never
@@ -114,7 +114,7 @@ export async function finish(
       call.windowMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.windowMs === 0) throwIfSilent(job);
-    if (end?.kind !== "left" || job.record.taskId === null || starts === MOST_STARTS) return { job, end };
+    if (end?.kind !== "left" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
     call.signal.throwIfAborted();
   }
 }

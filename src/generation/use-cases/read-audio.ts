@@ -13,7 +13,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf } from "../saved-files.ts";
 
 /** The official clients' stdio buffers hold 10 MiB, and base64 adds a third. */
-const MOST_RESOURCE_BYTES = 7 * 1024 * 1024;
+const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;
 
 export interface AudioBytes {
   readonly bytes: Uint8Array;
@@ -86,13 +86,13 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   const located = await locate(deps, uri);
   if (located === null) throw unknownResource();
   const { record, file } = located;
-  const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
+  const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return { bytes, mimeType: file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
 }
 
 /** As {@link readAudio}, for a file that is found elsewhere. */
 export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<AudioBytes> {
-  const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
+  const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return { bytes, mimeType: mimeTypeOfPath(file.path) };
 }
 

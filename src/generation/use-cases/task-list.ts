@@ -10,7 +10,7 @@ import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { storedInput } from "../saved-files.ts";
-import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
+import { newestExisting, ownFilesAmong } from "./own-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
@@ -18,7 +18,7 @@ const EXCERPT_CODE_POINTS = 80;
 const REQUEST_DIGITS = 16;
 
 /** Words are looked for in so many of the newest requests. */
-const MOST_SEARCHED = 2000;
+const MAX_SEARCHED = 2000;
 
 export interface ListRequest {
   readonly status: RecordStatus | null;
@@ -73,7 +73,7 @@ async function listed(
   const input = storedInput(record);
   const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isSoundFile = ({ isSound }: SavedFile): boolean => isSound;
-  const audioPath = await newestThatIsThere(own.filter(isSoundFile), root);
+  const audioPath = await newestExisting(own.filter(isSoundFile), root);
   return {
     taskId: record.taskId,
     handle: handleOf(record),
@@ -88,7 +88,7 @@ async function listed(
     credits: credits(record),
     audioPath,
     missingPath: audioPath === null ? (record.files.findLast(isSoundFile)?.path ?? null) : null,
-    unsoundPath: await newestThatIsThere(
+    unsoundPath: await newestExisting(
       own.filter((file) => !isSoundFile(file)),
       root,
     ),
@@ -104,7 +104,7 @@ export async function listTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
 ): Promise<ListedTask[]> {
-  const most = query === null ? limit : MOST_SEARCHED;
+  const most = query === null ? limit : MAX_SEARCHED;
   const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
   const records = (query === null ? all : all.filter((record) => holdsWords(searched(record), query))).slice(
     0,

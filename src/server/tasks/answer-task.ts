@@ -1,7 +1,7 @@
 /** Answers about tasks by their handles; loaded with the first of them. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { HandleWork, Standing } from "../../generation/handles/standing.ts";
+import type { HandleOperations, HandleStatus } from "../../generation/handles/handle-status.ts";
 import type { Handle } from "../../ledger/rules/handles.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
@@ -62,20 +62,19 @@ interface Asked {
 
 async function answer<View>(
   { method, handle, deps, context, client }: Asked,
-  work: HandleWork<View>,
+  work: HandleOperations<View>,
   render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
     await work.cancel(handle);
     return {};
   }
-  const standing: Standing<View> = (await work.look(handle)) ?? throwUnknown();
+  const status: HandleStatus<View> = (await work.look(handle)) ?? throwUnknown();
   // No task of this server asks its client for anything.
   if (method === "tasks/update") return {};
-  return await detailedTask(standing, deps.redact, async () => {
-    if (standing.kind === "error") return errorResult(standing.error, deps.redact);
-    if (standing.kind === "done")
-      return await callResult(render(standing.view), readerOf(deps, context, client));
+  return await detailedTask(status, deps.redact, async () => {
+    if (status.kind === "error") return errorResult(status.error, deps.redact);
+    if (status.kind === "done") return await callResult(render(status.view), readerOf(deps, context, client));
     throw new Error("a task that has not ended has no result");
   });
 }

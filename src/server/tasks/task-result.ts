@@ -1,12 +1,12 @@
 /** A handle on the wire: what a call is answered with at first, and what is told of it later. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Standing, Working } from "../../generation/handles/standing.ts";
+import type { HandleStatus, WorkingStatus } from "../../generation/handles/handle-status.ts";
 import type { Redact } from "../../redaction.ts";
 
 /** What a look costs here is a look into the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
-type Head = Pick<Standing<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
+type Head = Pick<HandleStatus<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -20,12 +20,12 @@ const taskFields = ({ handle, createdAtMs, updatedAtMs }: Head) => ({
 });
 
 /** The answer to a call that goes on without its client; its result is asked for by the handle. */
-export function createTaskResult(standing: Working, redact: Redact): CallToolResult {
+export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
     resultType: "task",
-    ...taskFields(standing),
+    ...taskFields(status),
     status: "working",
-    statusMessage: redact(standing.message),
+    statusMessage: redact(status.message),
     // The official package puts it into every result of a tool; those who know tasks pass over it.
     content: [],
   };
@@ -37,16 +37,16 @@ export function createTaskResult(standing: Working, redact: Redact): CallToolRes
  * @param render what the call would have been answered with; its errors are results, too
  */
 export async function detailedTask(
-  standing: Standing<unknown>,
+  status: HandleStatus<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {
-  const task = taskFields(standing);
-  switch (standing.kind) {
+  const task = taskFields(status);
+  switch (status.kind) {
     case "working":
-      return { ...task, status: "working", statusMessage: redact(standing.message) };
+      return { ...task, status: "working", statusMessage: redact(status.message) };
     case "cancelled":
-      return { ...task, status: "cancelled", statusMessage: redact(standing.message) };
+      return { ...task, status: "cancelled", statusMessage: redact(status.message) };
     case "done":
     case "error":
       return { ...task, status: "completed", result: { resultType: "complete", ...(await render()) } };

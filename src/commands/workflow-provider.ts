@@ -29,7 +29,7 @@ const composeOnDemand: Compose = async (config, service, log) => {
   return await composeWorkflow(config, service, log);
 };
 
-export class LazyGeneration {
+export class WorkflowProvider {
   readonly #config: Config;
   readonly #isSandbox: boolean;
   readonly #compose: Compose;
@@ -79,7 +79,7 @@ export class LazyGeneration {
    * The workflow where it is open, or where there is a ledger on this machine to be opened; otherwise `null`:
    * clients ask for lists at their start, and that must make nothing and connect to nothing.
    */
-  async openLedger(): Promise<Generation | null> {
+  async localGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;
     const { faults, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
@@ -88,10 +88,10 @@ export class LazyGeneration {
       : null;
   }
 
-  /** As {@link openLedger}, for a call that somebody has made: a database elsewhere is asked, too. */
-  async knownGeneration(): Promise<Generation | null> {
+  /** As {@link localGeneration}, for a call that somebody has made: a database elsewhere is asked, too. */
+  async existingGeneration(): Promise<Generation | null> {
     const isElsewhere = this.#config.faults.length === 0 && this.#config.storeUrl !== null;
-    return isElsewhere ? await this.get() : await this.openLedger();
+    return isElsewhere ? await this.get() : await this.localGeneration();
   }
 
   /** @throws AudioError `configuration_error` */

@@ -1,7 +1,7 @@
 /** The late start of the workflow, called from many sides at once. */
 import { expect, it } from "vitest";
-import { LazyGeneration } from "../../src/commands/lazy-generation.ts";
 import type { Compose, Workflow } from "../../src/commands/workflow.ts";
+import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import { createLog } from "../../src/log.ts";
@@ -33,7 +33,7 @@ function workflow(onClose: () => void): Workflow {
       saved: unasked,
       generate: unasked,
       finish: unasked,
-      isOtherSpelling: unasked,
+      hasOtherPronunciation: unasked,
       pace: unasked,
     },
     close: async () => undefined,
@@ -41,16 +41,16 @@ function workflow(onClose: () => void): Workflow {
   return { generation, narrations: unasked, close: async () => onClose() };
 }
 
-function lazyThat(compose: Compose): LazyGeneration {
-  const lazy = new LazyGeneration(config, false, compose);
-  lazy.log = createLog("silent", (text) => text);
-  return lazy;
+function lazyThat(compose: Compose): WorkflowProvider {
+  const provider = new WorkflowProvider(config, false, compose);
+  provider.log = createLog("silent", (text) => text);
+  return provider;
 }
 
 it("calls that hear of one failed start at the same time begin one new start between them", async () => {
   let starts = 0;
   let closed = 0;
-  const lazy = lazyThat(async () => {
+  const provider = lazyThat(async () => {
     starts += 1;
     const isFirst = starts === 1;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -60,23 +60,23 @@ it("calls that hear of one failed start at the same time begin one new start bet
     });
   });
   // Each asks again as soon as it hears of the failure, as retrying callers do.
-  const asking = Array.from({ length: 5 }, () => lazy.get().catch(() => lazy.get()));
+  const asking = Array.from({ length: 5 }, () => provider.get().catch(() => provider.get()));
   const got = await Promise.all(asking);
   expect(new Set(got).size).toBe(1);
   expect(starts).toBe(2);
-  await lazy.close();
+  await provider.close();
   expect(closed).toBe(1);
 });
 
 it("a failed start is told to everybody who waited for it, and tried again by the next call", async () => {
   let starts = 0;
-  const lazy = lazyThat(async () => {
+  const provider = lazyThat(async () => {
     starts += 1;
     if (starts === 1) throw new Error("the store is away");
     return workflow(() => undefined);
   });
-  const waiting = await Promise.allSettled([lazy.get(), lazy.get()]);
+  const waiting = await Promise.allSettled([provider.get(), provider.get()]);
   expect(waiting.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  await lazy.get();
+  await provider.get();
   expect(starts).toBe(2);
 });

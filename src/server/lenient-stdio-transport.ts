@@ -14,14 +14,14 @@ import {
   tooDeep,
   withAbsentForNull,
   withoutDump,
-} from "./odd-messages.ts";
+} from "./invalid-messages.ts";
 
 const LINE_FEED = 0x0a;
 
 /** A client that does not read what it is answered gets no more answers to what is no message. */
-const MOST_UNREAD_BYTES = 1024 * 1024;
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
-export class StdioWire implements Transport {
+export class LenientStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
@@ -100,7 +100,7 @@ export class StdioWire implements Transport {
 
   #refuse({ id, code, message, isAwaited }: Refusal): void {
     this.#onRefusal(message);
-    if (!isAwaited || this.#output.writableLength > MOST_UNREAD_BYTES) return;
+    if (!isAwaited || this.#output.writableLength > MAX_UNREAD_BYTES) return;
     // The package's types know no answer without an id.
     this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
   }

@@ -9,7 +9,7 @@ import { persist } from "./persist.ts";
 export const MISSES_UNTIL_GONE = 2;
 
 /** Records it; an explicit call asks for it again all the same, which is free. */
-export async function giveUpGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
+export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
   const { taskId } = job.record;
   if (taskId !== null) await persist(job, deps, { kind: "gone", taskId });
   deps.limits.freed();

@@ -19,7 +19,7 @@ const FETCH_WITHIN_MS = 5000;
  *
  * @returns without audio where there is none on this machine
  */
-export async function viewOfDone(
+export async function viewOfFinished(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,

@@ -6,7 +6,7 @@ import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
-import { creditHolders, creditsComeBack } from "./credit-holders.ts";
+import { creditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
 export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
@@ -32,17 +32,17 @@ const mayBeTaken = (error: AudioError, record: TaskRecord): AudioError =>
  * Sorts a failed create, tells the ledger, and waits out what has to be waited for.
  *
  * @param tries how many creates this job has sent
- * @param wasCommitted whether an earlier send of this job may have arrived
+ * @param hadBeenSent whether an earlier send of this job may have arrived
  * @returns what went wrong on the way to the service; `null` where it answered
  * @throws AudioError where another send would bring nothing else
  */
-export async function recover(
+export async function handleCreateFailure(
   job: Job,
   deps: GenerationDeps,
   { send, record }: Admitted,
   error: AudioError,
   tries: number,
-  wasCommitted: boolean,
+  hadBeenSent: boolean,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
@@ -51,14 +51,14 @@ export async function recover(
   const isUnknown = mayHaveArrived(error);
   const slot: SlotRelease = { slotId: send, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
-    job.unseenAttempt = record.attempt;
+    job.unansweredAttempt = record.attempt;
     // An answer all the same: whoever has cancelled is not made to pay by another send.
-    if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
+    if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
     await limits.report("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
     job.record = (await notTaken(job, deps, { kind: "notTaken", send }, slot)) ?? job.record;
     limits.freed();
-    if (!wasCommitted) job.uncommit();
+    if (!hadBeenSent) job.clearSent();
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
@@ -74,7 +74,7 @@ export async function recover(
   }
   if (decision.kind === "credits") {
     job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
-    if (holders !== null) await creditsComeBack(record, deps, holders, job.signal);
+    if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return known;
   }
   const delayMs = decision.delayMs * timing.scale;

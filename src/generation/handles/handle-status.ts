@@ -3,7 +3,7 @@ import type { AudioError } from "../../errors.ts";
 import type { Handle } from "../../ledger/rules/handles.ts";
 
 /** `View`: what its result is made of. */
-export type Standing<View> = {
+export type HandleStatus<View> = {
   readonly handle: string;
   /** By the wall clock. */
   readonly createdAtMs: number;
@@ -17,26 +17,26 @@ export type Standing<View> = {
   | { readonly kind: "error"; readonly error: AudioError }
 );
 
-export type Working = Standing<never> & { readonly kind: "working" };
+export type WorkingStatus = HandleStatus<never> & { readonly kind: "working" };
 
 /** What a call is answered with where its client takes a handle; the view where there is nothing left to wait for. */
-export type Begun<View> = { readonly working: Working } | { readonly view: View };
+export type HandleOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
 
 /** Work for the handles of one kind. */
-export interface HandleWork<View> {
+export interface HandleOperations<View> {
   /**
    * How it stands; goes on with it where no process does.
    *
    * @returns `null`: what it was for is gone from the ledger
    * @throws AudioError `store_unavailable`, which says nothing about the handle
    */
-  look(handle: Handle): Promise<Standing<View> | null>;
+  look(handle: Handle): Promise<HandleStatus<View> | null>;
   /** Cancels it, as far as that can still be done. @throws AudioError `store_unavailable` */
   cancel(handle: Handle): Promise<void>;
 }
 
 /** @param changedAtMs when something was last heard of what it is for */
-export function standing<Kind>(
+export function handleStatus<Kind>(
   { handle, openedAtMs, endedAtMs }: Handle,
   kind: Kind,
   changedAtMs = 0,

@@ -14,7 +14,7 @@ const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && stat
  * @param found what there is for the text with the pronunciations of now
  * @returns `null`: that is the answer
  */
-export async function findOtherSpelling(
+export async function findOtherPronunciation(
   deps: GenerationDeps,
   { input, writtenPrompt, take }: Work,
   found: FoundRecord,
@@ -36,7 +36,7 @@ const noteOf = (take: number): string =>
   `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
 
 /** Whether a part's text is paid for with other pronunciations than those of now, and not with these. */
-export async function isOtherSpelling(
+export async function hasOtherPronunciation(
   { ledger }: Pick<GenerationDeps, "ledger">,
   { input: given, writtenPrompt = null, take }: PartRequest,
 ): Promise<boolean> {

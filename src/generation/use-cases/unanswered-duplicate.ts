@@ -7,7 +7,7 @@ import type { Work } from "./find-record.ts";
 
 /** Later, the same words are rather wanted anew. */
 const WITHIN_MS = 10 * 60 * 1000;
-const MOST_COMPARED = 20;
+const MAX_COMPARED = 20;
 
 const OPEN: ReadonlySet<TaskRecord["status"]> = new Set(["unresolved", "queued", "processing"]);
 
@@ -26,19 +26,19 @@ function folded(input: string | null): string | null {
   }
 }
 
-export interface UnansweredTwin {
+export interface UnansweredDuplicate {
   readonly record: TaskRecord;
   readonly note: string;
 }
 
 /** @returns `null` where this very request is known, or no open one is like it */
-export async function unansweredTwin(
+export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: Work,
-): Promise<UnansweredTwin | null> {
+): Promise<UnansweredDuplicate | null> {
   if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
   const wanted = folded(input);
-  const record = (await ledger.list({ accounts: "own", limit: MOST_COMPARED })).find(
+  const record = (await ledger.list({ accounts: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
       OPEN.has(other.status) &&

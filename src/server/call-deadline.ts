@@ -8,7 +8,7 @@ import { AudioError } from "../errors.ts";
 const OVERTIME_SECONDS = 10;
 
 /** Without a window, the service's answer to a create is waited for, and then the ledger. */
-const SHORTEST_SECONDS = 20;
+const MIN_SECONDS = 20;
 
 const withWindow = z.object({ wait_seconds: z.number().nonnegative() });
 
@@ -17,14 +17,14 @@ export const windowSeconds = (args: unknown, defaultWaitSeconds: number): number
   withWindow.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
 /** The seconds after which a call with these arguments is answered whatever happens. */
-export const longestSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  Math.max(SHORTEST_SECONDS, windowSeconds(args, defaultWaitSeconds) + OVERTIME_SECONDS);
+export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
+  Math.max(MIN_SECONDS, windowSeconds(args, defaultWaitSeconds) + OVERTIME_SECONDS);
 
 /**
  * @param work gets a signal that aborts with the caller's, or when the time is over
  * @throws AudioError `timeout` when the time is over
  */
-export async function inTime<T>(
+export async function withCallDeadline<T>(
   seconds: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

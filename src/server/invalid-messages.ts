@@ -7,10 +7,10 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The protocol nests no deeper where it has something optional; what nests deeper is somebody's own. */
-const DEEPEST = 8;
+const MAX_DEPTH = 8;
 
 function withoutNullMembers(value: unknown, depth = 0): unknown {
-  if (!isObject(value) || depth > DEEPEST) return value;
+  if (!isObject(value) || depth > MAX_DEPTH) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== null)
