@@ -1,8 +1,8 @@
-/** Takes up what was left behind: accepted tasks that nobody has saved. Never creates, never runs at start-up. */
+/** Resumes accepted tasks whose audio was never saved. Never sends a create, and never runs at start-up. */
 import type { GenerationDeps } from "./deps.ts";
 import type { Jobs } from "./job/jobs.ts";
 
-/** More open tasks than this are taken up in later rounds. */
+/** Later rounds resume the tasks beyond this number. */
 const MAX_PER_ROUND = 50;
 const MIN_INTERVAL_MS = 2000;
 
@@ -17,8 +17,8 @@ export class Resumer {
     this.#jobs = jobs;
   }
 
-  /** Starts a round in the background, unless one has just been. A failing one is logged: the call itself will say more. */
-  soon(): void {
+  /** Schedules a round in the background, unless one ran just now. Failures are only logged, because the call itself reports them. */
+  schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();
     if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
     this.#lastMs = nowMs;
@@ -34,7 +34,7 @@ export class Resumer {
     }
   }
 
-  /** Ends the round that is under way. */
+  /** Waits for the current round. */
   async close(): Promise<void> {
     await this.#round;
   }

@@ -1,41 +1,41 @@
-/** How a handle stands, as whoever asks for it is told. */
+/** The status of a handle as reported to clients. */
 import type { AudioError } from "../../errors.ts";
 import type { Handle } from "../../ledger/rules/handles.ts";
 
-/** `View`: what its result is made of. */
+/** `View` is the data that its result is rendered from. */
 export type HandleStatus<View> = {
   readonly handle: string;
-  /** By the wall clock. */
+  /** Wall clock time. */
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 } & (
   | { readonly kind: "working"; readonly message: string }
-  /** What it has come to, true for ever. */
+  /** This and the following are final. */
   | { readonly kind: "cancelled"; readonly message: string }
   | { readonly kind: "done"; readonly view: View }
-  /** What the call would have thrown. */
+  /** The error that the call would have thrown. */
   | { readonly kind: "error"; readonly error: AudioError }
 );
 
 export type WorkingStatus = HandleStatus<never> & { readonly kind: "working" };
 
-/** What a call is answered with where its client takes a handle; the view where there is nothing left to wait for. */
+/** The answer to a call whose client accepts handles: a view if there is nothing left to wait for. */
 export type HandleOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
 
-/** Work for the handles of one kind. */
+/** Operations on the handles of one kind. */
 export interface HandleOperations<View> {
   /**
-   * How it stands; goes on with it where no process does.
+   * Reports the status of a handle, and resumes its work if no process is doing it.
    *
-   * @returns `null`: what it was for is gone from the ledger
-   * @throws AudioError `store_unavailable`, which says nothing about the handle
+   * @returns `null` if the ledger no longer has its record
+   * @throws AudioError `store_unavailable`; the handle is unaffected
    */
   look(handle: Handle): Promise<HandleStatus<View> | null>;
-  /** Cancels it, as far as that can still be done. @throws AudioError `store_unavailable` */
+  /** Cancels the handle unless it has ended. @throws AudioError `store_unavailable` */
   cancel(handle: Handle): Promise<void>;
 }
 
-/** @param changedAtMs when something was last heard of what it is for */
+/** @param changedAtMs time of the last change of its record */
 export function handleStatus<Kind>(
   { handle, openedAtMs, endedAtMs }: Handle,
   kind: Kind,

@@ -1,4 +1,4 @@
-/** Brings a claimed record to a task id: its turn, the create, and its repeats under the same key. */
+/** Sends the create of a claimed record, and repeats it under the same key until it has a task id. */
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -10,11 +10,11 @@ import { type Job, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
+ * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onInFlightFull told when tasks in flight hold the create back, so that orphaned ones get watched
- * @returns whether this job's create was answered, or another process had the task made
- * @throws AudioError the service's refusal, `budget_exceeded`, `store_unavailable`, or the last failure
+ * @param onInFlightFull called while tasks in flight delay the create, so that orphaned tasks get watched
+ * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
+ * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
 export async function createTask(
   job: Job,
@@ -46,7 +46,7 @@ export async function createTask(
   );
 }
 
-/** `null`: its turn did not come in time. */
+/** Waits for admission; returns `null` if the recovery window ends first. */
 async function takeTurn(
   job: Job,
   { limits, clock }: GenerationDeps,
@@ -54,8 +54,8 @@ async function takeTurn(
   onInFlightFull: () => void,
 ): Promise<CreateGrant | null> {
   const expiry = new AbortController();
-  const settled = new AbortController();
-  giveUp.passed(settled.signal).then(
+  const timer = new AbortController();
+  giveUp.passed(timer.signal).then(
     () => expiry.abort(),
     () => undefined,
   );
@@ -63,7 +63,7 @@ async function takeTurn(
   try {
     const grant = await limits.admitCreate({
       record: job.record,
-      // What may have arrived is seen through: its credits are held already.
+      // A create that may have arrived is always completed, because its credits are already reserved.
       narrationId: () => (job.mayHaveBeenSent ? null : job.narrationId),
       isForHandles: () => job.isForHandles,
       signal,
@@ -72,7 +72,7 @@ async function takeTurn(
         if (reason === "in_flight") onInFlightFull();
       },
     });
-    // The caller may have cancelled while the ledger was writing: nothing has been sent yet.
+    // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
     if (job.signal.aborted) await limits.giveBack(grant);
     job.signal.throwIfAborted();
     return grant;
@@ -80,11 +80,11 @@ async function takeTurn(
     if (expiry.signal.aborted && !job.signal.aborted) return null;
     throw error;
   } finally {
-    settled.abort("settled");
+    timer.abort("settled");
   }
 }
 
-/** Another process was at this record: what became of it is looked at. */
+/** Reloads a record that another process has changed or deleted. */
 async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,
@@ -94,7 +94,7 @@ async function reloadRecord(
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (grant.record === null) {
-    // It was refused and forgotten under somebody else's lease: this is a new claim of the same request.
+    // Another process had the request refused and deleted the record, so claim the same request again.
     const { record, isOurs } = await ledger.claim(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();
@@ -103,9 +103,9 @@ async function reloadRecord(
 }
 
 /**
- * Sends once. Where it was not accepted, whatever had to be waited for has been.
+ * Sends once. After a failure, it returns only when the next send is due.
  *
- * @returns what went wrong on the way to the service; `null` when it answered
+ * @returns the transport error, or `null` if the service responded
  */
 async function send(
   job: Job,
@@ -122,7 +122,7 @@ async function send(
   }
   const hadBeenSent = job.mayHaveBeenSent;
   job.mayHaveBeenSent = true;
-  // From here to the request nothing is waited for: a cancel comes before it, or after.
+  // No await between here and the request, so a cancellation is either before the send or after it.
   job.enter({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const slot: SlotRelease = { slotId: grant.send, outcome: "counts" };
   let task: ObservedTask;
@@ -138,9 +138,9 @@ async function send(
   }
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
+  // A failed task in response to the first send belongs to an earlier call. After a lost response it may be this job's.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
-  // The task id before anything else happens.
+  // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
   job.mayHaveBeenSent = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {

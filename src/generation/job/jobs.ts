@@ -1,4 +1,4 @@
-/** The running jobs of this process, one a record: each is driven from its claim to the saved file. */
+/** The running jobs of this process, one per record, each from the claim to the saved file. */
 import { AudioError, type ErrorCode, ownMistake } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
@@ -13,11 +13,11 @@ import { persist } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
-/** A create that was sent when the program is told to stop may be answered within this; its id is then kept. */
+/** Time for the response to a create in progress when the program stops, so that its task id is stored. */
 const LAST_ANSWER_MS = 1200;
 
-/** They say nothing about the request: it is tried again by the next call, or a narration reports them itself. */
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
+/** These errors say nothing about the request: the next call tries again, or the narration reports them. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
 
 interface Running {
   readonly job: Job;
@@ -33,7 +33,7 @@ export class Jobs {
     this.#deps = deps;
   }
 
-  /** Told whenever tasks in flight hold a create back: their own processes may be dead, so somebody must look. */
+  /** Calls the listener while tasks in flight delay a create, because their processes may have died and left them unwatched. */
   onInFlightFull(listener: () => void): void {
     this.#onInFlightFull = listener;
   }
@@ -43,11 +43,11 @@ export class Jobs {
   }
 
   /**
-   * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
+   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
    *
-   * @param narrationId the narration that asks for it; `null`: a caller asks for it by itself
-   * @param forcesDownload whether audio that is here is fetched all the same
-   * @param mayRetryFailedAttempt whether it begins another attempt where the answer to a create says that this one has failed
+   * @param narrationId the narration that pays for it; `null` for a direct request
+   * @param forcesDownload downloads the audio even if it is here
+   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that this one has already failed
    */
   start(
     record: TaskRecord,
@@ -91,29 +91,29 @@ export class Jobs {
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       const explained = explain(job, error);
-      if (lease.isHeld) await this.#noteRefusal(job, explained);
+      if (lease.isHeld) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
       limits.dropLease(job.record.recordId);
       const { recordId } = job.record;
-      // It lapses by itself where it cannot be given back.
+      // If releasing fails, the lease expires.
       if (lease.isHeld) {
         await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }
     }
   }
 
-  /** A call may have been told that the request goes on by itself: its handle answers with the reason from now on. */
-  async #noteRefusal(job: Job, error: AudioError): Promise<void> {
+  /** Stores the refusal, because a call may have returned while the job continued. Its handle then reports the reason. */
+  async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
-    if (job.purpose !== "create" || job.record.status !== "waiting" || PASSING.has(error.code)) return;
+    if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
     await limits.report("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;
     });
   }
 
-  /** @param hadFailed an earlier call's attempt had failed: then this call makes one new task, and no second */
+  /** @param hadFailed an earlier attempt had failed, so this call creates at most one new task */
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";
@@ -153,7 +153,7 @@ export class Jobs {
         case "fetch": {
           const file = await saveTask(job, this.#deps, lease);
           if (file === null) {
-            // The service took `succeeded` back: it is asked again on the grid of polls.
+            // The service revoked `succeeded`, so poll again after the usual interval.
             await clock.sleep(timing.pollIntervalMs, job.signal);
           } else if (file.isSound) return { kind: "saved", record: job.record, file };
           else return { kind: "error", error: wrongFormatError(job.record, file) };
@@ -165,22 +165,22 @@ export class Jobs {
     }
   }
 
-  /** Whether somebody still wants the free repeat of a task that failed. The admission asks the same again. */
+  /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
   async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
     if (!isForHandles || record.status !== "failed") return true;
     return await this.#deps.ledger.store.hasWantedHandle(record.recordId).catch(() => true);
   }
 
-  /** Stops every job where it stands; a create under way gets a moment for its answer. What was accepted stays. */
+  /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { job } of running) job.stop();
     const all = Promise.all(running.map(({ done }) => done));
-    const abortSend = setTimeout(() => {
+    const sendTimer = setTimeout(() => {
       for (const { job } of running) job.abortSend();
     }, LAST_ANSWER_MS);
     await all;
-    clearTimeout(abortSend);
+    clearTimeout(sendTimer);
   }
 }
 

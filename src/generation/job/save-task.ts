@@ -1,4 +1,4 @@
-/** Brings a succeeded task's audio into the output folder. */
+/** Downloads a succeeded task's audio into the output folder. */
 import { downloadInto } from "../../api/download.ts";
 import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";
 import type { ContentResponse } from "../../api/service.ts";
@@ -15,11 +15,11 @@ import type { Job } from "./job.ts";
 import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
-/** Larger audio is not taken: two minutes of 48 kHz wav are 11 MiB. */
+/** Larger audio is refused. Two minutes of 48 kHz wav are 11 MiB. */
 const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
 
-/** What only the person can mend, or what a repeat of the download would not change. */
-const STOPS = new Set([
+/** Errors that a retry of the download would not fix. */
+const PERMANENT = new Set([
   "invalid_api_key",
   "too_large",
   "disk_full",
@@ -29,11 +29,11 @@ const STOPS = new Set([
 ]);
 
 /**
- * Saves the job's audio here, unless it is here already. Breaks and odd answers are retried until the recovery
- * window ends.
+ * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried until
+ * the recovery window ends.
  *
- * @param lease given up together with the last write, where it is held
- * @returns `null` when the service takes `succeeded` back: the task has to be watched again
+ * @param lease released together with the last write if it is held
+ * @returns `null` if the service revokes `succeeded`, so the task must be watched again
  * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last failure
  */
 export async function saveTask(
@@ -50,7 +50,7 @@ export async function saveTask(
   for (let failures = 1; ; failures += 1) {
     try {
       job.enter({ kind: "saving", trouble });
-      // What is no audio may be a page of something in between: it is kept only when a second try brings no better.
+      // Bytes that are not audio may come from a proxy, so they are kept only if a second try gives the same.
       return await saveOnce(job, deps, lease, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
@@ -66,7 +66,7 @@ export async function saveTask(
       }
       if (error.code === "not_found") misses += 1;
       if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
-      if (STOPS.has(error.code) || recovery.isOver) throw error;
+      if (PERMANENT.has(error.code) || recovery.isOver) throw error;
       const decision = decideRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
       job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
@@ -122,7 +122,7 @@ async function downloadAndPublish(
   });
 }
 
-/** One content request within the shared budget of reads; a 429 pauses everybody's and is waited out here. */
+/** Sends one content request within the shared read limit. A 429 pauses all reads and is waited out here. */
 async function openContent(
   job: Job,
   deps: GenerationDeps,
@@ -147,7 +147,7 @@ async function openContent(
   }
 }
 
-/** Audio too large for us can still be had: the remedy names the request that fetches it. */
+/** Audio above our limit stays available: the remedy names the request that fetches it. */
 async function leaveAtService(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
   await persist(job, deps, { kind: "tooLarge", taskId });

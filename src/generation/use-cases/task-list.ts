@@ -1,4 +1,4 @@
-/** The use case behind `list_tasks`: the ledger, newest first; asks the service nothing. */
+/** The use case of `list_tasks`: lists the ledger, newest first. Does not ask the service. */
 import { basename } from "node:path";
 import { holdsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
@@ -14,45 +14,45 @@ import { newestExisting, ownFilesAmong } from "./own-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
-/** Of a hash; enough to tell the requests of one ledger apart. */
+/** Digits of a hash, enough to distinguish the requests of one ledger. */
 const REQUEST_DIGITS = 16;
 
-/** Words are looked for in so many of the newest requests. */
+/** Number of newest requests to search for words. */
 const MAX_SEARCHED = 2000;
 
 export interface ListRequest {
   readonly status: RecordStatus | null;
-  /** Words that the text or a file's name must hold; `null`: all. */
+  /** Words that the text or a file name must contain; `null` for all requests. */
   readonly query: string | null;
   readonly limit: number;
 }
 
 export interface ListedTask {
   readonly taskId: string | null;
-  /** Names the record where there is no task id. */
+  /** Names the record if there is no task id. */
   readonly handle: string;
   readonly status: RecordStatus;
   readonly promptExcerpt: string | null;
-  /** A preset's id, or in words what stands in for one. */
+  /** Id of a preset voice, or a description of the voice source. */
   readonly voice: string | null;
   readonly take: number | null;
-  /** Equal for all records of one task, also in the bills of narrations. */
+  /** Equal for all records of one task, also in the costs of narrations. */
   readonly workName: string;
-  /** Equal for all takes of one request, and for nothing else; `null`: the request is not known. */
+  /** Equal for all takes of one request and for nothing else; `null` if the request is unknown. */
   readonly request: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
-  /** Charged, or reserved while the task runs; `null` while nothing is known to have been reserved. */
+  /** Charged credits, or reserved credits while the task runs; `null` if no reservation is known. */
   readonly credits: number | null;
-  /** Sound audio that is there; whether it is unchanged is checked when it is asked for. */
+  /** Existing audio that matches its format. Its content is verified when it is read. */
   readonly audioPath: string | null;
-  /** Where the audio was saved, when it is not there any more. */
+  /** Path of saved audio that no longer exists. */
   readonly missingPath: string | null;
-  /** Bytes that were delivered and are no audio of the format. */
+  /** Path of delivered bytes that do not match the format. */
   readonly unsoundPath: string | null;
-  /** Asked for under another API key alone: what repeating does depends on whose account that is. */
+  /** Requested only with another API key. The effect of a repeat depends on the account of that key. */
   readonly isOtherKey: boolean;
-  /** Why a request that was never accepted is not sent by itself. */
+  /** The reason why a request was refused and is not sent again automatically. */
   readonly refusal: AudioError | null;
   readonly isGone: boolean;
   readonly isTooLarge: boolean;
@@ -99,7 +99,7 @@ async function listed(
   };
 }
 
-/** What the ledger holds for this service, newest first. `unresolved`: sent, answer never seen. */
+/** Lists the ledger's tasks at this service, newest first. `unresolved`: sent, but the response was never received. */
 export async function listTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
@@ -116,7 +116,7 @@ export async function listTasks(
   );
 }
 
-/** Where words are looked for: the text, the name that was wished for, the names of the files. */
+/** The searched texts: prompt, requested file name, names of saved files. */
 const searched = (record: TaskRecord): string[] => [
   storedInput(record)?.prompt ?? "",
   record.fileName ?? "",

@@ -1,11 +1,11 @@
-/** Finds the open request that a call repeats in other spelling: models retype a text after a time-out, and would pay twice. */
+/** Finds an open request that differs only in spelling details, because models retype a text after a time-out and would pay twice. */
 import { z } from "zod";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Work } from "./find-record.ts";
 
-/** Later, the same words are rather wanted anew. */
+/** After this time, the same words are probably a new request. */
 const WITHIN_MS = 10 * 60 * 1000;
 const MAX_COMPARED = 20;
 
@@ -15,7 +15,7 @@ const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 
 const inputSchema = z.looseObject({ prompt: z.string() });
 
-/** A canonical input without what retyping changes: quotation marks, blanks, case; `null` where it cannot be read. */
+/** Normalizes an input: removes quotation marks and differences in white space and case. `null` if it is unreadable. */
 function folded(input: string | null): string | null {
   try {
     const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));
@@ -31,7 +31,7 @@ export interface UnansweredDuplicate {
   readonly note: string;
 }
 
-/** @returns `null` where this very request is known, or no open one is like it */
+/** @returns `null` if exactly this request is known, or no open one is similar */
 export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: Work,
