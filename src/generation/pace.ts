@@ -13,13 +13,13 @@ const MIN_ESTIMATE_SECONDS = 3;
 /** A larger difference has another cause than pace. */
 const MAX_FACTOR = 2;
 
-interface Spoken {
+interface MeasuredPace {
   readonly voice: StoredInput["voice"];
   /** Actual seconds divided by estimated seconds. */
   readonly ratio: number;
 }
 
-function spoken(record: TaskRecord): Spoken[] {
+function measuredPace(record: TaskRecord): MeasuredPace[] {
   const input = storedInput(record);
   if (input === null || record.audioSeconds === null) return [];
   const estimated = estimateSeconds(input.spoken) / input.speed;
@@ -43,7 +43,7 @@ function median(numbers: readonly number[]): number {
  * @returns 0.5 to 2; 1 if there are too few tasks
  */
 export function paceOf(records: readonly TaskRecord[], voice: string | null): number {
-  const all = records.flatMap(spoken);
+  const all = records.flatMap(measuredPace);
   const ofVoice = all.filter((one) => one.voice === voice);
   const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
   if (ratios.length < MIN_TASKS) return 1;

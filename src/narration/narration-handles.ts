@@ -36,7 +36,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     this.#deps = deps;
   }
 
-  async look(asked: Handle): Promise<HandleStatus<NarrationView>> {
+  async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
     const { book, store, holder: self, isRunningHere, start } = this.#deps;
     const narrationId = asked.targetId;
     const known = await book.get(narrationId);

@@ -95,7 +95,7 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
     narrations: async () => ({
       narrate: unasked,
       start: unasked,
-      handles: { look: unasked, cancel: unasked },
+      handles: { getStatus: unasked, cancel: unasked },
       list: async () => [],
       parts: unasked,
       fileAt: unasked,

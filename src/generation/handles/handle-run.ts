@@ -69,7 +69,7 @@ export class HandleRun implements CallHandle {
     return { signal: this.signal, windowMs, onProgress: () => undefined, handle: this };
   }
 
-  async enter(asked: TaskRecord): Promise<TaskRecord> {
+  async prepare(asked: TaskRecord): Promise<TaskRecord> {
     if (this.#handle === null) return await this.#open(asked);
     const handle = await this.#deps.ledger.store.handle(this.#handle.handle);
     if (handle === null || handle.endedAtMs !== null) throw new HandleEnded("the handle has ended");

@@ -30,7 +30,7 @@ export interface HandleOperations<View> {
    * @returns `null` if the ledger no longer has its record
    * @throws AudioError `store_unavailable`; the handle is unaffected
    */
-  look(handle: Handle): Promise<HandleStatus<View> | null>;
+  getStatus(handle: Handle): Promise<HandleStatus<View> | null>;
   /** Cancels the handle unless it has ended. @throws AudioError `store_unavailable` */
   cancel(handle: Handle): Promise<void>;
 }

@@ -62,8 +62,8 @@ export class RequestHandles implements HandleOperations<TaskView> {
       if (this.#running.has(handle)) throw new HandleEnded("an earlier call works for the handle");
       this.#running.set(handle, { run, opened });
     });
-    const giveUp = (): void => run.abort();
-    call.signal.addEventListener("abort", giveUp, { once: true });
+    const cancel = (): void => run.abort();
+    call.signal.addEventListener("abort", cancel, { once: true });
     const view = generateWork(this.#deps, this.#jobs, work, request, run.call());
     view.catch(() => undefined);
     try {
@@ -76,11 +76,11 @@ export class RequestHandles implements HandleOperations<TaskView> {
       if (!(error instanceof NoHandleNeeded)) throw error;
       return { view: await generateWork(this.#deps, this.#jobs, work, request, call) };
     } finally {
-      call.signal.removeEventListener("abort", giveUp);
+      call.signal.removeEventListener("abort", cancel);
     }
   }
 
-  async look(handle: Handle): Promise<HandleStatus<TaskView> | null> {
+  async getStatus(handle: Handle): Promise<HandleStatus<TaskView> | null> {
     const running = this.#running.get(handle.handle);
     // Another process may have cancelled it.
     if (handle.end?.kind === "cancelled") running?.run.abort();

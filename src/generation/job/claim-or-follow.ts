@@ -42,7 +42,8 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
       succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
       if (succeeded.isOver) return { kind: "fetch" };
     }
-    if (job.phase.kind !== "following" || record.status !== before.status) job.enter({ kind: "following" });
+    if (job.phase.kind !== "following" || record.status !== before.status)
+      job.setPhase({ kind: "following" });
     await clock.sleep(timing.followMs, job.signal);
   }
 }

@@ -68,19 +68,19 @@ export async function handleCreateFailure(
   job.signal.throwIfAborted();
   if (decision.kind === "limited") {
     const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.scale;
-    job.enter({ kind: "held", reason: "paused", untilMs });
+    job.setPhase({ kind: "held", reason: "paused", untilMs });
     await limits.pause("creates", decision.retryAfterSeconds);
     return null;
   }
   if (decision.kind === "credits") {
-    job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
     if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return known;
   }
   const delayMs = decision.delayMs * timing.scale;
   const untilMs = clock.steadyMs() + delayMs;
-  if (decision.kind === "unavailable") job.enter({ kind: "held", reason: "unavailable", untilMs });
-  else job.enter({ kind: "retrying", error: known, untilMs });
+  if (decision.kind === "unavailable") job.setPhase({ kind: "held", reason: "unavailable", untilMs });
+  else job.setPhase({ kind: "retrying", error: known, untilMs });
   await clock.sleep(delayMs, job.signal);
   return decision.kind === "unavailable" ? null : known;
 }

@@ -21,11 +21,11 @@ export async function createTask(
   deps: GenerationDeps,
   onInFlightFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
-  const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
+  const deadline = new Deadline(deps.clock, deps.timing.recoveryMs);
   let lastError: AudioError | null = null;
-  for (let tries = 1; !giveUp.isOver; ) {
+  for (let tries = 1; !deadline.isOver; ) {
     job.signal.throwIfAborted();
-    const grant = await takeTurn(job, deps, giveUp, onInFlightFull);
+    const grant = await takeTurn(job, deps, deadline, onInFlightFull);
     if (grant === null) break;
     if (grant.kind !== "admitted") {
       await reloadRecord(job, deps, grant);
@@ -50,12 +50,12 @@ export async function createTask(
 async function takeTurn(
   job: Job,
   { limits, clock }: GenerationDeps,
-  giveUp: Deadline,
+  deadline: Deadline,
   onInFlightFull: () => void,
 ): Promise<CreateGrant | null> {
   const expiry = new AbortController();
   const timer = new AbortController();
-  giveUp.passed(timer.signal).then(
+  deadline.passed(timer.signal).then(
     () => expiry.abort(),
     () => undefined,
   );
@@ -68,7 +68,7 @@ async function takeTurn(
       isForHandles: () => job.isForHandles,
       signal,
       onWaiting: (reason, waitMs) => {
-        job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
+        job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
         if (reason === "in_flight") onInFlightFull();
       },
     });
@@ -123,7 +123,7 @@ async function send(
   const hadBeenSent = job.mayHaveBeenSent;
   job.mayHaveBeenSent = true;
   // No await between here and the request, so a cancellation is either before the send or after it.
-  job.enter({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
+  job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const slot: SlotRelease = { slotId: grant.send, outcome: "counts" };
   let task: ObservedTask;
   try {

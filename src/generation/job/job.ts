@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import { continued, describe, type Phase } from "./phase.ts";
+import { describe, type Phase, withHoldStart } from "./phase.ts";
 
 /** A `create` job may send creates; a `finish` job only watches and saves an accepted task. */
 export type JobPurpose = "create" | "finish";
@@ -100,8 +100,8 @@ export class Job {
   }
 
   /** Changes the phase and announces it to all callers. */
-  enter(phase: Phase): void {
-    this.#phase = continued(phase, this.#phase, this.#clock.steadyMs());
+  setPhase(phase: Phase): void {
+    this.#phase = withHoldStart(phase, this.#phase, this.#clock.steadyMs());
     this.announce(describe(this.#phase, this.record, this.#clock));
   }
 

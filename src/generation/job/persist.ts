@@ -39,7 +39,7 @@ export async function persist(
       // Callers see the new state meanwhile.
       job.record = step(known, event);
       const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
-      job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
+      job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
       await clock.sleep(pauseMs, job.signal);
     }
   }

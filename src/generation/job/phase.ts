@@ -62,7 +62,7 @@ export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: numb
   SENTENCES[reason](seconds(leftMs), lastedMs === undefined ? "" : ` (${seconds(lastedMs)} so far)`);
 
 /** Keeps the start time of a hold if the reason is the same as before, also across a send. */
-export function continued(phase: Phase, before: Phase, nowMs: number): Phase {
+export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
   const known = before.kind === "sending" ? before.before : before;
   const isSame = known.kind === "held" && known.reason === phase.reason;
@@ -70,7 +70,7 @@ export function continued(phase: Phase, before: Phase, nowMs: number): Phase {
 }
 
 /** Uses the same words during a try and between tries, because a caller may see either. */
-const notFetched = ({ message }: AudioError): string =>
+const notDownloaded = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 
 function unknownStatusWords(task: string, said: string): string {
@@ -100,7 +100,7 @@ export function describe(
       return "Sending the request to the service.";
     case "retrying":
       return record.status === "succeeded"
-        ? notFetched(phase.error)
+        ? notDownloaded(phase.error)
         : `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
     case "watching":
       if (phase.unknownStatus !== undefined) return unknownStatusWords(task, phase.unknownStatus);
@@ -108,6 +108,6 @@ export function describe(
     case "saving":
       return phase.trouble === null
         ? `${task} has succeeded; downloading the audio.`
-        : notFetched(phase.trouble);
+        : notDownloaded(phase.trouble);
   }
 }

@@ -49,7 +49,7 @@ export async function saveTask(
   let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.enter({ kind: "saving", trouble });
+      job.setPhase({ kind: "saving", trouble });
       // Bytes that are not audio may come from a proxy, so they are kept only if a second try gives the same.
       return await saveOnce(job, deps, lease, failures > 1 || existing !== null);
     } catch (error) {
@@ -69,7 +69,7 @@ export async function saveTask(
       if (PERMANENT.has(error.code) || recovery.isOver) throw error;
       const decision = decideRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
-      job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
+      job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
       await clock.sleep(delayMs, job.signal);
     }
   }
@@ -115,7 +115,7 @@ async function downloadAndPublish(
         clock: deps.clock,
         signal: job.signal,
         pauseMs: (breaks, error) => {
-          job.enter({ kind: "saving", trouble: error });
+          job.setPhase({ kind: "saving", trouble: error });
           return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale;
         },
       }),
@@ -136,7 +136,7 @@ async function openContent(
     try {
       return await limits.read(signal, () => service.content(taskId, fromByte, signal), {
         onWaiting: (reason, waitMs) =>
-          job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
+          job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
       });
     } catch (error) {
       if (!(error instanceof AudioError) || signal.aborted) throw error;

@@ -33,7 +33,7 @@ export interface CallHandle {
    * @returns the record for the job to start with
    * @throws if the handle has ended, or nothing may be created for it any more
    */
-  enter(record: TaskRecord): Promise<TaskRecord>;
+  prepare(record: TaskRecord): Promise<TaskRecord>;
 }
 
 /** A call that does not wait for audio waits this long for the response to its create. */

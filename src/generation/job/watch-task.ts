@@ -23,7 +23,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
   let nextPollMs = nextPollAfter(job, deps);
-  if (isRunning(job)) job.enter({ kind: "watching", sinceMs });
+  if (isRunning(job)) job.setPhase({ kind: "watching", sinceMs });
   while (isRunning(job)) {
     await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
     let extraMs = 0;
@@ -31,7 +31,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       const { unknownStatus } = await poll(job, deps);
       misses = 0;
       failures = 0;
-      job.enter({ kind: "watching", sinceMs, unknownStatus });
+      job.setPhase({ kind: "watching", sinceMs, unknownStatus });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
       if (error.code === "not_found") misses += 1;
@@ -42,7 +42,7 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
-      job.enter({ kind: "retrying", error, untilMs });
+      job.setPhase({ kind: "retrying", error, untilMs });
     }
     if (recovery.isOver && isRunning(job)) throw waitExpired(job);
     if (extraMs > 0) await clock.sleep(extraMs, job.signal);
@@ -63,7 +63,7 @@ async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
   const task = await askService(deps, taskId, job.signal, {
     isPoll: true,
     onWaiting: (reason, waitMs) =>
-      job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
+      job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
   });
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() });
   return task;

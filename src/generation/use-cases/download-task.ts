@@ -19,7 +19,7 @@ import type { TaskView } from "../task-view.ts";
 import { saveUnderName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { unansweredInTime } from "./generate.ts";
-import { finish } from "./query-task.ts";
+import { finishTask } from "./query-task.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 export interface DownloadRequest {
@@ -58,11 +58,13 @@ export async function download(
     return await viewOfSaved(deps, known, { replayed: true, file }, { fileName });
   }
   const record =
-    known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
+    known.taskId === null
+      ? await resendUnresolved(jobs, known, call)
+      : await refresh(deps, jobs, known, call);
   if (record.status === "failed") throw taskFailed(record);
   if (record.status !== "succeeded") throw notReady(record);
   await deps.folder.ensureWritable();
-  return await transfer(deps, jobs, await preferName(deps, jobs, record, fileName), fileName, call);
+  return await downloadAudio(deps, jobs, await setFileName(deps, jobs, record, fileName), fileName, call);
 }
 
 function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
@@ -74,7 +76,7 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
 }
 
 /** Sends a request without a response again. A request that was never sent needs a generate_audio call. */
-async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
+async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.running(record.recordId) !== undefined) throw notReady(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
@@ -105,7 +107,7 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finish(jobs, deps.clock, record, { ...call, windowMs: 0 });
+  const { job, end } = await finishTask(jobs, deps.clock, record, { ...call, windowMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
@@ -133,7 +135,7 @@ async function recordForeignTask(
 }
 
 /** Sets the wanted name on the record, so that the audio is saved under it directly. */
-async function preferName(
+async function setFileName(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
@@ -145,14 +147,14 @@ async function preferName(
   return (await deps.ledger.apply(record, { kind: "named", fileName, replaces: null })) ?? record;
 }
 
-async function transfer(
+async function downloadAudio(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
   fileName: string | null,
   call: OpenCall,
 ): Promise<TaskView> {
-  const { job, end } = await finish(jobs, deps.clock, record, call);
+  const { job, end } = await finishTask(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved": {
       const file = await saveUnderName(deps, end.record, end.file, { fileName });

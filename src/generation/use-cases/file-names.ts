@@ -32,7 +32,7 @@ export interface NameRequest {
  *
  * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
  */
-export async function nameFor(
+export async function chooseName(
   deps: Deps,
   record: TaskRecord,
   { fileName, replace = false }: NameRequest,
@@ -43,10 +43,10 @@ export async function nameFor(
   const name = wantedName(record, fileName);
   await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
   const owner = replace ? await ownerOf(deps, name) : null;
-  return { fileName, replaces: owner === null ? null : await replacing(deps, name, owner.file) };
+  return { fileName, replaces: owner === null ? null : await planReplacement(deps, name, owner.file) };
 }
 
-async function replacing(
+async function planReplacement(
   { folder }: Deps,
   name: string,
   { sizeBytes, sha256 }: SavedFile,
@@ -74,13 +74,17 @@ export async function numberNote(
   const owner = await ownerOf(deps, base);
   const narrationId = owner === null ? await narrationWith(deps, base) : null;
   const whose =
-    narrationId === null ? (owner === null ? UNKNOWN_FILE : audioOf(owner)) : `a file of ${narrationId}`;
+    narrationId === null
+      ? owner === null
+        ? UNKNOWN_FILE
+        : describeAudio(owner)
+      : `a file of ${narrationId}`;
   return `The name ${base} is taken by ${whose}, so a number was added.${replaceHint(owner, replace)}`;
 }
 
 const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
 
-function audioOf({ record }: NameOwner): string {
+function describeAudio({ record }: NameOwner): string {
   const prompt = storedInput(record)?.prompt ?? "";
   const excerpt = firstCodePoints(prompt, EXCERPT_CODE_POINTS);
   const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
@@ -106,7 +110,7 @@ export async function saveUnderName(
 ): Promise<SavedFile> {
   if (fileName === null && !isAmongParts(file, deps)) return file;
   const name = wantedName(record, fileName);
-  const replaces = replace ? await replacedBy(deps, record, file, name) : null;
+  const replaces = replace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });
   const mayBeNamed = (tried: string): Promise<boolean> =>
     isNameAvailable(deps, { ...record, replaces }, tried);
@@ -119,7 +123,7 @@ export async function saveUnderName(
 }
 
 /** Finds the file to replace by audio that is already saved; `null` if there is none. */
-async function replacedBy(
+async function findReplaced(
   deps: Deps,
   { replaces }: TaskRecord,
   file: SavedFile,
@@ -128,5 +132,5 @@ async function replacedBy(
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
   // A process that started this replacement may have been killed at any step.
-  return owner === null ? replaces : await replacing(deps, name, owner.file);
+  return owner === null ? replaces : await planReplacement(deps, name, owner.file);
 }

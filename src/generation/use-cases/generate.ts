@@ -25,7 +25,7 @@ import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { type NameRequest, nameFor, saveUnderName } from "./file-names.ts";
+import { chooseName, type NameRequest, saveUnderName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
 import { findOtherPronunciation } from "./other-pronunciation.ts";
 import { viewOfSaved } from "./saved-view.ts";
@@ -76,7 +76,7 @@ export async function generateWork(
       ...first,
       notes: [...respelledNotes(work.respelledWords ?? []), ...first.notes],
     };
-    const view = await runFound(deps, jobs, request, found, call);
+    const view = await runRecord(deps, jobs, request, found, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -121,7 +121,7 @@ export function unansweredInTime(
 }
 
 /** Returns `null` if the job ended without a result, so that the record must be searched again. */
-async function runFound(
+async function runRecord(
   deps: GenerationDeps,
   jobs: Jobs,
   request: NameRequest,
@@ -130,24 +130,24 @@ async function runFound(
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
-    const listed = await asListed(deps, record);
+    const listed = await markListed(deps, record);
     const named = await saveUnderName(deps, listed, saved, request);
     return await viewOfSaved(deps, listed, { replayed: true, file: named, notes }, request);
   }
   await deps.folder.ensureWritable();
-  const name = await nameFor(deps, record, request);
+  const name = await chooseName(deps, record, request);
   call.signal.throwIfAborted();
-  const listed = await asListed(deps, record);
+  const listed = await markListed(deps, record);
   const asked = { ...listed, ...name };
-  const known = (await call.handle?.enter(asked)) ?? asked;
+  const known = (await call.handle?.prepare(asked)) ?? asked;
   const { job, isNew } = jobs.start(known, "create", {
     mayRetryFailedAttempt: call.handle?.isResumed !== true,
   });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its window.
   const isRepeat = call.handle === undefined && !isNew && job.takeLikelyRetry();
-  const window = isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
-  const end = (await waitForJob(job, window, isEnough)) ?? (await untilWritten(job, call, deps));
+  const window = isRepeat ? withShorterWindow(call, REPEAT_WINDOW_MS, deps.clock) : call;
+  const end = (await waitForJob(job, window, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
@@ -172,16 +172,16 @@ async function runFound(
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
 /** Waits until the ledger has the record, even beyond a short window, because a handle is returned only for a stored record. */
-async function untilWritten(
+async function waitUntilStored(
   job: Job,
   call: OpenCall,
   { clock, ledger }: GenerationDeps,
 ): Promise<JobEnd | null> {
-  const isWritten = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
-  if (isWritten()) return null;
+  const isStored = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
+  if (isStored()) return null;
   const deadline = new Deadline(clock, LEDGER_ANSWERS_WITHIN_MS);
-  const end = await waitForJob(job, { ...call, deadline }, isWritten);
-  if (end !== null || isWritten()) return end;
+  const end = await waitForJob(job, { ...call, deadline }, isStored);
+  if (end !== null || isStored()) return end;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;
   throw unansweredInTime(ledger.store.trouble, { idempotencyKey });
 }
@@ -194,7 +194,7 @@ async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRec
 }
 
 /** Moves the part of a narration to the listed records, because it was requested directly. */
-async function asListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
+async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
   if (record.shelf === "output") return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
@@ -202,7 +202,7 @@ async function asListed({ ledger }: GenerationDeps, record: TaskRecord): Promise
 /** A repeat of a call that its client gave up returns within 2 s. */
 const REPEAT_WINDOW_MS = 1500;
 
-const within = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
+const withShorterWindow = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
   ...call,
   deadline: new Deadline(clock, Math.min(ms, call.deadline.leftMs)),
 });

@@ -51,13 +51,13 @@ async function getOwnTask(
   // Only download_audio fetches audio that is too large, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
   throwRefusal(jobs, record);
-  if (record.taskId === null && call.windowMs === 0) return await lookAtUnaccepted(deps, jobs, record, call);
+  if (record.taskId === null && call.windowMs === 0) return await viewUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
     return viewOf(record, { replayed: true });
   }
-  const { job, end } = await finish(jobs, deps.clock, record, call);
+  const { job, end } = await finishTask(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
@@ -73,7 +73,7 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
 const CLAIM_WITHIN_MS = 1000;
 
 /** Reports what is being done for a request without a task id. Sends nothing. */
-async function lookAtUnaccepted(
+async function viewUnaccepted(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
@@ -101,7 +101,7 @@ const MAX_STARTS = 3;
  * Waits for the end of a task within the call's window. A call without a window waits only for the next response of
  * the service. Sends no create.
  */
-export async function finish(
+export async function finishTask(
   jobs: Jobs,
   clock: Pick<Clock, "steadyMs">,
   record: TaskRecord,

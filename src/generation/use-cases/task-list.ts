@@ -64,7 +64,7 @@ function credits(record: TaskRecord): number | null {
   return record.billing.charged_credits ?? record.billing.reserved_credits;
 }
 
-async function listed(
+async function toListedTask(
   record: TaskRecord,
   own: readonly SavedFile[],
   root: string,
@@ -106,18 +106,17 @@ export async function listTasks(
 ): Promise<ListedTask[]> {
   const most = query === null ? limit : MAX_SEARCHED;
   const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
-  const records = (query === null ? all : all.filter((record) => holdsWords(searched(record), query))).slice(
-    0,
-    limit,
-  );
+  const records = (
+    query === null ? all : all.filter((record) => holdsWords(searchedTexts(record), query))
+  ).slice(0, limit);
   const own = ownFilesAmong(all);
   return await Promise.all(
-    records.map((record) => listed(record, own(record), folder.root, ledger.identity.accountId)),
+    records.map((record) => toListedTask(record, own(record), folder.root, ledger.identity.accountId)),
   );
 }
 
 /** The searched texts: prompt, requested file name, names of saved files. */
-const searched = (record: TaskRecord): string[] => [
+const searchedTexts = (record: TaskRecord): string[] => [
   storedInput(record)?.prompt ?? "",
   record.fileName ?? "",
   ...record.files.map(({ path }) => basename(path)),

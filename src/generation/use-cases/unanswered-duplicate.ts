@@ -16,7 +16,7 @@ const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 const inputSchema = z.looseObject({ prompt: z.string() });
 
 /** Normalizes an input: removes quotation marks and differences in white space and case. `null` if it is unreadable. */
-function folded(input: string | null): string | null {
+function normalized(input: string | null): string | null {
   try {
     const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));
     const words = prompt.normalize("NFKC").replace(QUOTES, "").replace(/\s+/gu, " ").toLowerCase();
@@ -37,13 +37,13 @@ export async function findUnansweredDuplicate(
   { input, take }: Work,
 ): Promise<UnansweredDuplicate | null> {
   if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
-  const wanted = folded(input);
+  const wanted = normalized(input);
   const record = (await ledger.list({ accounts: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
       OPEN.has(other.status) &&
       clock.wallMs() - other.createdAtMs < WITHIN_MS &&
-      folded(other.input) === wanted,
+      normalized(other.input) === wanted,
   );
   if (record === undefined) return null;
   const note = `This is the task of a request of the last minutes that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;

@@ -69,7 +69,7 @@ async function answer<View>(
     await work.cancel(handle);
     return {};
   }
-  const status: HandleStatus<View> = (await work.look(handle)) ?? throwUnknown();
+  const status: HandleStatus<View> = (await work.getStatus(handle)) ?? throwUnknown();
   // No task of this server asks its client for anything.
   if (method === "tasks/update") return {};
   return await detailedTask(status, deps.redact, async () => {
