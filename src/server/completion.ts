@@ -3,7 +3,7 @@ import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotoco
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
-/** The protocol's own bound. */
+/** Maximum of the protocol. */
 const MAX_VALUES = 100;
 
 async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
@@ -18,7 +18,7 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Not before the ledger is there: completion makes and connects nothing.
+    // Only if there is a ledger, because completion must not create or connect anything.
     if ((await deps.localGeneration()) === null) return [];
     const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
@@ -43,7 +43,7 @@ async function candidates(argument: string, deps: ServerDeps): Promise<readonly 
   }
 }
 
-/** Those that begin as what was typed; where none does, those that hold it. */
+/** Returns the values that start with the typed text, or contain it if none starts with it. */
 export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,

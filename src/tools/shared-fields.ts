@@ -23,7 +23,7 @@ export const fileName = z
 const MAX_PRONUNCIATIONS = 100;
 const MAX_PRONOUNCED_CODE_UNITS = 200;
 
-/** Lines also where an assistant writes `{ word: spelling }`. */
+/** Also accepts an object `{ word: spelling }`, which some assistants send. */
 function ruleLines(rules: unknown): unknown {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
   return Object.entries(rules).map(([word, say]) => `${word}=${say}`);
@@ -31,7 +31,7 @@ function ruleLines(rules: unknown): unknown {
 
 const RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 
-/** How words are said in this call, `word=spelling`. */
+/** Pronunciations for this call, as `word=spelling`. */
 export const pronounce = z
   .preprocess(
     ruleLines,
@@ -47,7 +47,7 @@ export const pronounce = z
   )
   .meta({ description: 'How words are said, as ["Nguyen=Win"]; captions and names keep the text' });
 
-/** The rules of the settings, and those of this call on top. */
+/** Merges the rules of the settings with those of this call, which take precedence. */
 export const pronunciationsOf = (
   lines: readonly string[] | undefined,
   { pronunciations }: Pick<ToolDeps, "pronunciations">,
@@ -60,10 +60,10 @@ export const pronunciationsOf = (
     }),
   );
 
-/** Stands where bytes of a text could not be read. */
+/** Decoders insert this character for bytes that they cannot decode. */
 const LOST_CHARACTER = "\ufffd";
 
-/** Refuses lost characters in arguments of a paid request, because they would be spoken, or fetched, and paid for. */
+/** Refuses lost characters in a paid request, because they would be spoken or fetched, and paid for. */
 export function checkCharacters<Name extends string>(
   names: readonly Name[],
   args: Readonly<Partial<Record<Name, unknown>>>,
