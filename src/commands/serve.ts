@@ -1,4 +1,4 @@
-/** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
+/** Serves MCP on stdio. Builds the workflow on first use, and stops within a time limit. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
@@ -10,31 +10,31 @@ import { createMcpServer } from "../server/mcp-server.ts";
 import { secretsOf, unmistakableSecretsOf } from "./configuration-error.ts";
 import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
-/** A client that is gone must not wait for us, whatever hangs (docs/design.md, Stopping). */
+/** Time limit for stopping, whatever hangs (docs/design.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
-/** Any delay that Node takes. */
+/** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What is wrong with a line that is no protocol can take pages. */
+/** The error about an invalid line can be pages long. */
 const MAX_COMPLAINT_CHARACTERS = 300;
 
-/** A client that goes on and on with lines that are no message must not fill the log. */
+/** A client that keeps sending invalid lines must not fill the log. */
 const MAX_LOGGED_REFUSALS = 5;
 
-/** Tells of the first lines that were no message; of further ones only somebody who looks for faults. */
+/** Logs the first invalid lines as warnings, and further ones only at the level debug. */
 function refusalLogger(log: Log): (sentence: string) => void {
-  let told = 0;
+  let count = 0;
   return (sentence) => {
-    told += 1;
+    count += 1;
     const words = `a line of the client was refused: ${sentence}`;
-    if (told > MAX_LOGGED_REFUSALS) log.debug(words);
-    else if (told < MAX_LOGGED_REFUSALS) log.warn(words);
+    if (count > MAX_LOGGED_REFUSALS) log.debug(words);
+    else if (count < MAX_LOGGED_REFUSALS) log.warn(words);
     else log.warn(`${words} Further ones are told at the level debug alone.`);
   };
 }
 
-/** A question that is answered with yes once. */
+/** Creates a function that returns true only on its first call. */
 function trueOnce(): () => boolean {
   let isFirst = true;
   return () => {
@@ -44,13 +44,13 @@ function trueOnce(): () => boolean {
   };
 }
 
-/** One that is too long has ended the connection. */
+/** An oversized message closes the connection. */
 const closedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
-/** Files are closed within that, or their disk no longer answers. */
+/** Grace period for pending file operations. After it we assume that the disk hangs. */
 const FILE_GRACE_MS = 200;
 
-/** Exits. Node waits for its threads first, and one that asks a disk that is gone never comes back: then without it. */
+/** Exits. process.exit() waits for worker threads, so if one is stuck on a dead disk, we kill ourselves with SIGKILL. */
 function exit(code: number): void {
   const waitsForFiles = (): boolean =>
     process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"));
@@ -61,7 +61,7 @@ function exit(code: number): void {
   }, FILE_GRACE_MS);
 }
 
-/** Stops once, on whatever comes first, and always exits. */
+/** Returns a function that stops once and always exits. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {
@@ -97,7 +97,7 @@ export function serve(isSandbox: boolean): void {
             generation: () => provider.get(),
             existingGeneration: () => provider.existingGeneration(),
             narrations: () => provider.narrations(),
-            // Few calls name a file, so its code is loaded by the first of them.
+            // Loaded on demand, because few calls name a file.
             readInput: async (file) => {
               const { readInputFile } = await import("../files/input-folder.ts");
               return await readInputFile(config.inputDir, file);
@@ -123,13 +123,13 @@ export function serve(isSandbox: boolean): void {
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
         if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
-        // A person may wonder where the server has gone.
+        // Logged as an error, because it explains why the server stops.
         log.error(`the client's message was too large, stopping: ${complaint}`);
         stop(0);
       },
     },
   );
-  // A host may hand over a standard input that keeps no process alive (Electron's utility processes do).
+  // Keeps the process alive, because the standard input of some hosts does not (Electron's utility processes).
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), provider.close()]);
@@ -139,11 +139,11 @@ export function serve(isSandbox: boolean): void {
   process.stdin.once("error", () => stop(0));
   process.stdout.once("error", () => stop(0));
   process.stdout.once("close", () => stop(0));
-  // Again and again: a host and a terminal may both send one, and the second must not end what the first has begun.
+  // `on` and not `once`: host and terminal may both send a signal, and the second must not kill the process while it stops.
   process.on("SIGTERM", () => stop(0));
   process.on("SIGINT", () => stop(0));
   process.on("SIGHUP", () => stop(0));
-  // Nobody reads the log any more: no reason to stop, and nowhere to say so.
+  // A closed stderr is no reason to stop.
   process.stderr.on("error", () => undefined);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {

@@ -1,4 +1,4 @@
-/** The `voices` command: the voices and their samples; makes samples, and a page to sampleOfVoice them. */
+/** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
@@ -15,13 +15,13 @@ import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** A command waits until it is done; timers take no more. */
+/** The longest delay of a timer, because a command waits until it is done. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
-  /** Samples that are not here yet are made: 10 credits each, once for an account. */
+  /** Makes missing samples, for 10 credits each, once per account. */
   readonly makesSamples: boolean;
-  /** Where to write the page. */
+  /** Path of the page. */
   readonly htmlFile: string | undefined;
 }
 
@@ -74,15 +74,15 @@ const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
 });
 
 /**
- * @returns the exit code: 1 where a sample that was asked for could not be made
- * @throws CommandError when the settings, the store or what has the page's name do not allow it
+ * @returns the exit code: 1 if a requested sample could not be made
+ * @throws CommandError for faults of the settings, the store or an existing file
  */
 export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);
   const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
   provider.log = createLog(config.logLevel, redact);
-  // The workflow's own timers keep no process alive.
+  // The timers of the workflow do not keep the process alive.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const generation = await provider.get();
