@@ -1,4 +1,4 @@
-/** The late start of the workflow, called from many sides at once. */
+/** Concurrent first uses of the workflow. */
 import { expect, it } from "vitest";
 import type { Compose, Workflow } from "../../src/commands/workflow.ts";
 import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
@@ -8,7 +8,7 @@ import { createLog } from "../../src/log.ts";
 
 const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
 
-/** Stands for a workflow; nothing but its identity and its end is looked at. */
+/** A stand-in for a workflow. The tests only check its identity and that it is closed. */
 function workflow(onClose: () => void): Workflow {
   const unasked = (): never => {
     throw new Error("not asked for");
@@ -47,7 +47,7 @@ function lazyThat(compose: Compose): WorkflowProvider {
   return provider;
 }
 
-it("calls that hear of one failed start at the same time begin one new start between them", async () => {
+it("calls that get the same failed start share one new start", async () => {
   let starts = 0;
   let closed = 0;
   const provider = lazyThat(async () => {
@@ -59,7 +59,7 @@ it("calls that hear of one failed start at the same time begin one new start bet
       closed += 1;
     });
   });
-  // Each asks again as soon as it hears of the failure, as retrying callers do.
+  // Each caller tries again as soon as it gets the failure.
   const asking = Array.from({ length: 5 }, () => provider.get().catch(() => provider.get()));
   const got = await Promise.all(asking);
   expect(new Set(got).size).toBe(1);
@@ -68,7 +68,7 @@ it("calls that hear of one failed start at the same time begin one new start bet
   expect(closed).toBe(1);
 });
 
-it("a failed start is told to everybody who waited for it, and tried again by the next call", async () => {
+it("a failed start is reported to every waiting call, and the next call tries again", async () => {
   let starts = 0;
   const provider = lazyThat(async () => {
     starts += 1;

@@ -1,4 +1,4 @@
-/** Courses of a job by its pure next action: each state of the record, each answer of a service that may lie. */
+/** Random runs of a job through its pure next action, with every record state and every response, also wrong ones. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type JobFacts, nextAction, type TaskAction } from "../../src/generation/job/next-action.ts";
@@ -7,12 +7,12 @@ import { aRecord } from "../ledger/a-record.ts";
 
 type Next = typeof nextAction;
 
-/** What the service answers to a create or a question; the bill says whether a failure was refunded. */
+/** A response to a create or a query. The billing shows whether a failure was refunded. */
 const answers = fc.array(
   fc.record({
     status: fc.constantFrom("queued" as const, "succeeded" as const, "failed" as const),
     isRefunded: fc.boolean(),
-    /** A lost ledger: the service knows the key already. */
+    /** The ledger was lost, so the service already knows the key. */
     isOld: fc.boolean(),
   }),
   { minLength: 1, maxLength: 12 },
@@ -31,7 +31,7 @@ const bill = (charged: number): TaskRecord["billing"] => ({
   refunded_credits: 150 - charged,
 });
 
-/** The rule that a course breaks; `null`: none. */
+/** The rule that a run breaks, or `null`. */
 function brokenRule(
   next: Next,
   wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
@@ -50,17 +50,17 @@ function brokenRule(
       return "a create without leave";
     if (action.kind === "again") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
-      if (facts.failure === "in_answer") facts.replayedFailures += 1;
+      if (facts.failure === "in_response") facts.replayedFailures += 1;
       record = { ...record, status: "waiting", billing: null };
       continue;
     }
-    if (action.kind === "fetch" || action.kind === "end") break;
+    if (action.kind === "save" || action.kind === "end") break;
     const answer = course[steps % course.length] ?? { status: "succeeded", isRefunded: true, isOld: false };
     if (action.kind === "send") {
       const isNew = !(answer.isOld && answer.status === "failed");
       if (isNew) facts.newTasks += 1;
       if (isNew && facts.newTasks > 2) return "a third new task";
-      facts.failure = "in_answer";
+      facts.failure = "in_response";
       record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
     } else {
       facts.failure = "watching";
@@ -75,7 +75,7 @@ function brokenRule(
   return null;
 }
 
-it("a job sends only with leave, makes at most two tasks, and repeats no failure that was charged", () => {
+it("a job sends only with permission, creates at most two tasks, and never repeats a charged failure", () => {
   fc.assert(
     fc.property(wishes, answers, (wish, course) => brokenRule(nextAction, wish, course) === null),
     { numRuns: 5000 },
@@ -111,7 +111,7 @@ const planted: readonly (readonly [string, string, Next])[] = [
   ],
 ];
 
-it.each(planted)("where %s, a course shows it", (_name, rule, next) => {
+it.each(planted)("a run finds the planted fault: %s", (_name, rule, next) => {
   const broken = fc
     .sample(fc.tuple(wishes, answers), { numRuns: 5000, seed: 7 })
     .map(([wish, course]) => brokenRule(next, wish, course));

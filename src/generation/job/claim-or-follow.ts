@@ -13,7 +13,7 @@ export type ClaimResult =
   /** `hadFailed`: an earlier task of the record had failed before this job started. */
   | { readonly kind: "ours"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
-  | { readonly kind: "fetch" }
+  | { readonly kind: "save" }
   | { readonly kind: "end"; readonly end: JobEnd };
 
 /** Claims the record, or follows it until it has ended or its lease is free. Follows only while somebody waits for the job. */
@@ -40,7 +40,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
       const file = await findSaved(deps, record, record.fileName);
       if (file?.isSound === true) return { kind: "end", end: { kind: "saved", record, file } };
       succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
-      if (succeeded.isOver) return { kind: "fetch" };
+      if (succeeded.isOver) return { kind: "save" };
     }
     if (job.phase.kind !== "following" || record.status !== before.status)
       job.setPhase({ kind: "following" });

@@ -133,24 +133,24 @@ export class Jobs {
         case "send":
           failure =
             (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
-              ? "in_answer"
+              ? "in_response"
               : "watching";
           break;
         case "again": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
-          if (failure === "in_answer") replayedFailures += 1;
+          if (failure === "in_response") replayedFailures += 1;
           const { kind } = action;
           const { attempt: failed } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
           job.record = await persist(job, this.#deps, { kind, failed, error });
           break;
         }
-        case "ask":
+        case "watch":
           await watchTask(job, this.#deps);
           failure = "watching";
           limits.freed();
           break;
-        case "fetch": {
+        case "save": {
           const file = await saveTask(job, this.#deps, lease);
           if (file === null) {
             // The service revoked `succeeded`, so poll again after the usual interval.

@@ -7,8 +7,8 @@ export type TaskAction =
   /** Start the next attempt at the same request. `isSameCall`: for the call that saw the last attempt fail. */
   | { readonly kind: "again"; readonly isSameCall: boolean }
   /** Poll the service until the task has ended. */
-  | { readonly kind: "ask" }
-  | { readonly kind: "fetch" }
+  | { readonly kind: "watch" }
+  | { readonly kind: "save" }
   /** `left`: nothing was sent, and this job may not send it. */
   | { readonly kind: "end"; readonly as: "failed" | "left" };
 
@@ -17,7 +17,7 @@ export type FailureSeen =
   /** It had failed before the job started. */
   | "before"
   /** The response to a create shows it: the task belongs to an earlier call that is missing from the ledger. */
-  | "in_answer"
+  | "in_response"
   /** This job or another process saw it fail. */
   | "watching";
 
@@ -50,9 +50,9 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
       return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "left" };
     case "queued":
     case "processing":
-      return { kind: "ask" };
+      return { kind: "watch" };
     case "succeeded":
-      return { kind: "fetch" };
+      return { kind: "save" };
     case "failed":
       return mayTryAgain(record, facts)
         ? { kind: "again", isSameCall: facts.failure !== "before" }
@@ -66,7 +66,7 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   switch (facts.failure) {
     case "before":
       return true;
-    case "in_answer":
+    case "in_response":
       return (
         isRefunded(record) &&
         facts.replayedFailures < MAX_REPLAYED_FAILURES &&
