@@ -1,4 +1,4 @@
-/** Owns errors as the program itself throws them, with their own words, for the file of texts. */
+/** Errors as thrown by the program, with their own messages, for the file of texts. */
 import { networkFailure } from "../../src/api/network-failure.ts";
 import { type Operation, rejectionError } from "../../src/api/rejection.ts";
 import { serviceReason } from "../../src/api/service-text.ts";
