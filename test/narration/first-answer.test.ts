@@ -7,7 +7,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
   const { deps, clock } = await makeDeps(silentService);
   const { ledger, folder, log } = deps;
   const isHeldUp = Promise.withResolvers<string>();
-  vi.spyOn(ledger.store.narrations, "lead").mockReturnValue(isHeldUp.promise);
+  vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);
   const parts = {
     find: async () => null,
     saved: async () => null,

@@ -58,7 +58,7 @@ export async function saveTask(
       if (error.code === "too_large") throw await leaveAtService(job, deps, error);
       if (error.code === "not_ready") {
         await persist(job, deps, {
-          kind: "takenBack",
+          kind: "resultRevoked",
           taskId: job.record.taskId ?? "",
           atMs: clock.wallMs(),
         });
