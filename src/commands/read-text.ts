@@ -1,4 +1,4 @@
-/** Reads the text that a person named on the command line, wherever it lies, for they typed it; the rules of texts hold. */
+/** Reads the text named on the command line. Any folder is allowed, because the user typed the path. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
 import { formatOfName, type InputText } from "../files/input-format.ts";
@@ -7,8 +7,8 @@ import { decodeText, readStream } from "../files/text-bytes.ts";
 const STANDARD_INPUT = "-";
 
 /**
- * @param file a path, or `-` for standard input, which is read as Markdown; a name without a known extension is plain
- * @throws AudioError `invalid_request` naming what is wrong with it
+ * @param file a path, or `-` for standard input, which is read as Markdown; unknown extensions are plain text
+ * @throws AudioError `invalid_request` with the fault of the file
  */
 export async function readAnyText(file: string): Promise<InputText> {
   const isStandardInput = file === STANDARD_INPUT;

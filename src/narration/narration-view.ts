@@ -2,7 +2,7 @@
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
-import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
+import { newestExisting } from "../generation/use-cases/own-files.ts";
 import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
 import { changedCompanions } from "./joined-files.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
@@ -159,7 +159,7 @@ function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
 
 /** @param root of the output folder */
 export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
-  const paths = await Promise.all(view.files.map((file) => newestThatIsThere([file], root)));
+  const paths = await Promise.all(view.files.map((file) => newestExisting([file], root)));
   const files = view.files.filter((_, index) => paths[index] !== null);
   const changed = (await Promise.all(files.map((file) => changedCompanions(file, root)))).flat();
   const unchanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>

@@ -6,7 +6,7 @@ import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import type { Begun, HandleWork } from "../generation/handles/standing.ts";
+import type { HandleOperations, HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -69,8 +69,8 @@ export interface Narrations {
    * The same for a client that takes a task of the protocol's extension for an answer: where something is to be made,
    * it goes on without the call.
    */
-  begin(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<Begun<NarrationView>>;
-  readonly handles: HandleWork<NarrationView>;
+  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<HandleOrView<NarrationView>>;
+  readonly handles: HandleOperations<NarrationView>;
   /** Newest first, as they stood when they were last written; those that hold every word of the query. */
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
   /** How it stands, part by part. @throws AudioError `not_found` */
@@ -153,7 +153,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const madeAnew = async ({ plan, state }: KnownNarration): Promise<string[]> => {
     let count = 0;
     for (const index of plan.parts.keys()) {
-      if (await parts.isOtherSpelling(partRequest(plan, state, index))) count += 1;
+      if (await parts.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
     }
     if (count === 0) return [];
     const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
@@ -343,7 +343,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   return {
     narrate,
     handles,
-    async begin(source, changes, call) {
+    async start(source, changes, call) {
       const known = await findChecked(source, changes);
       call.signal.throwIfAborted();
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);

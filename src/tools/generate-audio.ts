@@ -88,10 +88,10 @@ export const generateAudio = defineTool({
     const generation = await deps.generation();
     return renderTask(await generation.generate(request, { ...call, windowMs }), deps);
   },
-  async begin(args, deps, call) {
+  async handleAsTask(args, deps, call) {
     const { request, windowMs } = requestOf(args, deps);
-    const { begin } = await (await deps.generation()).handles();
-    const begun = await begin(request, { ...call, windowMs });
-    return "view" in begun ? { view: renderTask(begun.view, deps) } : begun;
+    const { start } = await (await deps.generation()).handles();
+    const started = await start(request, { ...call, windowMs });
+    return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },
 });

@@ -1,7 +1,7 @@
-/** A narration as `list_tasks` and the `tasks` command show it, in both forms. */
+/** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
 import { type NarrationRow, nextStepOf } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
-import { without } from "./task-output.ts";
+import { omitEmpty } from "./task-output.ts";
 
 export interface ShownNarration extends Record<string, unknown> {
   readonly narration_id: string;
@@ -14,7 +14,7 @@ export interface ShownNarration extends Record<string, unknown> {
 /** A sheet may have a thousand files; a narration's own result names all of them. */
 const PATHS_SHOWN = 10;
 
-/** What has nothing to say is left out. */
+/** Builds the row of a narration; omits empty fields. */
 export function narrationRow(row: NarrationRow): ShownNarration {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
   return {
@@ -23,7 +23,7 @@ export function narrationRow(row: NarrationRow): ShownNarration {
     title,
     created_at: isoWithOffset(createdAtMs),
     parts: `${savedParts} of ${totalParts}`,
-    ...without({
+    ...omitEmpty({
       credits: status === "planned" ? null : credits,
       audio_seconds: row.audioSeconds,
       audio_paths: paths.length === 0 ? null : paths.slice(0, PATHS_SHOWN),
@@ -40,7 +40,7 @@ function pathsInWords(paths: readonly string[]): string {
   return `${paths.slice(0, PATHS_SHOWN).join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
-/** Everything that the row holds, for whoever sees the text alone. */
+/** Renders the whole row as text, for clients that show only the text. */
 export function narrationLine(row: NarrationRow): string {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, audioSeconds, paths } =
     row;

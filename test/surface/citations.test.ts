@@ -1,4 +1,4 @@
-/** A comment that cites the documents cites a heading that is there, and none cites a document by number. */
+/** Comments that cite the documents cite an existing heading, and never a section number. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ interface Comment {
   readonly text: string;
 }
 
-/** Comments of one file, each as one line: a block, or `//` lines that follow each other. */
+/** The comments of a file, each joined to one line: a block, or consecutive `//` lines. */
 function commentsOf(source: string): string[] {
   return [...source.matchAll(/\/\*[\s\S]*?\*\/|(?:(?<!:)\/\/[^\n]*\n?[ \t]*)+/g)].map(([comment]) =>
     comment
@@ -40,7 +40,7 @@ const DOCUMENTS: ReadonlyMap<string, readonly string[]> = new Map(
   ["contract.md", "design.md"].map((document) => [document, headingsOf(document)]),
 );
 
-/** What a comment cites after the name of a document and a comma; a heading ends with punctuation or an "and". */
+/** Matches the cited heading after the name of a document and a comma. It ends with punctuation or an "and". */
 function brokenCitations(text: string): string[] {
   return [...text.matchAll(/docs\/([a-z]+\.md), (.{0,60})/g)]
     .filter(([, document = "", cited = ""]) => {
@@ -52,7 +52,7 @@ function brokenCitations(text: string): string[] {
     .map(([citation]) => citation);
 }
 
-/** Numbers of sections, which move: of a document named, of a section, or alone in brackets (0.1.0 is a version). */
+/** Matches section numbers, which change: after the name of a document, after "section", or alone in brackets (0.1.0 is a version). */
 const NUMBERED = [
   /\b(?:design|contract)(?:'s)?,? (?:sections? )?\d/i,
   /(?<!RFC \d{1,5},? )\bsections? \d/i,
@@ -63,7 +63,7 @@ const NUMBERED = [
 const isNumbered = (text: string): boolean => NUMBERED.some((pattern) => pattern.test(text));
 
 describe("citations", () => {
-  it("have found the documents and comments", () => {
+  it("are found together with the documents", () => {
     for (const headings of DOCUMENTS.values()) {
       expect(headings.length).toBeGreaterThan(15);
       expect(new Set(headings).size).toBe(headings.length);
@@ -96,14 +96,14 @@ describe("citations", () => {
     expect(isNumbered(text)).toBe(found);
   });
 
-  it("name a heading that is there", () => {
+  it("name an existing heading", () => {
     const wrong = commentsIn("src", "test", "bench", "scripts").flatMap(({ path, text }) =>
       brokenCitations(text).map((citation) => `${path}: ${citation}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  it("name no section by its number", () => {
+  it("never name a section by its number", () => {
     const numbered = commentsIn("src")
       .filter(({ text }) => isNumbered(text))
       .map(({ path, text }) => `${path}: ${text}`);

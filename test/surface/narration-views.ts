@@ -1,4 +1,4 @@
-/** A narration at every point of its life, as its tool is handed it. */
+/** Narration views in every state, for tests of words. */
 import type { NarrationProblem } from "../../src/narration/narration-state.ts";
 import type { NarrationView } from "../../src/narration/narration-view.ts";
 
