@@ -12,20 +12,20 @@ export async function inheritedTakes(
   book: NarrationBook,
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
-  const chosen = new Map<string, number>();
+  const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
   for (const { narrationId, state } of await book.newest(MOST_LOOKED_AT)) {
     if (state.takes.length === 0) continue;
     const { plan: other } = await book.get(narrationId);
-    for (const { part: index, take } of state.takes) {
+    for (const { part: index, ...choice } of state.takes) {
       const part = other.parts[index];
       const input = part === undefined ? null : canonicalInput(inputOf(other, part));
       // The newest choice counts.
-      if (input !== null && !chosen.has(input)) chosen.set(input, take);
+      if (input !== null && !chosen.has(input)) chosen.set(input, choice);
     }
   }
   if (chosen.size === 0) return [];
   return plan.parts.flatMap((part, index) => {
-    const take = chosen.get(canonicalInput(inputOf(plan, part)));
-    return take === undefined ? [] : [{ part: index, take }];
+    const choice = chosen.get(canonicalInput(inputOf(plan, part)));
+    return choice === undefined ? [] : [{ part: index, ...choice }];
   });
 }

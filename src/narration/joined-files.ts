@@ -89,7 +89,9 @@ export function createJoinedFiles(deps: {
 function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
   for (const { index, file: audio } of parts) {
-    hash.update(JSON.stringify([index, audio.sha256, plan.parts[index]?.pauseAfterSeconds]));
+    const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
+    const start = startSeconds === undefined ? [] : [startSeconds];
+    hash.update(JSON.stringify([index, audio.sha256, pauseAfterSeconds, ...start]));
   }
   return hash.digest("hex");
 }
@@ -181,6 +183,7 @@ async function join(
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
     sampleRateHz: formatOf(record).sampleRateHz,
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
+    startSeconds: plan.parts[index]?.startSeconds,
   }));
   // Loaded when something is joined, because nothing else needs the formats.
   const { joinAudio } = await import("../audio/join.ts");
@@ -214,7 +217,7 @@ async function join(
     takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.parts.filter((index) => !held.has(index)),
-    doubts: doubtsOf(plan, parts, joined),
+    doubts: doubtsOf(plan, order.state, parts, joined),
   };
 }
 

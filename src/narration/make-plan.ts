@@ -16,8 +16,11 @@ import {
   type Voices,
 } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
+import { isSubtitles } from "./plan/time-codes.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
+import { lateRemarks } from "./timeline/lateness.ts";
+import { planTimeline } from "./timeline/plan-timeline.ts";
 
 export interface PlanSettings {
   readonly settings: NarrationSettings;
@@ -69,6 +72,10 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   sound: ["a sound in brackets", "sounds in brackets"],
   script_mark: ["a transition of a script", "transitions of a script"],
   direction: ["a stage direction", "stage directions"],
+  song: ["a line that is sung", "lines that are sung"],
+  empty_cue: ["a cue without text", "cues without text"],
+  repeat: ["a line that repeats the cue above", "lines that repeat the cue above"],
+  no_time: ["a line above the first time", "lines above the first time"],
   image: ["an image without words", "images without words"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
@@ -119,13 +126,25 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** @throws AudioError `invalid_request` where there is nothing to speak */
-export function makePlan({ text, format }: InputText, options: PlanSettings): StoredPlan {
-  const { settings, voices, pauseSeconds, files } = options;
+/** What a text comes to by its kind; `unbroken` is what it would be without pauses that are kept. */
+function planOf(
+  { text, format }: InputText,
+  { settings, voices, pauseSeconds, keepsPauses }: PlanSettings,
+): { readonly plan: NarrationPlan; readonly unbroken?: NarrationPlan; readonly remarks: readonly string[] } {
+  const speed = settings.speed ?? 1;
+  if (format === "srt" || format === "vtt") return planTimeline({ text, kind: format, speed, voices });
+  if (isSubtitles(text)) return planTimeline({ text, kind: null, speed, voices });
   checkHeadings({ text, format });
-  const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };
-  const plan = planNarration({ ...request, keepsPauses: options.keepsPauses });
-  const unbroken = options.keepsPauses === true ? planNarration(request) : plan;
+  const request = { text, format, speed, pauseSeconds, voices };
+  const plan = planNarration({ ...request, keepsPauses });
+  const unbroken = keepsPauses === true ? planNarration(request) : plan;
+  return { plan, unbroken, remarks: [] };
+}
+
+/** @throws AudioError `invalid_request` where there is nothing to speak */
+export function makePlan(source: InputText, options: PlanSettings): StoredPlan {
+  const { settings, pauseSeconds, files } = options;
+  const { plan, unbroken = plan, remarks } = planOf(source, options);
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
@@ -137,6 +156,8 @@ export function makePlan({ text, format }: InputText, options: PlanSettings): St
     );
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
+  const timed = parts.map((part) => ({ ...part, lengthSeconds: part.estimatedSeconds }));
+  const isTimed = timed.some(({ startSeconds }) => startSeconds !== undefined);
   return {
     version: 1,
     settings,
@@ -147,6 +168,8 @@ export function makePlan({ text, format }: InputText, options: PlanSettings): St
     sections: plan.sections.map(({ title }) => ({ title })),
     parts,
     remarks: [
+      ...remarks,
+      ...(isTimed ? lateRemarks(timed, settings.speed ?? 1) : []),
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),

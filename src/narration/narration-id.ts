@@ -31,6 +31,7 @@ export function narrationIdOf(origin: string, plan: StoredPlan): string {
   for (const part of plan.parts) {
     add(canonicalInput(inputOf(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);
+    if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
   }
   return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;
 }

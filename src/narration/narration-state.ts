@@ -22,6 +22,9 @@ const plannedPartSchema = z.object({
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
+  /** Where the timeline of subtitles has it begin, and the cue of that time. */
+  startSeconds: z.number().nonnegative().optional(),
+  cue: z.string().optional(),
   estimatedSeconds: z.number().nonnegative(),
   estimatedCredits: z.number().nonnegative(),
 });
@@ -142,7 +145,12 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
 ]);
 export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;
 
-const retakeSchema = z.object({ part: z.int().nonnegative(), take: z.int().positive() });
+const retakeSchema = z.object({
+  part: z.int().nonnegative(),
+  take: z.int().positive(),
+  /** Instead of the plan's. */
+  speed: REQUEST_FIELDS.speed.schema.optional(),
+});
 
 export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
 
@@ -151,7 +159,7 @@ export const narrationStateSchema = z.object({
   status: z.enum(NARRATION_STATUSES),
   /** The most that it may cost in all; `null`: nobody has allowed anything yet. */
   maxCredits: z.number().nonnegative().nullable(),
-  /** The take of each part that is not the first. */
+  /** The take of each part that is not the first, or has a speed of its own. */
   takes: z.array(retakeSchema),
   /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
   asks: z.int().nonnegative(),

@@ -114,11 +114,12 @@ export const narrateInput = z.strictObject({
     .array(
       z.strictObject({
         quote: z.string("must be a string"),
-        take: take.meta({ description: "1 to 999" }),
+        take: take.meta({ description: "1 to 999" }).optional(),
+        speed: REQUEST_FIELDS.speed.schema.meta({ description: "" }).optional(),
       }),
       "must be a list of { quote, take }",
     )
-    .meta({ description: "Other takes, each of the one part that holds the quote" })
+    .meta({ description: "Other takes or speeds, each of the one part that holds the quote" })
     .optional(),
   skip_failed: z
     .boolean("must be true or false")
@@ -227,7 +228,7 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   // Some clients turn null into 0: neither names a limit.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
-  retakes: args.retakes ?? [],
+  retakes: (args.retakes ?? []).map(({ take: chosen = 1, ...retake }) => ({ ...retake, take: chosen })),
   skipsFailed: args.skip_failed ?? null,
   fileName: args.file_name ?? null,
 });
