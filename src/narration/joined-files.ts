@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
 import type { JoinedAudio } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
+import type { CaptionFiles } from "../config/config.ts";
 import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
@@ -59,15 +60,18 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   });
 }
 
-export function createJoinedFiles(deps: {
+interface JoinDeps {
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
-}): JoinedFiles {
-  const { folder } = deps;
+  readonly captionFiles: CaptionFiles;
+}
+
+export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
+  const { folder, captionFiles } = deps;
   return {
     async make(order) {
       const { state, file, isWhole } = order;
-      const madeFrom = fingerprintOf(order);
+      const madeFrom = fingerprintOf(order, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // What is whole is not replaced by less.
@@ -85,24 +89,25 @@ export function createJoinedFiles(deps: {
   };
 }
 
-/** What makes another file: other audio, other pauses, another name. */
-function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder): string {
+/** What makes another file: other audio, other pauses, another name, other captions. */
+function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, captionFiles: CaptionFiles): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
   for (const { index, file: audio } of parts) {
     const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
     const start = startSeconds === undefined ? [] : [startSeconds];
     hash.update(JSON.stringify([index, audio.sha256, pauseAfterSeconds, ...start]));
   }
+  if (captionFiles !== "vtt") hash.update(captionFiles);
   return hash.digest("hex");
 }
 
 /** What lies beside a file and is not as it was saved: gone, edited, or somebody else's by now. */
 export async function changedCompanions(
-  { captions, chapters }: NarrationFile,
+  { captions, srt, chapters }: NarrationFile,
   root: string,
 ): Promise<string[]> {
   const changed: string[] = [];
-  for (const companion of [captions, chapters]) {
+  for (const companion of [captions, srt ?? null, chapters]) {
     if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
   }
   return changed;
@@ -111,7 +116,7 @@ export async function changedCompanions(
 /** Only a file that is as this server saved it is removed; so is what lies beside it. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
-  for (const saved of [file, file.captions, file.chapters]) {
+  for (const saved of [file, file.captions, file.srt ?? null, file.chapters]) {
     if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
   }
 }
@@ -169,7 +174,7 @@ function nameOf({
 const chapterOf = (plan: StoredPlan, section: number): string => plan.sections[section]?.title ?? plan.title;
 
 async function join(
-  { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
+  { folder, clock, captionFiles }: JoinDeps,
   order: JoinOrder,
 ): Promise<Omit<NarrationFile, "madeFrom">> {
   const { plan, file, parts, isWhole, signal } = order;
@@ -206,7 +211,17 @@ async function join(
   if (joined === undefined) throw new Error("nothing was joined");
   const { makeCompanions } = await import("./companions.ts");
   const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
-  const companions = await makeCompanions({ folder, saved, format, title, sources, spoken, joined, signal });
+  const companions = await makeCompanions({
+    folder,
+    captionFiles,
+    saved,
+    format,
+    title,
+    sources,
+    spoken,
+    joined,
+    signal,
+  });
   const held = new Set(parts.map(({ index }) => index));
   return {
     ...saved,

@@ -85,6 +85,8 @@ const narrationFileSchema = z.object({
   /** The title of its chapter. */
   chapter: z.string().nullable(),
   captions: savedTextSchema.nullable(),
+  /** The captions as SubRip, where `captions` are WebVTT. */
+  srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
   /** The name that it was to have, where that was taken, so that a number was added. */
   takenName: z.string().nullable(),

@@ -48,15 +48,18 @@ function problemWords({ problems, parts }: NarrationView): string[] {
 const MOST_PROBLEMS = 5;
 
 function fileWords({ files, parts }: NarrationView): string {
-  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts, captions, chapters }) => {
-    const kind = isIncomplete ? ", incomplete" : "";
-    const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
-    const beside = [
-      ...(captions === null ? [] : [`, captions ${captions.path}`]),
-      ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
-    ];
-    return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
-  });
+  const paths = files.map(
+    ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
+      const kind = isIncomplete ? ", incomplete" : "";
+      const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+      const beside = [
+        ...(captions === null ? [] : [`, captions ${captions.path}`]),
+        ...(srt === undefined ? [] : [`, ${srt.path}`]),
+        ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+      ];
+      return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
+    },
+  );
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
@@ -224,8 +227,16 @@ function stepOf(view: NarrationView, call: string): string {
       if (view.missingPaths.length > 0) {
         return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
       }
-      return view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths.";
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${lateStep(view, call)}`;
   }
+}
+
+/** Cues of subtitles that begin late are mended by speed. */
+function lateStep({ problems, credits }: NarrationView, call: string): string {
+  const late = problems.filter(({ code }) => code === "late");
+  if (late.length === 0) return "";
+  const max = credits.charged + RESERVED_CREDITS * late.length;
+  return ` If the late cues matter: ${call}, max_credits ${max}, and retakes with a quote of each part named above and its speed; each is paid for again.`;
 }
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);

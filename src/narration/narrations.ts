@@ -1,6 +1,7 @@
 /** Long narrations: the front door of this room. A plan before anything is spent, then parts, then the joined files. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import type { CaptionFiles } from "../config/config.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
@@ -88,6 +89,7 @@ export interface NarrationsDeps {
   readonly folder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
+  readonly captionFiles: CaptionFiles;
   /** Whether a text holds the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
 }
@@ -96,13 +98,13 @@ export interface NarrationsDeps {
 const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
-  const { ledger, parts, folder, clock, log, holdsSecret } = deps;
+  const { ledger, parts, folder, clock, log, captionFiles, holdsSecret } = deps;
   const tallyOf = async ({ narrationId, plan, state }: KnownNarration): Promise<Tally> =>
     await takeTally(parts, plan, state, await book.bill(narrationId));
   const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
   const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
   const { origin, accountId, holder } = ledger.identity;
-  const joined = createJoinedFiles({ folder, clock });
+  const joined = createJoinedFiles({ folder, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
     book,
     parts,

@@ -72,6 +72,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
         sha256: file.sha256,
         chapter: file.chapter,
         captions_path: file.captions?.path,
+        srt_path: file.srt?.path,
         chapters_path: file.chapters?.path,
       }),
     ),

@@ -59,7 +59,10 @@ function silenceAfter(
   return packets;
 }
 
-function place(parts: readonly OpusPart[], request: JoinRequest): { places: Place[]; samples: number; before: readonly Uint8Array[] } {
+function place(
+  parts: readonly OpusPart[],
+  request: JoinRequest,
+): { places: Place[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
   const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
   let samples = before.length * SILENCE_SAMPLES;

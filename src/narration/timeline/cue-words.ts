@@ -23,7 +23,8 @@ const SONG = /[♪♫♩♬🎵🎶]/u;
 const BRACKETS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
 /** Before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
-const PARENTHESES_FIRST = /^(\s*(?:[-–—]\s*)?)(\((?:\p{Ll}[^()\n]{0,60}|[^()\p{Ll}\n]{1,60})\)|（[^（）\n]{1,30}）)\s*(?=\S)/u;
+const PARENTHESES_FIRST =
+  /^(\s*(?:[-–—]\s*)?)(\((?:\p{Ll}[^()\n]{0,60}|[^()\p{Ll}\n]{1,60})\)|（[^（）\n]{1,30}）)\s*(?=\S)/u;
 const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])）]\s*:?\s*(?=\S)/;
 /** The dash of a speaker; before a digit it may be a sign. */
 const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;

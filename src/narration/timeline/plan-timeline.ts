@@ -4,7 +4,13 @@ import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { flowParagraph, HARD_BREAK } from "../plan/normalise.ts";
-import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker, type Voices } from "../plan/plan.ts";
+import {
+  type NarrationPlan,
+  PLAN_VERSION,
+  type PlannedPart,
+  type Speaker,
+  type Voices,
+} from "../plan/plan.ts";
 import { checkText } from "../plan/plan-narration.ts";
 import { sentenceStarts } from "../plan/sentences.ts";
 import { Speakers } from "../plan/speakers.ts";
@@ -79,23 +85,36 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
     silentSpeakers: speakers.silent(),
     ...(voiceless.length === 0 ? {} : { voicelessNames: voiceless }),
   } as const;
+  const endSeconds = Math.max(...sentences.map((sentence) => sentence.endSeconds));
   const remarks = [
-    `Subtitles: ${read.cues.length} cues, of which ${parts.length} parts are made, each at the time of its first cue.`,
+    `Subtitles: ${read.cues.length} cues in ${parts.length} parts, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
     ...(kind === null || kind === read.kind
       ? []
-      : [`The file is called .${kind} and holds ${read.kind === "srt" ? "SubRip" : "WebVTT"}, as which it is read.`]),
+      : [
+          `The file is called .${kind} and holds ${read.kind === "srt" ? "SubRip" : "WebVTT"}, as which it is read.`,
+        ]),
     ...(read.backwards === 0
       ? []
-      : [`${read.backwards === 1 ? "1 cue begins" : `${read.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`]),
+      : [
+          `${read.backwards === 1 ? "1 cue begins" : `${read.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
+        ]),
     ...(hasMarks || spoken.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
     ...unknownRemark(unknown),
   ];
   return { plan, remarks };
 }
 
+/** "0:01:14", for a length that goes with a picture. */
+function clock(seconds: number): string {
+  const pad = (value: number): string => `${Math.floor(value % 60)}`.padStart(2, "0");
+  return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
+}
+
 function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
   if (unknown.size === 0) return [];
-  const names = [...unknown].slice(0, UNKNOWN_SHOWN).map(([name, count]) => `${JSON.stringify(name)} (${count})`);
+  const names = [...unknown]
+    .slice(0, UNKNOWN_SHOWN)
+    .map(([name, count]) => `${JSON.stringify(name)} (${count})`);
   return [
     `Its cues name speakers that voices does not, and that the narration’s own voice speaks: ${names.join(", ")}${unknown.size > UNKNOWN_SHOWN ? " and others" : ""}.`,
   ];
@@ -153,7 +172,13 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
     (said ?? []).flatMap(({ text }) => text.split("\n"));
   const repeated = words.map((said, index) => {
     const [first] = linesOf(said);
-    return first !== undefined && first.trim() === linesOf(words[index - 1]).at(-1)?.trim();
+    return (
+      first !== undefined &&
+      first.trim() ===
+        linesOf(words[index - 1])
+          .at(-1)
+          ?.trim()
+    );
   });
   const count = repeated.filter(Boolean).length;
   if (count < 2 || count < REPEATS_SHARE * words.length) return words;

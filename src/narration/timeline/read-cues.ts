@@ -103,7 +103,9 @@ function namesOf(cues: readonly OpenCue[]): string[] {
 /** @throws AudioError `invalid_request` naming the line, where times are missing or cannot be, and for too many cues */
 export function readCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normaliseLines(text).split("\n");
-  const isVtt = lines.some((line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""));
+  const isVtt = lines.some(
+    (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
+  );
   const open = readBlocks(lines, isVtt, skipped);
   if (open.length === 0) {
     refuse(
