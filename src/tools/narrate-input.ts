@@ -73,7 +73,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   file: z
     .string("must be a string")
-    .meta({ description: "Instead of text: a .txt or .md file in AUDIO_INPUT_DIR" })
+    .meta({ description: "Instead of text: a .txt, .md or .srt file in AUDIO_INPUT_DIR" })
     .optional(),
   narration_id: z
     .string("must be a string")
@@ -115,9 +115,10 @@ export const narrateInput = z.strictObject({
       z.strictObject({
         quote: z.string("must be a string"),
         take: take.meta({ description: "1 to 999" }).optional(),
-        speed: REQUEST_FIELDS.speed.schema.meta({ description: "" }).optional(),
+        // Without its own words, which stand once in the schema.
+        speed: numberFrom(0.5, 2).optional(),
       }),
-      "must be a list of { quote, take }",
+      "must be a list of { quote, take, speed }",
     )
     .meta({ description: "Other takes or speeds, each of the one part that holds the quote" })
     .optional(),

@@ -41,6 +41,7 @@ export const narrationOutput = z.strictObject({
       sha256: z.string().length(64),
       chapter: z.string().optional(),
       captions_path: z.string().optional(),
+      srt_path: z.string().optional(),
       chapters_path: z.string().optional(),
     }),
   ),
