@@ -166,7 +166,10 @@ function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped
 
 const REPEATS_SHARE = 0.3;
 
-/** Captions that roll repeat the line above; where many cues do, what is repeated is spoken once. Evidence: share. */
+/**
+ * Captions that roll up repeat a line of the cue above, with another below it. Where many cues do, what is repeated is
+ * spoken once; a cue alone that says the same again is not a sign. Evidence: share.
+ */
 function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
   const linesOf = (said: readonly CueWords[] | undefined): string[] =>
     (said ?? []).flatMap(({ text }) => text.split("\n"));
@@ -180,7 +183,7 @@ function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): rea
           ?.trim()
     );
   });
-  const count = repeated.filter(Boolean).length;
+  const count = words.filter((said, index) => repeated[index] === true && linesOf(said).length > 1).length;
   if (count < 2 || count < REPEATS_SHARE * words.length) return words;
   return words.map((said, index) => {
     const [first, ...others] = said;
