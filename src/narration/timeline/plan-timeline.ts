@@ -36,9 +36,9 @@ export interface TimelinePlan {
 const SENTENCE_GAP_SECONDS = 1.5;
 /** A sentence is no longer; past it, the voice and the picture would drift apart. */
 const SENTENCE_MAX_SECONDS = 20;
-/** Less of the cues end with a mark where nobody sets marks: then each cue is a sentence. */
+/** Fewer of the cues hold a mark where nobody sets marks: then each cue is a sentence. */
 const MARKS_SHARE = 0.1;
-const ENDS_WITH_MARK = /[.!?…。！？．｡][”’"'»」』)）\]]*$/;
+const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
 const UNKNOWN_SHOWN = 10;
 
 /** What one voice says in one cue. */
@@ -70,7 +70,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   const unknown = new Map<string, number>();
   const spoken = utterancesOf(read.cues, { voices, speakers, unknown, skipped });
   const hasMarks =
-    spoken.filter((utterance) => ENDS_WITH_MARK.test(utterance.text)).length >= MARKS_SHARE * spoken.length;
+    spoken.filter((utterance) => MARK.test(utterance.text)).length >= MARKS_SHARE * spoken.length;
   const sentences = sentencesIn(spoken, hasMarks);
   const parts = sentences.flatMap((sentence) => partsOf(sentence, speed));
   if (parts.length === 0) {
