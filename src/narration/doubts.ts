@@ -2,7 +2,7 @@
 import type { JoinedAudio } from "../audio/join.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
-import { fittingSpeed, overruns } from "./timeline/lateness.ts";
+import { lateCues } from "./timeline/late-cues.ts";
 
 /** Encoders add some silence, and services round. */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
@@ -14,8 +14,6 @@ const NEAR_SECONDS = 0.5;
 
 /** Less than this share of the usual pace: words may be missing. */
 const SHORT_SHARE = 0.55;
-/** More are not mended one by one. */
-const LATE_MAX = 20;
 /** Of fewer parts nobody can say what is usual. */
 const LEAST_PARTS = 4;
 
@@ -59,38 +57,13 @@ export function doubtsOf(
     const message = lengthDoubt(said, seconds) ?? cutDoubt(seconds, paces[at] ?? 0, usualPace);
     return message === null ? [] : [{ part: index, code: "listen", message }];
   });
-  return [...doubts, ...lateOf(plan, state, parts, joined)];
-}
-
-/** Cues of subtitles that begin late, each told with the part that runs into it. */
-function lateOf(
-  plan: StoredPlan,
-  state: Pick<NarrationState, "takes">,
-  parts: readonly PartFile[],
-  joined: Pick<JoinedAudio, "parts">,
-): NarrationProblem[] {
-  if (plan.parts.every(({ startSeconds }) => startSeconds === undefined)) return [];
-  const timed = parts.map(({ index }, at) => {
-    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
-    return { ...plan.parts[index], lengthSeconds: endSeconds - startSeconds };
-  });
-  const late = overruns(
-    timed,
-    joined.parts.map(({ startSeconds }) => startSeconds),
-  );
-  const told = late.slice(0, LATE_MAX).map(({ part, nextCue, lateSeconds, othersLate, factor }) => {
-    const index = parts[part]?.index ?? 0;
-    const speed = fittingSpeed(partRequest(plan, state, index).input.speed ?? 1, factor);
-    const others = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
-    const remedy =
-      speed === null
-        ? "no speed would make this part fit, but fewer words would (edits)"
-        : `speed ${speed} for this part would fit (retakes)`;
-    const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${others}; ${remedy}.`;
-    return { part: index, code: "late", message };
-  });
-  const rest = late.length - told.length;
-  if (rest === 0) return told;
-  const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
-  return [...told, { part: null, code: "late", message }];
+  return [
+    ...doubts,
+    ...lateCues(
+      plan,
+      state,
+      parts.map(({ index }) => index),
+      joined,
+    ),
+  ];
 }

@@ -19,7 +19,6 @@ import { planNarration } from "./plan/plan-narration.ts";
 import { isSubtitles } from "./plan/time-codes.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
-import { lateRemarks } from "./timeline/lateness.ts";
 import { planTimeline } from "./timeline/plan-timeline.ts";
 
 export interface PlanSettings {
@@ -156,8 +155,6 @@ export function makePlan(source: InputText, options: PlanSettings): StoredPlan {
     );
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
-  const timed = parts.map((part) => ({ ...part, lengthSeconds: part.estimatedSeconds }));
-  const isTimed = timed.some(({ startSeconds }) => startSeconds !== undefined);
   return {
     version: 1,
     settings,
@@ -169,7 +166,6 @@ export function makePlan(source: InputText, options: PlanSettings): StoredPlan {
     parts,
     remarks: [
       ...remarks,
-      ...(isTimed ? lateRemarks(timed, settings.speed ?? 1) : []),
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),

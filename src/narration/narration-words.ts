@@ -236,7 +236,7 @@ function lateStep({ problems, credits }: NarrationView, call: string): string {
   const late = problems.filter(({ code }) => code === "late");
   if (late.length === 0) return "";
   const max = credits.charged + RESERVED_CREDITS * late.length;
-  return ` If the late cues matter: ${call}, max_credits ${max}, and retakes with a quote of each part named above and its speed; each is paid for again.`;
+  return ` If the late cues matter: ${call}, max_credits ${max}, and retakes with the quote and speed of each; it is paid for again.`;
 }
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);

@@ -33,6 +33,7 @@ import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from 
 import { progressOf } from "./narration-words.ts";
 import { partRequest, takeOf } from "./part-request.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
+import { likelyLate } from "./timeline/late-cues.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 
@@ -167,11 +168,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // A driver that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
-    const view = viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
+    const tally = await tallyOf({ ...known, state });
+    const view = viewOf({ ...known, state }, tally, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
-    return shown.status === "planned"
-      ? { ...shown, remarks: [...shown.remarks, ...(await madeAnew(known))] }
-      : shown;
+    if (shown.status !== "planned") return shown;
+    const late = likelyLate(known.plan, state, tally.records);
+    return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
   };
 
   /** Drives it in this process until it has ended, also where another process has the lease now. */

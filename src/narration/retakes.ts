@@ -4,7 +4,7 @@ import { speedOf, takeOf } from "./part-request.ts";
 import { findPartsByQuote } from "./plan/quotes.ts";
 
 export interface Retake {
-  /** Some words of exactly one part. */
+  /** Some words of exactly one part, or `cue 12` of subtitles. */
   readonly quote: string;
   /** Absolute, so that a repeat of the call pays for nothing more; 1 goes back to the first, free. */
   readonly take: number;
@@ -25,9 +25,18 @@ export function applyRetakes(
 ): NarrationState {
   let after = state;
   for (const { quote, ...choice } of retakes) {
-    for (const part of findPartsByQuote(plan.parts, quote)) after = retaken(after, part, choice);
+    const cue = cueOf(plan, quote);
+    const parts = cue === null ? findPartsByQuote(plan.parts, quote) : [cue];
+    for (const part of parts) after = retaken(after, part, choice);
   }
   return after;
+}
+
+/** "cue 12": the part of subtitles that begins with it, because short cues are often worded alike. */
+function cueOf({ parts }: StoredPlan, quote: string): number | null {
+  const [, name] = /^\s*cue\s+(\d+)\s*$/i.exec(quote) ?? [];
+  const found = name === undefined ? -1 : parts.findIndex(({ cue }) => cue === name);
+  return found === -1 ? null : found;
 }
 
 function retaken(

@@ -141,7 +141,7 @@ describeWithFfprobe("subtitles", () => {
       }
       expect(done.problems).toMatchObject([{ part: 4, code: "late" }]);
       expect(done.problems[0]?.message).toMatch(
-        /^Cue 7 begins 0\.[78] s late; speed 1\.[78]5? for this part would fit/,
+        /^Cue 7 begins 0\.[78] s late: this part is too long; speed 1\.[78]5? would fit \(retakes, quote "cue 6"\)/,
       );
     },
   );
@@ -149,10 +149,11 @@ describeWithFfprobe("subtitles", () => {
   it("mend a late cue by a retake with the speed that the result names, and pay for that part alone", async () => {
     const before = await made({ file: "film.srt", output_format: "wav" });
     const speed = Number(/speed (\d\.\d+)/.exec(before.problems[0]?.message ?? "")?.[1]);
-    const retakes = [{ quote: "leave this house", speed }];
+    const retakes = [{ quote: "cue 6", speed }];
     const { narration_id } = before;
     const plan = await driver.call("narrate", { narration_id, retakes });
     expect(textOf(plan)).toContain("1 part to be made");
+    expect(textOf(plan)).not.toContain("estimated to run into the next cue");
     const after = await made({ narration_id, retakes });
     expect(after.problems).toEqual([]);
     expect(after.credits.charged - before.credits.charged).toBe(10);

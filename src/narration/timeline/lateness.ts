@@ -5,6 +5,8 @@ export interface TimedPart {
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   readonly lengthSeconds: number;
+  /** At which it has that length. */
+  readonly speed: number;
 }
 
 /** A part that is too long for the time until the next cue. */
@@ -16,12 +18,14 @@ export interface Overrun {
   readonly lateSeconds: number;
   /** Further cues that are late because the one behind it is. */
   readonly othersLate: number;
-  /** How many times as fast it would have to be; infinite where no speed is enough. */
-  readonly factor: number;
+  /** At which the part would fit; `null`: at none that the service takes. */
+  readonly fittingSpeed: number | null;
 }
 
 /** What a listener does not notice, and frames of audio cannot do without. */
-const TOLERANCE_SECONDS = 0.05;
+const HEARD_SECONDS = 0.05;
+/** Less is within the error of an estimate. */
+const ESTIMATED_SECONDS = 0.3;
 /** A mended part shall not end at the very moment when the next begins. */
 const ROOM_SECONDS = 0.1;
 
@@ -62,7 +66,7 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
     const next = slots[index + 1];
     if (next === undefined) break;
     const lateSeconds = (begins?.[next.first] ?? end) - next.startSeconds;
-    if (lateSeconds <= TOLERANCE_SECONDS) continue;
+    if (lateSeconds <= (begins === undefined ? ESTIMATED_SECONDS : HEARD_SECONDS)) continue;
     const room = next.startSeconds - slot.startSeconds - ROOM_SECONDS;
     const last = found.at(-1);
     // Here it would have fitted, had it begun in time.
@@ -70,10 +74,10 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
       last.othersLate += 1;
       continue;
     }
-    const longest = parts[slot.part]?.lengthSeconds ?? 0;
+    const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.part] ?? {};
     const left = room - (slot.lengthSeconds - longest);
-    const factor = left > 0 ? longest / left : Number.POSITIVE_INFINITY;
-    found.push({ part: slot.part, nextCue: next.cue, lateSeconds, othersLate: 0, factor });
+    const fitting = left > 0 ? speedOver((speed * longest) / left) : null;
+    found.push({ part: slot.part, nextCue: next.cue, lateSeconds, othersLate: 0, fittingSpeed: fitting });
   }
   return found;
 }
@@ -82,27 +86,31 @@ const SPEED_MAX = 2;
 /** Of a speed that is offered. */
 const STEP = 0.05;
 
-/** @returns the speed at which a part fits; `null` where none does that the service takes */
-export function fittingSpeed(speed: number, factor: number): number | null {
-  const needed = Math.ceil((speed * factor) / STEP - 1e-6) * STEP;
+/** The next speed that is offered; `null` above those that the service takes. */
+function speedOver(speed: number): number | null {
+  const needed = Math.ceil(speed / STEP - 1e-6) * STEP;
   return needed <= SPEED_MAX + 1e-9 ? Math.round(needed * 100) / 100 : null;
 }
 
 const PLAN_SHOWN = 5;
 
-/** What a plan says of parts that are estimated not to fit. @param speed of the narration */
-export function lateRemarks(parts: readonly TimedPart[], speed: number): string[] {
+/** What a plan says of parts that are estimated not to fit. */
+export function lateRemarks(parts: readonly TimedPart[]): string[] {
   const late = overruns(parts);
   if (late.length === 0) return [];
   const cueOf = (part: number): string =>
     parts.slice(0, part + 1).findLast(({ cue }) => cue !== undefined)?.cue ?? `${part + 1}`;
-  const shown = late.slice(0, PLAN_SHOWN).map(({ part, factor }) => {
-    const fitting = fittingSpeed(speed, factor);
-    return `cue ${cueOf(part)} (${fitting === null ? "at no speed" : `speed ${fitting}`})`;
-  });
-  const all = fittingSpeed(speed, Math.max(...late.map(({ factor }) => factor)));
+  const shown = late
+    .slice(0, PLAN_SHOWN)
+    .map(
+      ({ part, fittingSpeed }) =>
+        `cue ${cueOf(part)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
+    );
+  const needed = late.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
+  const all = Math.max(...needed);
+  const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
   const count = late.length === 1 ? "1 part is" : `${late.length} parts are`;
   return [
-    `${count} estimated to run into the next cue, which then begins late: ${shown.join(", ")}${late.length > PLAN_SHOWN ? " and others" : ""}.${all === null ? "" : ` With speed ${all} for the whole none is.`}`,
+    `${count} estimated to run into the next cue, which then begins late: ${shown.join(", ")}${late.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(all) ? ` With speed ${all} for the whole none is.` : ""}`,
   ];
 }

@@ -100,6 +100,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
         ]),
     ...(hasMarks || spoken.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
     ...unknownRemark(unknown),
+    ...(Object.keys(voices).length === 0 ? labelsRemark(spoken) : []),
   ];
   return { plan, remarks };
 }
@@ -108,6 +109,19 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
 function clock(seconds: number): string {
   const pad = (value: number): string => `${Math.floor(value % 60)}`.padStart(2, "0");
   return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
+}
+
+const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
+const LABELS_MIN = 2;
+
+/** Without voices a text stays as it is, names included; in subtitles they are seldom meant to be heard. */
+function labelsRemark(spoken: readonly Utterance[]): string[] {
+  const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
+  if (names.length < LABELS_MIN) return [];
+  const shown = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
+  return [
+    `${names.length} cues begin with a name (${shown}), which is spoken unless voices gives it a voice.`,
+  ];
 }
 
 function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {

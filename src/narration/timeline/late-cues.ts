@@ -1,0 +1,70 @@
+/** Says which cues of a narration begin late: by estimates before it is made, and as it is heard in a file. */
+import type { JoinedAudio } from "../../audio/join.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
+import { partRequest } from "../part-request.ts";
+import type { Tally } from "../tally.ts";
+import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
+
+type Takes = Pick<NarrationState, "takes">;
+
+/** More are not mended one by one. */
+const LATE_MAX = 20;
+
+const isTimeline = ({ parts }: StoredPlan): boolean =>
+  parts.some(({ startSeconds }) => startSeconds !== undefined);
+
+const speedOf = (plan: StoredPlan, state: Takes, part: number): number =>
+  partRequest(plan, state, part).input.speed ?? 1;
+
+function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds: number): TimedPart {
+  const { startSeconds, cue } = plan.parts[index] ?? {};
+  return { startSeconds, cue, lengthSeconds, speed: speedOf(plan, state, index) };
+}
+
+/** What is estimated of a plan, with the lengths of parts that are paid for already. */
+export function likelyLate(plan: StoredPlan, state: Takes, records: Tally["records"]): string[] {
+  if (!isTimeline(plan)) return [];
+  const plannedSpeed = plan.settings.speed ?? 1;
+  return lateRemarks(
+    plan.parts.map(({ estimatedSeconds, settings }, index) => {
+      const slower = (settings?.speed ?? plannedSpeed) / speedOf(plan, state, index);
+      return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimatedSeconds * slower);
+    }),
+  );
+}
+
+/**
+ * The cues of a file that begin late, each reported with the part that runs into it.
+ *
+ * @param indexes of the parts in the file, in order
+ */
+export function lateCues(
+  plan: StoredPlan,
+  state: Takes,
+  indexes: readonly number[],
+  joined: Pick<JoinedAudio, "parts">,
+): NarrationProblem[] {
+  if (!isTimeline(plan)) return [];
+  const timed = indexes.map((index, at) => {
+    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
+    return timedPart(plan, state, index, endSeconds - startSeconds);
+  });
+  const late = overruns(
+    timed,
+    joined.parts.map(({ startSeconds }) => startSeconds),
+  );
+  const reported = late.slice(0, LATE_MAX).map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
+    const cue = timed[part]?.cue;
+    const others = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
+    const remedy =
+      fittingSpeed === null
+        ? "no speed would make it fit, but fewer words would (edits)"
+        : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
+    const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${others}: this part is too long; ${remedy}.`;
+    return { part: indexes[part] ?? null, code: "late", message };
+  });
+  const rest = late.length - reported.length;
+  if (rest === 0) return reported;
+  const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
+  return [...reported, { part: null, code: "late", message }];
+}
