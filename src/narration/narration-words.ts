@@ -236,7 +236,7 @@ function lateStep({ problems, credits }: NarrationView, call: string): string {
   const late = problems.filter(({ code }) => code === "late");
   if (late.length === 0) return "";
   const max = credits.charged + RESERVED_CREDITS * late.length;
-  return ` If the late cues matter: ${call}, max_credits ${max}, and retakes with the quote and speed of each; it is paid for again.`;
+  return ` If the late cues matter: ${call} and max_credits ${max}, with retakes that have the quote and speed of each; those parts are paid for again.`;
 }
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
