@@ -159,6 +159,11 @@ describeWithFfprobe("subtitles", () => {
     expect(after.credits.charged - before.credits.charged).toBe(10);
     const begins = await onsets(after.files[0]?.path ?? "", "wav");
     for (const [index, start] of STARTS.entries()) expect(begins[index]).toBeCloseTo(start, 3);
+
+    const edits = [{ quote: "Nobody", replacement: "No one" }];
+    const edited = await driver.call("narrate", { narration_id, edits });
+    expect(narrationOf(edited).parts).toMatchObject({ total: 6, already_paid: 5 });
+    expect(textOf(edited)).not.toContain("cue 6");
   });
 
   it("have captions of both kinds beside the audio, with the times of what is heard", async () => {
