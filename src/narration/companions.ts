@@ -23,6 +23,8 @@ export interface CompanionOrder {
   /** Of each source, what is spoken and by whom. */
   readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
+  /** Of a timeline, the silence at the beginning of each source; otherwise empty. */
+  readonly leads: readonly number[];
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +32,7 @@ export interface CompanionOrder {
 export async function makeCompanions(
   order: CompanionOrder,
 ): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {
-  const { folder, captionFiles, saved, format, title, sources, spoken, joined, signal } = order;
+  const { folder, captionFiles, saved, format, title, sources, spoken, joined, leads, signal } = order;
   const name = basename(saved.path);
   const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
     path,
@@ -38,6 +40,7 @@ export async function makeCompanions(
     sampleRateHz,
     span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
     speaker: spoken[index]?.speaker,
+    leadSeconds: leads[index],
     sentences: sentencesOf(spoken[index]?.text ?? "").map((text) => ({
       text,
       weight: estimateSeconds(text),

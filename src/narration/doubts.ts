@@ -35,12 +35,16 @@ function cutDoubt(seconds: number, pace: number, usualPace: number): string | nu
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
 }
 
-/** @param joined of these parts, in their order */
+/**
+ * @param joined of these parts, in their order
+ * @param leads of a timeline, the silence at the beginning of each
+ */
 export function doubtsOf(
   plan: StoredPlan,
   state: Pick<NarrationState, "takes">,
   parts: readonly PartFile[],
   joined: Pick<JoinedAudio, "parts">,
+  leads: readonly number[] = [],
 ): NarrationProblem[] {
   const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
   const paces = parts.map(({ index }, at) => {
@@ -57,13 +61,10 @@ export function doubtsOf(
     const message = lengthDoubt(said, seconds) ?? cutDoubt(seconds, paces[at] ?? 0, usualPace);
     return message === null ? [] : [{ part: index, code: "listen", message }];
   });
-  return [
-    ...doubts,
-    ...lateCues(
-      plan,
-      state,
-      parts.map(({ index }) => index),
-      joined,
-    ),
-  ];
+  const sounds = parts.map(({ index }, at) => {
+    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
+    const leadSeconds = leads[at] ?? 0;
+    return { index, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+  });
+  return [...doubts, ...lateCues(plan, state, sounds)];
 }

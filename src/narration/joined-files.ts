@@ -1,10 +1,10 @@
 /** Makes a narration's files out of its parts: joined, verified, published under free names. */
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
-import type { JoinedAudio } from "../audio/join.ts";
+import type { JoinedAudio, JoinPart } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
-import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
+import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
 import { extendedName, givenName, numberedName } from "../files/file-name.ts";
@@ -192,7 +192,7 @@ async function join(
   }));
   // Loaded when something is joined, because nothing else needs the formats.
   const { joinAudio } = await import("../audio/join.ts");
-  const results: JoinedAudio[] = [];
+  const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
   const saved = await saveAudio({
     folder,
     fileName: name,
@@ -202,13 +202,18 @@ async function join(
     clock,
     download: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
-      results.push(
-        await joinAudio({ format, title, author: plan.author, parts: sources, chapters, write, signal }),
-      );
+      const leads = await leadsOf(format, sources, signal);
+      const placed = sources.map(({ startSeconds, ...source }, at) => ({
+        ...source,
+        startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
+      }));
+      const request = { format, title, author: plan.author, parts: placed, chapters, write, signal };
+      results.push({ joined: await joinAudio(request), leads });
     },
   });
-  const [joined] = results;
-  if (joined === undefined) throw new Error("nothing was joined");
+  const [result] = results;
+  if (result === undefined) throw new Error("nothing was joined");
+  const { joined, leads } = result;
   const { makeCompanions } = await import("./companions.ts");
   const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
   const companions = await makeCompanions({
@@ -220,6 +225,7 @@ async function join(
     sources,
     spoken,
     joined,
+    leads,
     signal,
   });
   const held = new Set(parts.map(({ index }) => index));
@@ -232,8 +238,19 @@ async function join(
     takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.parts.filter((index) => !held.has(index)),
-    doubts: doubtsOf(plan, order.state, parts, joined),
+    doubts: doubtsOf(plan, order.state, parts, joined, leads),
   };
+}
+
+/** How long each part of a timeline is silent before it is heard; nothing else needs to be listened to here. */
+async function leadsOf(
+  format: OutputFormat,
+  sources: readonly JoinPart[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  if (sources.every(({ startSeconds }) => startSeconds === undefined)) return [];
+  const { leadingSilences } = await import("../audio/captions/leading-silence.ts");
+  return await leadingSilences(format, sources, signal);
 }
 
 /** Where each section begins; a text without headings has no chapters. */

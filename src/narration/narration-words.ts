@@ -236,7 +236,7 @@ function lateStep({ problems, credits }: NarrationView, call: string): string {
   const late = problems.filter(({ code }) => code === "late");
   if (late.length === 0) return "";
   const max = credits.charged + RESERVED_CREDITS * late.length;
-  return ` If the late cues matter: ${call} and max_credits ${max}, with retakes that have the quote and speed of each; those parts are paid for again.`;
+  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);

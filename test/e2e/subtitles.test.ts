@@ -13,16 +13,16 @@ import { createWorkplace, type Driver, drive, FAST, textOf, type Workplace } fro
 
 const SECONDS_A_CHARACTER = 0.05;
 
-/** Before and behind each tone, as speech has it; encoders of mp3 put their delay there. */
+/** Before and behind each noise, as speech has it; encoders of mp3 put their delay there. */
 const EDGE_SECONDS = 0.06;
 
-/** A tone between two short silences, as long as its text: where it begins is heard to the sample. */
-const tones: SpeechEngine = {
+/** Noise between two short silences, as long as its text: where it begins is heard to the sample. */
+const noises: SpeechEngine = {
   speak: ({ prompt, outputFormat, sampleRate, speed }) => {
     const length = Math.round((prompt.length * SECONDS_A_CHARACTER * sampleRate) / speed);
     const edge = EDGE_SECONDS * sampleRate;
     const samples = Float32Array.from({ length }, (_, index) =>
-      index < edge || index >= length - edge ? 0 : 0.5 * Math.cos((2 * Math.PI * 440 * index) / sampleRate),
+      index < edge || index >= length - edge ? 0 : 0.5 * Math.sin(index * index),
     );
     return Promise.resolve(encode(samples, outputFormat, sampleRate));
   },
@@ -69,13 +69,13 @@ const RATE_HZ = 24_000;
 const LOUD = 1000;
 const SILENCE_SECONDS = 0.02;
 
-/** Where parts begin: before a sound that comes behind silence. */
+/** Where a sound begins behind silence. */
 function onsetsIn(samples: Int16Array, rateHz: number): number[] {
   const onsets: number[] = [];
   let lastLoud = Number.NEGATIVE_INFINITY;
   for (const [index, sample] of samples.entries()) {
     if (Math.abs(sample) < LOUD) continue;
-    if (index - lastLoud > SILENCE_SECONDS * rateHz) onsets.push(index / rateHz - EDGE_SECONDS);
+    if (index - lastLoud > SILENCE_SECONDS * rateHz) onsets.push(index / rateHz);
     lastLoud = index;
   }
   return onsets;
@@ -86,7 +86,7 @@ describeWithFfprobe("subtitles", () => {
   let workplace: Workplace;
   let driver: Driver;
   beforeAll(async () => {
-    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: tones });
+    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
     workplace = await createWorkplace();
     const texts = join(workplace.root, "texts");
     mkdirSync(texts);
@@ -135,7 +135,9 @@ describeWithFfprobe("subtitles", () => {
       for (const [index, start] of STARTS.entries()) {
         // The fifth is late by what the fourth is too long.
         const late = index === 4 ? 38 * SECONDS_A_CHARACTER - 1.2 : 0;
-        expect(Math.abs((begins[index] ?? 0) - start - late), `part ${index + 1}`).toBeLessThan(
+        // Opus does not say how loud it is, so its parts are placed with the silence at their beginning.
+        const edge = format === "ogg_opus" || late > 0 ? EDGE_SECONDS : 0;
+        expect(Math.abs((begins[index] ?? 0) - start - edge - late), `part ${index + 1}`).toBeLessThan(
           0.05 + (late > 0 ? 0.07 : 0),
         );
       }
@@ -173,7 +175,7 @@ describeWithFfprobe("subtitles", () => {
     expect(await readFile(captions_path, "utf8")).toMatch(/^WEBVTT\n/);
     const srt = await readFile(srt_path, "utf8");
     expect(srt).toMatch(
-      /^1\n00:00:01,500 --> 00:00:03,650\nThe rain had been falling all of the\nnight\.\n\n2\n/,
+      /^1\n00:00:01,500 --> 00:00:03,590\nThe rain had been falling all of the\nnight\.\n\n2\n/,
     );
     expect(srt).toContain("\n\n3\n00:00:07,333 --> ");
   });

@@ -23,6 +23,8 @@ export interface SpokenPart {
   /** Where it lies in the joined file, as {@link joinAudio} said. */
   readonly span: Span;
   readonly speaker?: string | undefined;
+  /** Silence at its beginning that no caption is to cover; absent: none. */
+  readonly leadSeconds?: number | undefined;
   /** All that it says, in order. */
   readonly sentences: readonly SpokenSentence[];
 }
@@ -34,7 +36,7 @@ export interface CaptionRequest {
 }
 
 /** Opus tells nothing: the sizes of its packets mislead more than proportion does. */
-const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
+export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE
 Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
@@ -83,7 +85,9 @@ function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
     return texts.map((lines, index) => ({
       lines,
       speaker: part.speaker,
-      startSeconds: sentenceStart + (inner[index]?.startSeconds ?? 0),
+      startSeconds:
+        sentenceStart +
+        (sentence === 0 && index === 0 ? (part.leadSeconds ?? 0) : (inner[index]?.startSeconds ?? 0)),
       endSeconds: sentenceStart + (inner[index]?.endSeconds ?? 0),
       isHeard: index === 0 && time.isHeard,
     }));

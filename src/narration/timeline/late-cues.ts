@@ -1,5 +1,5 @@
 /** Says which cues of a narration begin late: by estimates before it is made, and as it is heard in a file. */
-import type { JoinedAudio } from "../../audio/join.ts";
+import type { Span } from "../../audio/join-request.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
 import { partRequest } from "../part-request.ts";
 import type { Tally } from "../tally.ts";
@@ -33,25 +33,24 @@ export function likelyLate(plan: StoredPlan, state: Takes, records: Tally["recor
   );
 }
 
-/**
- * The cues of a file that begin late, each reported with the part that runs into it.
- *
- * @param indexes of the parts in the file, in order
- */
-export function lateCues(
-  plan: StoredPlan,
-  state: Takes,
-  indexes: readonly number[],
-  joined: Pick<JoinedAudio, "parts">,
-): NarrationProblem[] {
+/** A part as it is heard in a file. */
+export interface HeardPart extends Span {
+  /** In the plan. */
+  readonly index: number;
+  /** Silence before it. */
+  readonly leadSeconds: number;
+}
+
+/** The cues of a file that begin late, each reported with the part that runs into it. @param heard in order */
+export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPart[]): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
-  const timed = indexes.map((index, at) => {
-    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
-    return timedPart(plan, state, index, endSeconds - startSeconds);
-  });
+  const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({
+    ...timedPart(plan, state, index, endSeconds - startSeconds),
+    leadSeconds,
+  }));
   const late = overruns(
     timed,
-    joined.parts.map(({ startSeconds }) => startSeconds),
+    heard.map(({ startSeconds }) => startSeconds),
   );
   const reported = late.slice(0, LATE_MAX).map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
     const cue = timed[part]?.cue;
@@ -61,7 +60,7 @@ export function lateCues(
         ? "no speed would make it fit, but fewer words would (edits)"
         : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
     const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${others}: this part is too long; ${remedy}.`;
-    return { part: indexes[part] ?? null, code: "late", message };
+    return { part: heard[part]?.index ?? null, code: "late", message };
   });
   const rest = late.length - reported.length;
   if (rest === 0) return reported;

@@ -5,6 +5,8 @@ export interface TimedPart {
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   readonly lengthSeconds: number;
+  /** Silence at its beginning, which is not counted in its length: it stands before its time. */
+  readonly leadSeconds?: number | undefined;
   /** At which it has that length. */
   readonly speed: number;
 }
@@ -67,7 +69,8 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
     if (next === undefined) break;
     const lateSeconds = (begins?.[next.first] ?? end) - next.startSeconds;
     if (lateSeconds <= (begins === undefined ? ESTIMATED_SECONDS : HEARD_SECONDS)) continue;
-    const room = next.startSeconds - slot.startSeconds - ROOM_SECONDS;
+    const { leadSeconds = 0 } = parts[next.first] ?? {};
+    const room = next.startSeconds - leadSeconds - slot.startSeconds - ROOM_SECONDS;
     const last = found.at(-1);
     // Here it would have fitted, had it begun in time.
     if (slot.lengthSeconds <= room && last !== undefined) {

@@ -5,12 +5,12 @@ import type { SpeechEngine } from "../../../src/sandbox/speech/speech.ts";
 import { hold } from "./conversations.ts";
 import { stageWithSandbox } from "./stage.ts";
 
-/** A tone instead of minutes of speech, as long as the text asks for: real files, and nothing to wait for. */
-const hummed: SpeechEngine = {
+/** Noise instead of minutes of speech, as long as the text asks for: real files, and nothing to wait for. */
+const hissed: SpeechEngine = {
   speak: ({ prompt, outputFormat, sampleRate, speed }) => {
     const samples = Float32Array.from(
       { length: Math.round((prompt.length * 0.01 * sampleRate) / speed) },
-      (_, index) => 0.3 * Math.sin((2 * Math.PI * 220 * index) / sampleRate),
+      (_, index) => 0.3 * Math.sin(index * index),
     );
     return Promise.resolve(encode(samples, outputFormat, sampleRate));
   },
@@ -21,7 +21,7 @@ const LONG = "It was a bright cold day in April, and the clocks were striking th
   .repeat(30)
   .slice(0, 2100);
 
-/** The third cue begins 0.7 s after the second, whose tone takes 0.9 s. */
+/** The third cue begins 0.7 s after the second, whose noise takes 0.9 s. */
 const FILM = `1
 00:00:01,000 --> 00:00:02,000
 The river comes back.
@@ -42,7 +42,7 @@ hold("A text that is too long for one request", [
   {
     when: "2,100 characters: the instructions name the tool, which says the price first, and the call that pays it",
     fewestCalls: 2,
-    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    stage: (era) => stageWithSandbox(era, { speech: hissed, env: UNHURRIED }),
     play: async (stage) => {
       const assistant = await stage.enter();
       expect(assistant.instructions).toMatch(
@@ -56,7 +56,7 @@ hold("A text that is too long for one request", [
   {
     when: "subtitles of a film: the wrong tool names the right one, what is late is told with its remedy, and one part is paid again",
     fewestCalls: 4,
-    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    stage: (era) => stageWithSandbox(era, { speech: hissed, env: UNHURRIED }),
     play: async (stage) => {
       const assistant = await stage.enter();
       const wrong = await assistant.call("generate_audio", { prompt: FILM });
