@@ -172,7 +172,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const view = viewOf({ ...known, state }, tally, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
-    const late = likelyLate(known.plan, state, tally.records);
+    const late = await likelyLate(parts, known.plan, state, tally.records);
     return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
   };
 

@@ -1,15 +1,31 @@
 /** A film's subtitles, through the built bin: each part is heard at its cue's time, and a late one is mended by a retake. */
+import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
 import { heard } from "../audio/sound.ts";
 import { type NarrationOutput, narrationOf } from "../narration/narrator.ts";
 import { describeWithFfprobe } from "../support/ffprobe.ts";
-import { createWorkplace, type Driver, drive, FAST, textOf, type Workplace } from "../support/workplace.ts";
+import {
+  BIN,
+  createWorkplace,
+  type Driver,
+  drive,
+  FAST,
+  NODE,
+  NODE_FLAGS,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const run = promisify(execFile);
+const planned = z.looseObject({ message: z.string() });
 
 const SECONDS_A_CHARACTER = 0.05;
 
@@ -178,6 +194,30 @@ describeWithFfprobe("subtitles", () => {
       /^1\n00:00:01,500 --> 00:00:03,590\nThe rain had been falling all of the\nnight\.\n\n2\n/,
     );
     expect(srt).toContain("\n\n3\n00:00:07,333 --> ");
+  });
+
+  it("have captions as the setting of the day says, written anew for nothing", async () => {
+    const call = { file: "film.srt", output_format: "wav", file_name: "film" };
+    const before = await made(call);
+    const more = { ...FAST, AUDIO_INPUT_DIR: join(workplace.root, "texts"), AUDIO_CAPTIONS: "srt" };
+    const other = await drive(workplace.env(sandbox, more));
+    const outcome = await other.call("narrate", { ...call, max_credits: 2000, wait_seconds: 50 });
+    await other.close();
+    const { credits, files } = narrationOf(outcome);
+    expect(credits.charged).toBe(before.credits.charged);
+    expect(extname(files[0]?.captions_path ?? "")).toBe(".srt");
+    expect(files[0]?.srt_path).toBeUndefined();
+  });
+
+  it("are made by the command, too, with a speed behind the take", async () => {
+    const film = join(workplace.root, "texts", "film.srt");
+    const env = workplace.env(sandbox, FAST);
+    const args = ["narrate", film, "--output-format", "pcm", "--retake", "1@1.8=cue 6", "--json"];
+    const { stdout } = await run(NODE, [...NODE_FLAGS, BIN, ...args], { env });
+    const plan = planned.parse(JSON.parse(stdout));
+    expect(plan.message).toContain("8 cues in 6 parts");
+    expect(plan.message).not.toContain("cue 6 (");
+    expect(plan.message).toContain("1 part in another take than the first.");
   });
 
   it("are read as such where they are pasted, and refused in a prompt before anything is sent", async () => {

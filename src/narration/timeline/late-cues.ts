@@ -1,5 +1,6 @@
 /** Says which cues of a narration begin late: by estimates before it is made, and as it is heard in a file. */
 import type { Span } from "../../audio/join-request.ts";
+import type { PartWork } from "../../generation/use-cases/generate-part.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
 import { partRequest } from "../part-request.ts";
 import type { Tally } from "../tally.ts";
@@ -21,16 +22,25 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
   return { startSeconds, cue, lengthSeconds, speed: speedOf(plan, state, index) };
 }
 
-/** What is estimated of a plan, with the lengths of parts that are paid for already. */
-export function likelyLate(plan: StoredPlan, state: Takes, records: Tally["records"]): string[] {
+/**
+ * What is estimated of a plan. The length of a part that is paid for is known; one that is to be spoken at another speed
+ * is reckoned from the length that it has at the plan's.
+ */
+export async function likelyLate(
+  work: Pick<PartWork, "find">,
+  plan: StoredPlan,
+  state: Takes,
+  records: Tally["records"],
+): Promise<string[]> {
   if (!isTimeline(plan)) return [];
-  const plannedSpeed = plan.settings.speed ?? 1;
-  return lateRemarks(
-    plan.parts.map(({ estimatedSeconds, settings }, index) => {
-      const slower = (settings?.speed ?? plannedSpeed) / speedOf(plan, state, index);
-      return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimatedSeconds * slower);
-    }),
-  );
+  const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
+    const usual = speedOf(plan, { takes: [] }, index);
+    const speed = speedOf(plan, state, index);
+    const other = speed === usual ? null : await work.find(partRequest(plan, { takes: [] }, index));
+    const reckoned = ((other?.audioSeconds ?? estimatedSeconds) * usual) / speed;
+    return timedPart(plan, state, index, records[index]?.audioSeconds ?? reckoned);
+  });
+  return lateRemarks(await Promise.all(parts));
 }
 
 /** A part as it is heard in a file. */
