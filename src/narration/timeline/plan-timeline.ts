@@ -5,6 +5,7 @@ import { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { flowParagraph, HARD_BREAK } from "../plan/normalise.ts";
 import {
+  MOST_PARTS,
   type NarrationPlan,
   PLAN_VERSION,
   type PlannedPart,
@@ -76,6 +77,12 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
   }
+  if (parts.length > MOST_PARTS) {
+    throw new AudioError(
+      "invalid_request",
+      `The subtitles come to ${parts.length} parts, and a narration has at most ${MOST_PARTS}. Nothing was sent.`,
+    );
+  }
   const voiceless = speakers.voiceless();
   const plan = {
     version: PLAN_VERSION,
@@ -85,7 +92,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
     silentSpeakers: speakers.silent(),
     ...(voiceless.length === 0 ? {} : { voicelessNames: voiceless }),
   } as const;
-  const endSeconds = Math.max(...sentences.map((sentence) => sentence.endSeconds));
+  const endSeconds = sentences.reduce((end, sentence) => Math.max(end, sentence.endSeconds), 0);
   const remarks = [
     `Subtitles: ${read.cues.length} cues in ${parts.length} parts, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
     ...(kind === null || kind === read.kind

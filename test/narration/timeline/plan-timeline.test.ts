@@ -106,8 +106,12 @@ describe("what is not spoken", () => {
     expect(spoken(filmOf("No.", "No.", "No."))).toHaveLength(3);
   });
 
-  it("may be everything, which is refused", () => {
+  it("may be everything, and what is spoken may be too much: both are refused", () => {
     expect(() => planOf(filmOf("[Music]", "♪ la ♪"))).toThrow(/nothing to speak/);
+    const quarrel = "ANNA: No.\nBEN: Yes.\n".repeat(11_000);
+    expect(() => planOf(filmOf(quarrel), { ANNA: "sophie_en_zh", BEN: "kian_en_zh" })).toThrow(
+      /come to 22000 parts, and a narration has at most 20000/,
+    );
     expect(() => planOf(filmOf("Half \ud800 of it."))).toThrow(/not well-formed/);
   });
 });
