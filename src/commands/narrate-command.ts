@@ -1,5 +1,6 @@
 /** The `narrate` command: a text file to one audio file, from the same ledger as the server's. */
 import { readConfig } from "../config/config.ts";
+import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
@@ -14,7 +15,6 @@ import {
   narrateRules,
   planRequestOf,
 } from "../tools/narrate-input.ts";
-import { readArguments } from "../tools/read-arguments.ts";
 import { secretsOf } from "./configuration-error.ts";
 import { LazyGeneration } from "./lazy-generation.ts";
 import { commandError } from "./person-words.ts";

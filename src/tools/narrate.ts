@@ -35,6 +35,13 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
+const fileFacts = ({ sha256, chapter, captions, chapters }: NarrationView["files"][number]) => ({
+  sha256,
+  chapter,
+  captions_path: captions?.path,
+  chapters_path: chapters?.path,
+});
+
 /** The fields of a result; what has nothing to say is left out. */
 export function structuredOf(view: NarrationView): Record<string, unknown> {
   const { parts, credits, seconds, chapters, files, problems } = view;
@@ -68,11 +75,9 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
       without({
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
+        // The player needs the size; a thousand rows have no room for what nobody asks of one of them.
         size_bytes: file.sizeBytes,
-        sha256: file.sha256,
-        chapter: file.chapter,
-        captions_path: file.captions?.path,
-        chapters_path: file.chapters?.path,
+        ...(view.isSheet ? {} : fileFacts(file)),
       }),
     ),
     problems: problems.map(({ part, excerpt, code, message }) =>

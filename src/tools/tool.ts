@@ -1,5 +1,6 @@
 /** What a tool is: data, and one handler that returns data or throws. */
 import type { ZodError, z } from "zod";
+import { readArguments } from "../contract/read-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { Generation } from "../generation/generation.ts";
@@ -7,7 +8,6 @@ import type { Begun } from "../generation/handles/standing.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
-import { readArguments } from "./read-arguments.ts";
 
 /** The hints that clients read before they call; all four are always stated, and published with the title. */
 export interface Annotations {

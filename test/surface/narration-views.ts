@@ -12,6 +12,7 @@ const planned: NarrationView = {
   parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
   credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560, toCome: 0 },
   seconds: { estimate: 840, saved: 0, left: null },
+  isSheet: false,
   files: [],
   problems: [],
   remarks: [],

@@ -3,8 +3,8 @@
  * it is, for the schema to refuse in its own words. It is the one place for this; the command line uses it, too.
  */
 import { z } from "zod";
-import { decimalIn } from "../contract/decimal.ts";
-import { LANGUAGE_NAMES, VOICES } from "../contract/voices.ts";
+import { decimalIn } from "./decimal.ts";
+import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
 
 const wordOf = (text: string): string =>
   text
