@@ -26,7 +26,8 @@ Usage:
                                        the voices; --sample makes samples (about 210 credits once), FILE plays them
   audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
-      [--pause-seconds S] [--files one|chapters] [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
+      [--pause-seconds S] [--files one|chapters] [--chapters 3-5] [--retake TAKE=QUOTE]... [--skip-failed]
+      [--file-name NAME] [--json]
   audio-generation-mcp --help | --version
 
 Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_INPUT_DIR, AUDIO_STATE_DIR,

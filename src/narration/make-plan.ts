@@ -5,6 +5,8 @@ import { AudioError } from "../errors.ts";
 import type { TextFormat } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
+import type { ReadText, SkippedList } from "./plan/blocks.ts";
+import { withChapters } from "./plan/chosen-chapters.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
@@ -15,8 +17,8 @@ import {
   type Speaker,
   type Voices,
 } from "./plan/plan.ts";
-import { planNarration } from "./plan/plan-narration.ts";
-import { edgesRemark, planRemarks } from "./plan-remarks.ts";
+import { planDocument, planNarration } from "./plan/plan-narration.ts";
+import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 
 export interface PlanSettings {
@@ -27,16 +29,17 @@ export interface PlanSettings {
   /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
+  /** Those that are narrated, as `chosenSections` reads it; absent: all. */
+  readonly chapters?: string | undefined;
 }
 
-/** One text, which is read from its beginning to its end. */
-export interface RunningText {
-  readonly text: string;
-  readonly format: TextFormat;
-}
+/** A text, or what a reader of another kind of file makes of it: blocks, and the list of what it leaves out. */
+export type RunningText =
+  | { readonly text: string; readonly format: TextFormat }
+  | { readonly read: (skipped: SkippedList) => ReadText };
 
 /** Counted before anything is planned, which would take minutes. */
-function checkHeadings({ text, format }: RunningText): void {
+function checkHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
   if (headings <= MOST_PARTS) return;
@@ -76,6 +79,10 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   script_mark: ["a transition of a script", "transitions of a script"],
   direction: ["a stage direction", "stage directions"],
   image: ["an image without words", "images without words"],
+  navigation: ["a menu or frame of the page", "pieces of menus and of the page’s frame"],
+  aside: ["a box beside the text", "boxes beside the text"],
+  book_matter: ["a table of contents, index, cover or imprint", "pages of contents, index, cover or imprint"],
+  hidden: ["what the page hides", "pieces that the page hides"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
 
@@ -125,13 +132,20 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** @throws AudioError `invalid_request` where there is nothing to speak */
-export function makePlan({ text, format }: RunningText, options: PlanSettings): StoredPlan {
-  const { settings, voices, pauseSeconds, files } = options;
-  checkHeadings({ text, format });
-  const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };
-  const plan = planNarration({ ...request, keepsPauses: options.keepsPauses });
-  const unbroken = options.keepsPauses === true ? planNarration(request) : plan;
+function planOf(source: RunningText, options: PlanSettings, keepsPauses: boolean | undefined): NarrationPlan {
+  const { settings, voices, pauseSeconds, chapters } = options;
+  const request = { speed: settings.speed ?? 1, pauseSeconds, voices, keepsPauses };
+  if ("text" in source) checkHeadings(source.text, source.format);
+  const plan =
+    "text" in source ? planNarration({ ...source, ...request }) : planDocument(source.read, request);
+  return chapters === undefined ? plan : withChapters(plan, chapters);
+}
+
+/** @throws AudioError `invalid_request` where there is nothing to speak, or no chapter that is asked for */
+export function makePlan(source: RunningText, options: PlanSettings): StoredPlan {
+  const { settings, pauseSeconds, files } = options;
+  const plan = planOf(source, options, options.keepsPauses);
+  const unbroken = options.keepsPauses === true ? planOf(source, options, false) : plan;
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
@@ -148,11 +162,12 @@ export function makePlan({ text, format }: RunningText, options: PlanSettings): 
     settings,
     pauseSeconds,
     files,
-    title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
+    title: titleOfChosen(titleOf(plan), plan).replaceAll(UNSEEN, " ").trim(),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts,
     remarks: [
+      ...chosenRemark(plan),
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),

@@ -1,7 +1,10 @@
 /** What a producer should know of a plan before paying: its chapters, its language, who speaks how much. */
 import { VOICES } from "../contract/voices.ts";
 import { chapterSums } from "./chapter-sums.ts";
+import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
+import { chapterNumber } from "./plan/chapter-number.ts";
+import { shownChapter } from "./plan/chosen-chapters.ts";
 import { textLanguage } from "./plan/language.ts";
 import type { NarrationPlan } from "./plan/plan.ts";
 
@@ -14,9 +17,27 @@ function range(values: readonly number[], unit: string): string {
   return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
 }
 
+const MAX_NAMED_CHAPTERS = 5;
+
+/** `Moby-Dick, chapters 3 to 5`. */
+export function titleOfChosen(title: string, { sections, chosen }: NarrationPlan): string {
+  if (chosen === undefined) return title;
+  const numbers = chosen.map((index) => chapterNumber(sections, index));
+  return `${title}, ${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`;
+}
+
+/** What is narrated of the whole, by number and title. */
+export function chosenRemark({ sections, chosen }: NarrationPlan): string[] {
+  if (chosen === undefined) return [];
+  const count = sections.filter(({ title }) => title !== null).length;
+  const named = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
+  const rest = chosen.length - named.length;
+  return [`Of ${count} chapters: ${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
+}
+
 const SHORT_SECONDS = 120;
 
-function chaptersRemark({ sections, parts }: NarrationPlan): string[] {
+function chaptersRemark({ sections, parts, chosen }: NarrationPlan): string[] {
   const chapters = chapterSums(sections, parts).filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return [];
@@ -33,7 +54,7 @@ function chaptersRemark({ sections, parts }: NarrationPlan): string[] {
     "credits",
   );
   return [
-    `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length} and ${price}.`,
+    `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length} and ${price}.${chosen === undefined ? ` With chapters: "1-2", say, only those are narrated.` : ""}`,
   ];
 }
 

@@ -67,8 +67,8 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
     ...(chapters.length === 0
       ? {}
       : {
-          chapters: chapters.map(({ title, seconds: length, credits: price }) =>
-            without({ title, seconds: Math.round(length), credits: Math.round(price) }),
+          chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>
+            without({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
     files: files.map((file) =>
