@@ -37,7 +37,7 @@ export function chosenRemark({ sections, chosen }: NarrationPlan): string[] {
 
 const SHORT_SECONDS = 120;
 
-function chaptersRemark({ sections, parts, chosen }: NarrationPlan): string[] {
+function chaptersRemark({ sections, parts }: NarrationPlan): string[] {
   const chapters = chapterSums(sections, parts).filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return [];
@@ -54,7 +54,7 @@ function chaptersRemark({ sections, parts, chosen }: NarrationPlan): string[] {
     "credits",
   );
   return [
-    `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length} and ${price}.${chosen === undefined ? ` With chapters: "1-2", say, only those are narrated.` : ""}`,
+    `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length} and ${price}.`,
   ];
 }
 

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { briefFileWords, messageOf, nextStep } from "../narration/narration-words.ts";
+import { briefFileWords, chapterWords, messageOf, nextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
@@ -90,7 +90,8 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 /** A narration as a tool result: two forms, each complete without the other. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const text = `${view.narrationId}: ${messageOf(view)}\nNext: ${nextStep(view)}`;
+  const words = [messageOf(view), chapterWords(view)].filter((sentence) => sentence !== "").join(" ");
+  const text = `${view.narrationId}: ${words}\nNext: ${nextStep(view)}`;
   // The heading of the player; models read it in the text where it matters.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return shown;

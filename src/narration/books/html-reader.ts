@@ -9,6 +9,7 @@ import { isText } from "../plan/indented-text.ts";
 import { dropUnspoken, HARD_BREAK } from "../plan/normalise.ts";
 import type { SkippedKind } from "../plan/plan.ts";
 import { speakScripts } from "../plan/superscripts.ts";
+import { speakAddresses } from "../plan/web-addresses.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
@@ -29,13 +30,13 @@ export interface HtmlPage {
   readonly linkShare: number;
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-const INLINE = words(
+const INLINE = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br",
 );
 /** Nothing in them is words of the page. */
-const SILENT = words(
+const SILENT = setOf(
   "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
 );
 const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
@@ -43,15 +44,15 @@ const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 const EPUB_TYPES: ReadonlyArray<readonly [kind: SkippedKind, types: ReadonlySet<string>]> = [
   [
     "footnote",
-    words(
+    setOf(
       "footnote footnotes endnote endnotes rearnote rearnotes note doc-footnote doc-endnote doc-endnotes doc-footnotes",
     ),
   ],
-  ["reference", words("noteref doc-noteref doc-backlink backlink")],
-  ["page_mark", words("pagebreak doc-pagebreak page-list doc-pagelist")],
+  ["reference", setOf("noteref doc-noteref doc-backlink backlink")],
+  ["page_mark", setOf("pagebreak doc-pagebreak page-list doc-pagelist")],
   [
     "book_matter",
-    words(
+    setOf(
       "toc doc-toc landmarks loi lot loa lov index doc-index cover doc-cover copyright-page imprint colophon doc-colophon",
     ),
   ],
@@ -357,7 +358,8 @@ class Reader {
     const text = this.#text;
     this.#text = "";
     if (!/\S/.test(text)) return;
-    const spoken = withoutScriptTags(speakScripts(dropUnspoken(text))).normalize("NFC");
+    const words = withoutScriptTags(speakScripts(dropUnspoken(text))).normalize("NFC");
+    const spoken = speakAddresses(words);
     if (this.#heading === null) this.#paragraph(spoken);
     else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#heading, text: spoken.trim() });
   }

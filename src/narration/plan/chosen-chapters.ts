@@ -84,6 +84,17 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
   return indexes.length === to - from + 1 ? indexes : null;
 }
 
+/** A heading is chosen with all that stands below it. */
+function withInner(sections: Sections, index: number): number[] {
+  const level = sections[index]?.level ?? null;
+  const chosen = [index];
+  for (let inner = index + 1; level !== null && inner < sections.length; inner += 1) {
+    if ((sections[inner]?.level ?? 0) <= level) break;
+    chosen.push(inner);
+  }
+  return chosen;
+}
+
 /**
  * @param wanted `3`, `3-5`, `1, 4-last`, or titles as the plan lists them
  * @returns indexes, ascending
@@ -102,7 +113,7 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
       throw refused(sections, piece);
     }
     if (found.length > 1 && !isRange) throw ambiguous(sections, piece, found);
-    return found;
+    return found.flatMap((index) => withInner(sections, index));
   });
   return [...new Set(chosen)].sort((one, other) => one - other);
 }
@@ -110,8 +121,12 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
 /** @throws AudioError as {@link chosenSections} does; `invalid_request` where the chapters hold nothing to speak */
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const chosen = chosenSections(plan.sections, wanted);
-  const parts = plan.parts.filter(({ section }) => chosen.includes(section));
-  if (parts.length > 0) return { ...plan, chosen, parts };
+  if (chosen.length === plan.sections.length) return plan;
+  const indexes = new Set(chosen);
+  const parts = plan.parts.filter(({ section }) => indexes.has(section));
+  const last = parts.pop();
+  // Nothing follows it here.
+  if (last !== undefined) return { ...plan, chosen, parts: [...parts, { ...last, pauseAfterSeconds: 0 }] };
   throw new AudioError(
     "invalid_request",
     "The chapters that were chosen hold nothing to speak. Nothing was sent.",
