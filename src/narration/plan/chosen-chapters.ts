@@ -2,6 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "./blocks.ts";
 import { chapterNumber } from "./chapter-number.ts";
+import { titleOf } from "./narration-title.ts";
 import type { NarrationPlan, PlannedSection } from "./plan.ts";
 
 const MAX_NAMED = 5;
@@ -126,7 +127,8 @@ export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan
   const parts = plan.parts.filter(({ section }) => indexes.has(section));
   const last = parts.pop();
   // Nothing follows it here.
-  if (last !== undefined) return { ...plan, chosen, parts: [...parts, { ...last, pauseAfterSeconds: 0 }] };
+  if (last !== undefined)
+    return { ...plan, title: titleOf(plan), chosen, parts: [...parts, { ...last, pauseAfterSeconds: 0 }] };
   throw new AudioError(
     "invalid_request",
     "The chapters that were chosen hold nothing to speak. Nothing was sent.",
