@@ -5,6 +5,8 @@ import { type BookArchive, refuseBook, shownName } from "./book-archive.ts";
 
 const CONTAINER = "META-INF/container.xml";
 const ENCRYPTION = "META-INF/encryption.xml";
+/** Shops add them to books that they protect. */
+const RIGHTS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
 /** They hide fonts from copying; the text is open. */
 const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
 const MAX_AUTHORS = 3;
@@ -76,10 +78,21 @@ function readXml(xml: string, { open, close }: XmlHandler): void {
   parser.end(xml);
 }
 
-/** One file of the book as text; `null` where it is not there. */
-function textIn(archive: BookArchive, path: string): string | null {
-  const bytes = archive.read(new Set([path])).get(path);
-  return bytes === undefined ? null : decodeText(bytes, `The EPUB's ${shownName(path)}`);
+/** An entity may stand for a file of this machine, or for a million of itself. */
+const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
+
+/**
+ * One file of the book as text; `null` where it is not there.
+ *
+ * @throws AudioError `invalid_request` for bytes that are no text, and for entities of its own
+ */
+export function textIn(archive: BookArchive, path: string): string | null {
+  const bytes = archive.read(path);
+  if (bytes === null) return null;
+  if (bytes.byteLength === 0) return "";
+  const text = decodeText(bytes, `The EPUB's ${shownName(path)}`);
+  if (!OWN_ENTITIES.test(text)) return text;
+  throw refuseBook(`defines entities of its own in ${shownName(path)}, which are not resolved`);
 }
 
 function partsOf(href: string): { readonly file: string; readonly id: string | null } {
@@ -109,6 +122,8 @@ function resolvePath(from: string, file: string): string {
 }
 
 function refuseProtected(archive: BookArchive): void {
+  const refusal = refuseBook("is protected against copying, so its text cannot be read");
+  if (RIGHTS.some((path) => archive.has(path))) throw refusal;
   const xml = textIn(archive, ENCRYPTION);
   if (xml === null) return;
   const algorithms: string[] = [];
@@ -119,7 +134,7 @@ function refuseProtected(archive: BookArchive): void {
     },
   });
   if (algorithms.every((algorithm) => FONT_ALGORITHMS.has(algorithm))) return;
-  throw refuseBook("is protected against copying, so its text cannot be read");
+  throw refusal;
 }
 
 function packagePath(archive: BookArchive): string {

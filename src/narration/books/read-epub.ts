@@ -1,12 +1,11 @@
 /** Reads an EPUB as one text: its pages in their order, with the headings of its table of contents where they have none. */
-import { decodeText } from "../../files/text-bytes.ts";
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { markChapters } from "../plan/chapter-words.ts";
 import { hasWords } from "../plan/characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "../plan/normalise.ts";
 import { checkText } from "../plan/plan-narration.ts";
-import { BookArchive, shownName } from "./book-archive.ts";
-import { type BookPackage, readPackage } from "./book-package.ts";
+import { BookArchive } from "./book-archive.ts";
+import { type BookPackage, readPackage, textIn } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
 import { withoutFrame, withoutPageMarks } from "./read-html.ts";
 
@@ -53,24 +52,23 @@ function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: 
 export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = readPackage(archive);
-  const files = archive.read(new Set(pages.map(({ path }) => path)));
   const blocks: SourceBlock[] = [];
+  const readPaths = new Set<string>();
   for (const { path, isLinear, isMatter } of pages) {
-    const file = files.get(path);
-    if (file === undefined || file.byteLength === 0) continue;
-    const html = decodeText(file, `The EPUB's ${shownName(path)}`);
+    // A page stands once in the order, whatever the book says.
+    if (readPaths.has(path)) continue;
+    readPaths.add(path);
+    const html = textIn(archive, path);
+    if (html === null) continue;
     checkText(html);
     const page = readPage(normaliseLines(html), true, skipped);
     if (isMatter || isContents(page)) leaveOut("book_matter", page, skipped);
     else if (!isLinear) leaveOut("aside", page, skipped);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
-      blocks.push(
-        ...withHeadings(
-          page.blocks,
-          contents.filter((entry) => entry.path === path),
-        ),
-      );
+      const entries = contents.filter((entry) => entry.path === path);
+      // One by one, because a page may have more blocks than a call takes arguments.
+      for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }
   const read = withoutPageMarks(withoutFrame(blocks, skipped), skipped);
