@@ -33,7 +33,7 @@ export interface HtmlPage {
 const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
 const INLINE = setOf(
-  "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br",
+  "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
 /** Nothing in them is words of the page. */
 const SILENT = setOf(
@@ -125,13 +125,18 @@ class Reader {
   #links = 0;
   #linkUnits = 0;
   #spokenUnits = 0;
+  /** How many elements are open with a header of the site, of which only headings are the page's own. */
+  #siteHeader: number | null = null;
+  readonly #isBook: boolean;
   #isTitle = false;
   #isTitleRead = false;
   title = "";
   author: string | null = null;
 
-  constructor(skipped: SkippedList) {
+  /** @param isBook a page of a book, which has no site around it */
+  constructor(skipped: SkippedList, isBook: boolean) {
     this.#skipped = skipped;
+    this.#isBook = isBook;
   }
 
   get blocks(): readonly PageBlock[] {
@@ -153,7 +158,7 @@ class Reader {
       return;
     }
     if (name === "head") return;
-    const kind = skippedAs(name, attributes);
+    const kind = this.#isSiteFooter(name) ? "navigation" : skippedAs(name, attributes);
     if (kind !== null) {
       if (!INLINE.has(name)) this.#flush();
       this.#left = { kind, depth: this.#open.length, text: "" };
@@ -163,6 +168,16 @@ class Reader {
     const { id } = attributes;
     if (id !== undefined) this.#ids.push(id);
     this.#enter(name, attributes);
+  }
+
+  /** An article may end with the site's words, too; a quotation ends with its source. */
+  #isSiteFooter(name: string): boolean {
+    return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
+  }
+
+  #isSiteHeader(): boolean {
+    const isOfText = this.#mains + this.#articles > 0 || this.#open.includes("section");
+    return !this.#isBook && !isOfText;
   }
 
   #enter(name: string, attributes: Attributes): void {
@@ -204,6 +219,9 @@ class Reader {
       case "pre":
         this.#preformatted += 1;
         break;
+      case "header":
+        if (this.#isSiteHeader()) this.#siteHeader ??= this.#open.length;
+        break;
       case "main":
         this.#mains += 1;
         break;
@@ -241,6 +259,7 @@ class Reader {
     if (name === "head") return;
     if (name === "pre") this.#code();
     if (!INLINE.has(name)) this.#flush();
+    if (depth === this.#siteHeader) this.#siteHeader = null;
     this.#leave(name);
   }
 
@@ -297,8 +316,11 @@ class Reader {
 
   #image(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
-    if (hasWords(alternative)) this.#text += ` ${alternative} `;
-    else this.#skipped.add("image", attributes["src"]?.slice(0, 200) ?? "");
+    // A chapter may begin with a letter that is drawn.
+    if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
+    else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
+      this.#text += ` ${alternative} `;
+    } else this.#skipped.add("image", alternative || (attributes["src"]?.slice(0, 200) ?? ""));
   }
 
   #item(attributes: Attributes): void {
@@ -377,6 +399,10 @@ class Reader {
   }
 
   #put(block: SourceBlock): void {
+    if (this.#siteHeader !== null && block.kind === "paragraph") {
+      this.#skipped.add("navigation", block.text);
+      return;
+    }
     const [isInMain, isInArticle] = [this.#mains > 0, this.#articles > 0];
     this.#sink.push({ block, isInMain, isInArticle, ids: this.#ids });
     this.#ids = [];
@@ -388,7 +414,7 @@ const withoutScriptTags = (text: string): string =>
 
 /** @param isXml a chapter of an EPUB, where elements may close themselves */
 export function readPage(html: string, isXml: boolean, skipped: SkippedList): HtmlPage {
-  const reader = new Reader(skipped);
+  const reader = new Reader(skipped, isXml);
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name, attributes),
