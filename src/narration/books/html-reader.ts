@@ -3,6 +3,7 @@
  * headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden elements are not spoken.
  */
 import { Parser } from "htmlparser2";
+import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { isText } from "../plan/indented-text.ts";
@@ -105,6 +106,8 @@ interface List {
   next: number | null;
 }
 
+const MAX_DEPTH = 10_000;
+
 const levelOf = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
 
 class Reader {
@@ -147,8 +150,15 @@ class Reader {
     return this.#spokenUnits === 0 ? 0 : this.#linkUnits / this.#spokenUnits;
   }
 
+  /** @throws AudioError `invalid_request` for elements nested past all reason, which take minutes to close */
   open(name: string, attributes: Attributes): void {
     this.#open.push(name);
+    if (this.#open.length > MAX_DEPTH) {
+      throw new AudioError(
+        "invalid_request",
+        `The page has more than ${MAX_DEPTH} elements open at one place, so it is no text. Nothing was sent.`,
+      );
+    }
     if (name === "title" && !this.#open.includes("svg")) this.#isTitle = !this.#isTitleRead;
     if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
       this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
@@ -320,7 +330,8 @@ class Reader {
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
     else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
       this.#text += ` ${alternative} `;
-    } else this.#skipped.add("image", alternative || (attributes["src"]?.slice(0, 200) ?? ""));
+    } else if (hasWords(alternative)) this.#skipped.add("illustration", alternative);
+    else this.#skipped.add("image", attributes["src"]?.slice(0, 200) ?? "");
   }
 
   #item(attributes: Attributes): void {
