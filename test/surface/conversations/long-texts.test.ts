@@ -8,6 +8,8 @@ const LONG = "It was a bright cold day in April, and the clocks were striking th
   .repeat(30)
   .slice(0, 2100);
 
+const BOOK = ["One", "Two", "Three", "Four"].map((title) => `# ${title}\n\nIt is ${title}.`).join("\n\n");
+
 /** The call that pays lasts until the file is there, also on a busy machine. */
 const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
 
@@ -24,6 +26,19 @@ hold("A text that is too long for one request", [
       const plan = await assistant.call("narrate", { text: LONG });
       plan.says(/about \d+ credits/, /Nothing was sent or charged/, /Tell the user length and price/);
       (await assistant.follow(plan)).says(/Saved/, /\.mp3/, /Cost \d+ credits/);
+    },
+  },
+  {
+    when: "chapters 2 to 3 of a book, please: the plan numbers the chapters, and the choice is priced before it is paid",
+    fewestCalls: 3,
+    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const whole = await assistant.call("narrate", { text: BOOK });
+      whole.says(/1 "One"/, /3 "Three"/, /The argument chapters narrates some of them/);
+      const plan = await assistant.call("narrate", { text: BOOK, chapters: "2-3" });
+      plan.says(/Of 4 chapters: 2 "Two", 3 "Three"/, /Nothing was sent or charged/);
+      (await assistant.follow(plan)).says(/Saved/, /\.mp3/, /Cost 20 credits/);
     },
   },
 ]);
