@@ -24,7 +24,8 @@ Usage:
                                        what was asked for, its cost and its file; FILE becomes a page with players
   audio-generation-mcp voices [--sample] [--html FILE]
                                        the voices; --sample makes samples (about 210 credits once), FILE plays them
-  audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
+  audio-generation-mcp narrate FILE|-  a text of any length to one audio file, or each row of a sheet (.csv, .tsv)
+                                       to a file of its own; without --max-credits: the price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
       [--pause-seconds S] [--files one|chapters] [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
   audio-generation-mcp --help | --version

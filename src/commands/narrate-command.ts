@@ -1,5 +1,6 @@
 /** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { readConfig } from "../config/config.ts";
+import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
@@ -14,7 +15,6 @@ import {
   narrateRules,
   planRequestOf,
 } from "../tools/narrate-input.ts";
-import { readArguments } from "../tools/read-arguments.ts";
 import { secretsOf } from "./configuration-error.ts";
 import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";

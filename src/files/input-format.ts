@@ -7,7 +7,8 @@ export type TextFormat = "plain" | "markdown";
 /** What a file holds, with the kind that its name gives it. */
 export interface InputText {
   readonly text: string;
-  readonly format: TextFormat;
+  /** A sheet is rows and columns, each row a text of its own. */
+  readonly format: TextFormat | "sheet";
 }
 
 /** Each extension with its kind. Every list of extensions in a message is made from this table. */
@@ -15,6 +16,8 @@ const FORMATS: Readonly<Record<string, InputText["format"]>> = {
   ".txt": "plain",
   ".md": "markdown",
   ".markdown": "markdown",
+  ".csv": "sheet",
+  ".tsv": "sheet",
 };
 
 /** The kind of a file by its name; `null` for a name that is not read. */

@@ -12,9 +12,11 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
+import type { CompanionOrder } from "./companions.ts";
 import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
 import type { PartFile } from "./part-request.ts";
+import { excerptOf } from "./plan/blocks.ts";
 
 /** One file that a plan makes. */
 export interface PlannedFile {
@@ -52,10 +54,12 @@ const INCOMPLETE = " (incomplete)";
 export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   const indexes = plan.parts.map((_, index) => index);
   // A single section would give its title twice, once as the narration's.
-  if (plan.files === "one" || plan.sections.length === 1) return [{ section: null, parts: indexes }];
+  const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
+  if (isOne) return [{ section: null, parts: indexes }];
+  const bySection = Map.groupBy(indexes, (index) => plan.parts[index]?.section);
   return plan.sections.flatMap((_, section) => {
-    const parts = indexes.filter((index) => plan.parts[index]?.section === section);
-    return parts.length === 0 ? [] : [{ section, parts }];
+    const parts = bySection.get(section);
+    return parts === undefined ? [] : [{ section, parts }];
   });
 }
 
@@ -153,18 +157,27 @@ function nameOf({
   isWhole,
 }: Named & Pick<JoinOrder, "file" | "isWhole">): string {
   const format = formatOfPlan(plan);
+  const ending = isWhole ? "" : INCOMPLETE;
+  const own = file.section === null ? undefined : plan.sections[file.section]?.fileName;
+  if (own !== undefined) return extendedName(givenName(own, format), ending);
   const name =
     state.fileName === null
       ? automaticName(format, plan.title, narrationId)
       : givenName(state.fileName, format);
-  const ending = isWhole ? "" : INCOMPLETE;
   if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number = `${file.section + 1}`.padStart(digits, "0");
-  return extendedName(name, `-${number}-${firstWords(chapterOf(plan, file.section))}${ending}`);
+  const words = `${number}-${firstWords(chapterOf(plan, file.section))}`;
+  // Without an id of the narration, so that after a change of one row the others keep their files.
+  if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  return extendedName(name, `-${words}${ending}`);
 }
 
-const chapterOf = (plan: StoredPlan, section: number): string => plan.sections[section]?.title ?? plan.title;
+/** A row is called as it begins. */
+function chapterOf(plan: StoredPlan, section: number): string {
+  if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
+  return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
+}
 
 async function join(
   { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
@@ -173,6 +186,7 @@ async function join(
   const { plan, file, parts, isWhole, signal } = order;
   const format = formatOfPlan(plan);
   const name = nameOf(order);
+  const hasCompanions = plan.files !== "rows";
   const chapter = file.section === null ? null : chapterOf(plan, file.section);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
@@ -188,7 +202,7 @@ async function join(
   const saved = await saveAudio({
     folder,
     fileName: name,
-    mayBeNamed: (tried) => isNameOfItsOwn(folder, tried),
+    ...(hasCompanions ? { mayBeNamed: (tried: string) => isNameOfItsOwn(folder, tried) } : {}),
     keepsUnsound: false,
     format,
     clock,
@@ -201,9 +215,10 @@ async function join(
   });
   const [joined] = results;
   if (joined === undefined) throw new Error("nothing was joined");
-  const { makeCompanions } = await import("./companions.ts");
   const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
-  const companions = await makeCompanions({ folder, saved, format, title, sources, spoken, joined, signal });
+  const companions = hasCompanions
+    ? await companionsOf({ folder, saved, format, title, sources, spoken, joined, signal })
+    : { captions: null, chapters: null };
   const held = new Set(parts.map(({ index }) => index));
   return {
     ...saved,
@@ -216,6 +231,11 @@ async function join(
     missingParts: file.parts.filter((index) => !held.has(index)),
     doubts: doubtsOf(plan, parts, joined),
   };
+}
+
+async function companionsOf(order: CompanionOrder): Promise<Pick<NarrationFile, "captions" | "chapters">> {
+  const { makeCompanions } = await import("./companions.ts");
+  return await makeCompanions(order);
 }
 
 /** Where each section begins; a text without headings has no chapters. */

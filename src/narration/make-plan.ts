@@ -2,7 +2,7 @@
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
-import type { InputText } from "../files/input-format.ts";
+import type { TextFormat } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
 import { titleOf } from "./plan/narration-title.ts";
@@ -29,8 +29,14 @@ export interface PlanSettings {
   readonly files: "one" | "chapters";
 }
 
+/** One text, which is read from its beginning to its end. */
+export interface RunningText {
+  readonly text: string;
+  readonly format: TextFormat;
+}
+
 /** Counted before anything is planned, which would take minutes. */
-function checkHeadings({ text, format }: InputText): void {
+function checkHeadings({ text, format }: RunningText): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
   if (headings <= MOST_PARTS) return;
@@ -79,7 +85,7 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /** Turns of a dialogue and headings without text: two seconds of them cost what eight do. */
-function shortPartsRemarks({ parts }: NarrationPlan): string[] {
+export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): string[] {
   const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
   if (count < SHORT_PARTS_TO_TELL) return [];
   const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
@@ -120,7 +126,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
 }
 
 /** @throws AudioError `invalid_request` where there is nothing to speak */
-export function makePlan({ text, format }: InputText, options: PlanSettings): StoredPlan {
+export function makePlan({ text, format }: RunningText, options: PlanSettings): StoredPlan {
   const { settings, voices, pauseSeconds, files } = options;
   checkHeadings({ text, format });
   const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };

@@ -32,5 +32,8 @@ export function narrationIdOf(origin: string, plan: StoredPlan): string {
     add(canonicalInput(inputOf(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);
   }
+  for (const [index, { fileName }] of plan.sections.entries()) {
+    if (fileName !== undefined) add(`${index} ${fileName}`);
+  }
   return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;
 }

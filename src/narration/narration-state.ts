@@ -40,12 +40,19 @@ export const storedPlanSchema = z.object({
   settings: narrationSettingsSchema.strict(),
   /** Between paragraphs where two parts meet. */
   pauseSeconds: z.number().nonnegative(),
-  files: z.enum(["one", "chapters"]),
+  /** `rows`: each row of a sheet is a file. */
+  files: z.enum(["one", "chapters", "rows"]),
   /** What a person would call it: its first heading, or its first words. */
   title: z.string(),
   /** As the text itself names them. */
   author: z.string().optional(),
-  sections: z.array(z.object({ title: z.string().nullable() })),
+  sections: z.array(
+    z.object({
+      title: z.string().nullable(),
+      /** The name of its file, where the sheet gives one. */
+      fileName: z.string().optional(),
+    }),
+  ),
   parts: z.array(plannedPartSchema).min(1),
   ...remarksSchema.shape,
 });

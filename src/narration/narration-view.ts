@@ -22,6 +22,8 @@ export interface NarrationView extends NarrationFigures {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
+  /** Each row of a sheet is a file, of which there may be a thousand. */
+  readonly isSheet: boolean;
   /** What each comes to, before anything is paid; none where the text has fewer than two. */
   readonly chapters: readonly ChapterSum[];
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
@@ -124,7 +126,8 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     narrationId,
     status,
     title: state.title,
-    chapters: status === "planned" ? chapterSums(plan.sections, plan.parts) : [],
+    isSheet: plan.files === "rows",
+    chapters: status === "planned" && plan.files !== "rows" ? chapterSums(plan.sections, plan.parts) : [],
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
     // What went wrong, then what should be listened to.

@@ -70,7 +70,7 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
 }
 
 /** How the text begins and ends, so that a cut or a wrong file is seen before it is paid for. */
-export function edgesRemark({ parts }: NarrationPlan): string {
+export function edgesRemark({ parts }: Pick<NarrationPlan, "parts">): string {
   const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
   const last = flat.at(-1) ?? "";
   const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];

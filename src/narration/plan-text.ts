@@ -12,6 +12,6 @@ export async function planText(source: InputText, settings: PlanSettings): Promi
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, settings);
   }
-  const { makePlan } = await import("./make-plan.ts");
-  return makePlan(source, settings);
+  const { planInput } = await import("./plan-input.ts");
+  return await planInput(source, settings);
 }

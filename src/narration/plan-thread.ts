@@ -42,8 +42,8 @@ export async function planInThread(source: InputText, settings: PlanSettings): P
   } catch (error) {
     // Under `node --permission` a process may not be allowed to start threads.
     if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
-    const { makePlan } = await import("./make-plan.ts");
-    return makePlan(source, settings);
+    const { planInput } = await import("./plan-input.ts");
+    return await planInput(source, settings);
   }
   let timer: NodeJS.Timeout | undefined;
   try {

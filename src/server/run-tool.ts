@@ -9,12 +9,12 @@ import {
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/config.ts";
+import { readArguments } from "../contract/read-arguments.ts";
 import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import { isCancelledByCaller } from "../narration/cancelled-call.ts";
 import { type Redact, secretRefused } from "../redaction.ts";
-import { readArguments } from "../tools/read-arguments.ts";
 import {
   publishedArguments,
   type Tool,

@@ -1,6 +1,7 @@
 /** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
 import { z } from "zod";
 import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
+import { readValue } from "../contract/read-arguments.ts";
 import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
@@ -8,7 +9,6 @@ import type { InputText } from "../files/input-format.ts";
 import type { PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
-import { readValue } from "./read-arguments.ts";
 import {
   checkCharacters,
   fileName,
@@ -73,7 +73,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   file: z
     .string("must be a string")
-    .meta({ description: "Instead of text: a .txt or .md file in AUDIO_INPUT_DIR" })
+    .meta({ description: "Instead of text: .txt, .md or .csv (a file per row) in AUDIO_INPUT_DIR" })
     .optional(),
   narration_id: z
     .string("must be a string")

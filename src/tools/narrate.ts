@@ -35,9 +35,20 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
+/** A call that waits for a sheet is repeated often, and its message says how many files there are. */
+const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
+  isSheet && status === "running" ? [] : files;
+
+const fileFacts = ({ sha256, chapter, captions, chapters }: NarrationView["files"][number]) => ({
+  sha256,
+  chapter,
+  captions_path: captions?.path,
+  chapters_path: chapters?.path,
+});
+
 /** The structured fields of a result; omits empty ones. */
 export function structuredOf(view: NarrationView): Record<string, unknown> {
-  const { parts, credits, seconds, chapters, files, problems } = view;
+  const { parts, credits, seconds, chapters, problems } = view;
   return {
     narration_id: view.narrationId,
     status: view.status,
@@ -64,15 +75,13 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
             omitEmpty({ title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
-    files: files.map((file) =>
+    files: listedFiles(view).map((file) =>
       omitEmpty({
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
+        // The player needs the size; a thousand rows have no room for what nobody asks of one of them.
         size_bytes: file.sizeBytes,
-        sha256: file.sha256,
-        chapter: file.chapter,
-        captions_path: file.captions?.path,
-        chapters_path: file.chapters?.path,
+        ...(view.isSheet ? {} : fileFacts(file)),
       }),
     ),
     problems: problems.map(({ part, excerpt, code, message }) =>

@@ -1,5 +1,6 @@
 /** Defines a tool: data, and a handler that returns data or throws. */
 import type { ZodError, z } from "zod";
+import { readArguments } from "../contract/read-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { Generation } from "../generation/generation.ts";
@@ -7,7 +8,6 @@ import type { HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
-import { readArguments } from "./read-arguments.ts";
 
 /** Hints that clients read before a call. All four are always set and published with the title. */
 export interface Annotations {

@@ -142,6 +142,8 @@ describe("narrate with a file", () => {
     };
     expect(await ask(join(workplace.root, "diary.txt"))).toBe(1);
     expect(await ask("-", BOOK)).toBe(2);
+    writeFileSync(join(workplace.root, "lines.tsv"), "text\tfile\nHalt!\tguard\nGood night.\tcook\nGo.\t\n");
+    expect(await ask(join(workplace.root, "lines.tsv"))).toBe(3);
   });
 
   it("repeated on the command line says that nothing new was charged", async () => {

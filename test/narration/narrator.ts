@@ -38,7 +38,8 @@ export const narrationOutput = z.strictObject({
       path: z.string(),
       duration_seconds: z.number(),
       size_bytes: z.int(),
-      sha256: z.string().length(64),
+      /** Absent from the files of a sheet, of which there may be a thousand. */
+      sha256: z.string().length(64).optional(),
       chapter: z.string().optional(),
       captions_path: z.string().optional(),
       chapters_path: z.string().optional(),

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";
+import { readArguments } from "../../src/contract/read-arguments.ts";
 import { generateAudio } from "../../src/tools/generate-audio.ts";
-import { readArguments } from "../../src/tools/read-arguments.ts";
 
 const FIELDS = [
   "model",

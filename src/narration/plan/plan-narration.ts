@@ -59,7 +59,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
 }
 
 /** What was lost on the way here is refused before it is paid for. */
-function checkText(text: string): void {
+export function checkText(text: string): void {
   if (!text.isWellFormed()) {
     throw new AudioError(
       "invalid_request",

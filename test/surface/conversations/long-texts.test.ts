@@ -1,21 +1,8 @@
 /** The conversation about a text that no single request takes: its price is told before it is paid. */
 import { expect } from "vitest";
-import { encode } from "../../../src/sandbox/speech/encode/encode.ts";
-import type { SpeechEngine } from "../../../src/sandbox/speech/speech.ts";
+import { hummed } from "../../support/hummed.ts";
 import { hold } from "./conversations.ts";
 import { stageWithSandbox } from "./stage.ts";
-
-/** A tone instead of minutes of speech, as long as the text asks for: real files, and nothing to wait for. */
-const hummed: SpeechEngine = {
-  speak: ({ prompt, outputFormat, sampleRate }) => {
-    const samples = Float32Array.from(
-      { length: Math.round(prompt.length * 0.01 * sampleRate) },
-      (_, index) => 0.3 * Math.sin((2 * Math.PI * 220 * index) / sampleRate),
-    );
-    return Promise.resolve(encode(samples, outputFormat, sampleRate));
-  },
-  close: () => Promise.resolve(),
-};
 
 const LONG = "It was a bright cold day in April, and the clocks were striking thirteen. "
   .repeat(30)

@@ -3,8 +3,8 @@
  * the schema refuses them with its own message. The command line uses it, too.
  */
 import { z } from "zod";
-import { decimalIn } from "../contract/decimal.ts";
-import { LANGUAGE_NAMES, VOICES } from "../contract/voices.ts";
+import { decimalIn } from "./decimal.ts";
+import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
 
 const wordOf = (text: string): string =>
   text
