@@ -52,7 +52,15 @@ export async function composeWorkflow(
     generation,
     narrations: () => {
       narrating ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
-        createNarrations({ ledger, parts: generation.parts, folder, clock, log, holdsSecret }),
+        createNarrations({
+          ledger,
+          parts: generation.parts,
+          folder,
+          clock,
+          log,
+          captionFiles: config.captions,
+          holdsSecret,
+        }),
       );
       return narrating;
     },

@@ -27,11 +27,11 @@ Usage:
   audio-generation-mcp narrate FILE|-  a text of any length to one audio file, or each row of a sheet (.csv, .tsv)
                                        to a file of its own; without --max-credits: the price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
-      [--pause-seconds S] [--files one|chapters] [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
+      [--pause-seconds S] [--files one|chapters] [--retake TAKE[@SPEED]=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
   audio-generation-mcp --help | --version
 
 Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_INPUT_DIR, AUDIO_STATE_DIR,
-  AUDIO_STORE_URL, AUDIO_DEFAULT_VOICE, AUDIO_VOICE_NOTES, AUDIO_PRONUNCIATIONS, AUDIO_WAIT_SECONDS,
+  AUDIO_STORE_URL, AUDIO_DEFAULT_VOICE, AUDIO_VOICE_NOTES, AUDIO_PRONUNCIATIONS, AUDIO_CAPTIONS, AUDIO_WAIT_SECONDS,
   AUDIO_POLL_INTERVAL_SECONDS,
   AUDIO_CREDIT_BUDGET, AUDIO_RESOURCE_LINKS, AUDIO_LOG_LEVEL, HTTPS_PROXY, HTTP_PROXY, NO_PROXY
 `;

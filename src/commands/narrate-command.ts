@@ -72,8 +72,8 @@ function report(view: NarrationView, asJson: boolean): void {
     return;
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
-  const beside = view.files.flatMap(({ captions, chapters }) =>
-    [captions, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
+  const beside = view.files.flatMap(({ captions, srt = null, chapters }) =>
+    [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? finishedWords(view) : messageOf(view);
   const next = nextStepOf(view);

@@ -39,8 +39,9 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   }
   if (values.retake !== undefined) {
     given["retakes"] = values.retake.map((retake) => {
-      const [take, quote] = pair("retake", retake);
-      return { take, quote };
+      const [which, quote] = pair("retake", retake);
+      const [take, speed] = which.split("@");
+      return speed === undefined ? { take, quote } : { take: take || "1", speed, quote };
     });
   }
   return { file, args: given, asJson: values.json === true };

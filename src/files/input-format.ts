@@ -8,7 +8,7 @@ export type TextFormat = "plain" | "markdown";
 export interface InputText {
   readonly text: string;
   /** A sheet is rows and columns, each row a text of its own. */
-  readonly format: TextFormat | "sheet";
+  readonly format: TextFormat | "sheet" | "srt" | "vtt";
 }
 
 /** Each extension with its kind. Every list of extensions in a message is made from this table. */
@@ -18,6 +18,8 @@ const FORMATS: Readonly<Record<string, InputText["format"]>> = {
   ".markdown": "markdown",
   ".csv": "sheet",
   ".tsv": "sheet",
+  ".srt": "srt",
+  ".vtt": "vtt",
 };
 
 /** The kind of a file by its name; `null` for a name that is not read. */

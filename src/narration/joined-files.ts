@@ -1,9 +1,10 @@
 /** Makes a narration's files out of its parts: joined, verified, published under free names. */
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
-import type { JoinedAudio } from "../audio/join.ts";
+import type { JoinedAudio, JoinPart } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
-import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
+import type { CaptionFiles } from "../config/config.ts";
+import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
 import { extendedName, givenName, numberedName } from "../files/file-name.ts";
@@ -63,15 +64,18 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   });
 }
 
-export function createJoinedFiles(deps: {
+interface JoinDeps {
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
-}): JoinedFiles {
-  const { folder } = deps;
+  readonly captionFiles: CaptionFiles;
+}
+
+export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
+  const { folder, captionFiles } = deps;
   return {
     async make(order) {
       const { state, file, isWhole } = order;
-      const madeFrom = fingerprintOf(order);
+      const madeFrom = fingerprintOf(order, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // What is whole is not replaced by less.
@@ -89,22 +93,25 @@ export function createJoinedFiles(deps: {
   };
 }
 
-/** What makes another file: other audio, other pauses, another name. */
-function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder): string {
+/** What makes another file: other audio, other pauses, another name, other captions. */
+function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, captionFiles: CaptionFiles): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
   for (const { index, file: audio } of parts) {
-    hash.update(JSON.stringify([index, audio.sha256, plan.parts[index]?.pauseAfterSeconds]));
+    const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
+    const start = startSeconds === undefined ? [] : [startSeconds];
+    hash.update(JSON.stringify([index, audio.sha256, pauseAfterSeconds, ...start]));
   }
+  if (captionFiles !== "vtt") hash.update(captionFiles);
   return hash.digest("hex");
 }
 
 /** What lies beside a file and is not as it was saved: gone, edited, or somebody else's by now. */
 export async function changedCompanions(
-  { captions, chapters }: NarrationFile,
+  { captions, srt, chapters }: NarrationFile,
   root: string,
 ): Promise<string[]> {
   const changed: string[] = [];
-  for (const companion of [captions, chapters]) {
+  for (const companion of [captions, srt ?? null, chapters]) {
     if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
   }
   return changed;
@@ -113,7 +120,7 @@ export async function changedCompanions(
 /** Only a file that is as this server saved it is removed; so is what lies beside it. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
-  for (const saved of [file, file.captions, file.chapters]) {
+  for (const saved of [file, file.captions, file.srt ?? null, file.chapters]) {
     if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
   }
 }
@@ -180,7 +187,7 @@ function chapterOf(plan: StoredPlan, section: number): string {
 }
 
 async function join(
-  { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
+  { folder, clock, captionFiles }: JoinDeps,
   order: JoinOrder,
 ): Promise<Omit<NarrationFile, "madeFrom">> {
   const { plan, file, parts, isWhole, signal } = order;
@@ -195,10 +202,11 @@ async function join(
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
     sampleRateHz: formatOf(record).sampleRateHz,
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
+    startSeconds: plan.parts[index]?.startSeconds,
   }));
   // Loaded when something is joined, because nothing else needs the formats.
   const { joinAudio } = await import("../audio/join.ts");
-  const results: JoinedAudio[] = [];
+  const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
   const saved = await saveAudio({
     folder,
     fileName: name,
@@ -208,16 +216,32 @@ async function join(
     clock,
     download: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
-      results.push(
-        await joinAudio({ format, title, author: plan.author, parts: sources, chapters, write, signal }),
-      );
+      const leads = await leadsOf(format, sources, signal);
+      const placed = sources.map(({ startSeconds, ...source }, at) => ({
+        ...source,
+        startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
+      }));
+      const request = { format, title, author: plan.author, parts: placed, chapters, write, signal };
+      results.push({ joined: await joinAudio(request), leads });
     },
   });
-  const [joined] = results;
-  if (joined === undefined) throw new Error("nothing was joined");
+  const [result] = results;
+  if (result === undefined) throw new Error("nothing was joined");
+  const { joined, leads } = result;
   const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
   const companions = hasCompanions
-    ? await companionsOf({ folder, saved, format, title, sources, spoken, joined, signal })
+    ? await companionsOf({
+        folder,
+        captionFiles,
+        saved,
+        format,
+        title,
+        sources,
+        spoken,
+        joined,
+        leads,
+        signal,
+      })
     : { captions: null, chapters: null };
   const held = new Set(parts.map(({ index }) => index));
   return {
@@ -229,13 +253,24 @@ async function join(
     takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.parts.filter((index) => !held.has(index)),
-    doubts: doubtsOf(plan, parts, joined),
+    doubts: doubtsOf(plan, order.state, parts, joined, leads),
   };
 }
 
 async function companionsOf(order: CompanionOrder): Promise<Pick<NarrationFile, "captions" | "chapters">> {
   const { makeCompanions } = await import("./companions.ts");
   return await makeCompanions(order);
+}
+
+/** How long each part of a timeline is silent before it is heard; nothing else needs to be listened to here. */
+async function leadsOf(
+  format: OutputFormat,
+  sources: readonly JoinPart[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  if (sources.every(({ startSeconds }) => startSeconds === undefined)) return [];
+  const { leadingSilences } = await import("../audio/captions/leading-silence.ts");
+  return await leadingSilences(format, sources, signal);
 }
 
 /** Where each section begins; a text without headings has no chapters. */

@@ -16,8 +16,10 @@ import {
   type Voices,
 } from "./plan/plan.ts";
 import { planNarration } from "./plan/plan-narration.ts";
+import { isSubtitles } from "./plan/time-codes.ts";
 import { edgesRemark, planRemarks } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
+import { planTimeline } from "./timeline/plan-timeline.ts";
 
 export interface PlanSettings {
   readonly settings: NarrationSettings;
@@ -32,11 +34,11 @@ export interface PlanSettings {
 /** One text, which is read from its beginning to its end. */
 export interface RunningText {
   readonly text: string;
-  readonly format: TextFormat;
+  readonly format: TextFormat | "srt" | "vtt";
 }
 
 /** Counted before anything is planned, which would take minutes. */
-function checkHeadings({ text, format }: RunningText): void {
+function checkHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
   if (headings <= MOST_PARTS) return;
@@ -75,6 +77,10 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   sound: ["a sound in brackets", "sounds in brackets"],
   script_mark: ["a transition of a script", "transitions of a script"],
   direction: ["a stage direction", "stage directions"],
+  song: ["a line that is sung", "lines that are sung"],
+  empty_cue: ["a cue without text", "cues without text"],
+  repeat: ["a line that repeats the cue above", "lines that repeat the cue above"],
+  no_time: ["a line above the first time", "lines above the first time"],
   image: ["an image without words", "images without words"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
@@ -125,13 +131,25 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
+/** What a text comes to by its kind; `unbroken` is what it would be without pauses that are kept. */
+function planOf(
+  { text, format }: RunningText,
+  { settings, voices, pauseSeconds, keepsPauses }: PlanSettings,
+): { readonly plan: NarrationPlan; readonly unbroken?: NarrationPlan; readonly remarks: readonly string[] } {
+  const speed = settings.speed ?? 1;
+  if (format === "srt" || format === "vtt") return planTimeline({ text, kind: format, speed, voices });
+  if (isSubtitles(text)) return planTimeline({ text, kind: null, speed, voices });
+  checkHeadings(text, format);
+  const request = { text, format, speed, pauseSeconds, voices };
+  const plan = planNarration({ ...request, keepsPauses });
+  const unbroken = keepsPauses === true ? planNarration(request) : plan;
+  return { plan, unbroken, remarks: [] };
+}
+
 /** @throws AudioError `invalid_request` where there is nothing to speak */
-export function makePlan({ text, format }: RunningText, options: PlanSettings): StoredPlan {
-  const { settings, voices, pauseSeconds, files } = options;
-  checkHeadings({ text, format });
-  const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };
-  const plan = planNarration({ ...request, keepsPauses: options.keepsPauses });
-  const unbroken = options.keepsPauses === true ? planNarration(request) : plan;
+export function makePlan(source: RunningText, options: PlanSettings): StoredPlan {
+  const { settings, pauseSeconds, files } = options;
+  const { plan, unbroken = plan, remarks } = planOf(source, options);
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
@@ -153,6 +171,7 @@ export function makePlan({ text, format }: RunningText, options: PlanSettings): 
     sections: plan.sections.map(({ title }) => ({ title })),
     parts,
     remarks: [
+      ...remarks,
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),

@@ -169,6 +169,7 @@ export async function withoutMissing(view: NarrationView, root: string): Promise
     files: files.map((file) => ({
       ...file,
       captions: unchanged(file.captions),
+      srt: unchanged(file.srt ?? null) ?? undefined,
       chapters: unchanged(file.chapters),
     })),
     changedPaths: changed,

@@ -64,15 +64,18 @@ const FILES_SHOWN = 3;
 
 function fileWords({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return sheetWords({ files });
-  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts, captions, chapters }) => {
-    const kind = isIncomplete ? ", incomplete" : "";
-    const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
-    const beside = [
-      ...(captions === null ? [] : [`, captions ${captions.path}`]),
-      ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
-    ];
-    return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
-  });
+  const paths = files.map(
+    ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
+      const kind = isIncomplete ? ", incomplete" : "";
+      const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+      const beside = [
+        ...(captions === null ? [] : [`, captions ${captions.path}`]),
+        ...(srt === undefined ? [] : [`, ${srt.path}`]),
+        ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+      ];
+      return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
+    },
+  );
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
@@ -237,8 +240,16 @@ function stepOf(view: NarrationView, call: string): string {
         return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
       }
       if (view.isSheet) return "Tell the user the folder and how many files there are.";
-      return view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths.";
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${lateStep(view, call)}`;
   }
+}
+
+/** Cues of subtitles that begin late are mended by speed. */
+function lateStep({ problems, credits }: NarrationView, call: string): string {
+  const late = problems.filter(({ code }) => code === "late");
+  if (late.length === 0) return "";
+  const max = credits.charged + RESERVED_CREDITS * late.length;
+  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);

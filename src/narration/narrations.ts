@@ -1,6 +1,7 @@
 /** Long narrations: the front door of this room. A plan before anything is spent, then parts, then the joined files. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import type { CaptionFiles } from "../config/config.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
@@ -32,6 +33,7 @@ import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from 
 import { progressOf } from "./narration-words.ts";
 import { partRequest, takeOf } from "./part-request.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
+import { likelyLate } from "./timeline/late-cues.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 
@@ -88,6 +90,7 @@ export interface NarrationsDeps {
   readonly folder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
+  readonly captionFiles: CaptionFiles;
   /** Whether a text holds the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
 }
@@ -96,13 +99,13 @@ export interface NarrationsDeps {
 const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
-  const { ledger, parts, folder, clock, log, holdsSecret } = deps;
+  const { ledger, parts, folder, clock, log, captionFiles, holdsSecret } = deps;
   const tallyOf = async ({ narrationId, plan, state }: KnownNarration): Promise<Tally> =>
     await takeTally(parts, plan, state, await book.bill(narrationId));
   const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
   const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
   const { origin, accountId, holder } = ledger.identity;
-  const joined = createJoinedFiles({ folder, clock });
+  const joined = createJoinedFiles({ folder, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
     book,
     parts,
@@ -165,11 +168,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // A driver that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
-    const view = viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
+    const tally = await tallyOf({ ...known, state });
+    const view = viewOf({ ...known, state }, tally, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
-    return shown.status === "planned"
-      ? { ...shown, remarks: [...shown.remarks, ...(await madeAnew(known))] }
-      : shown;
+    if (shown.status !== "planned") return shown;
+    const late = await likelyLate(parts, known.plan, state, tally.records);
+    return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
   };
 
   /** Drives it in this process until it has ended, also where another process has the lease now. */

@@ -64,7 +64,7 @@ async function readNarrationFile(
   }
   const whole = { offset: 0, length: MOST_PIECE_BYTES };
   const bytes = await generation.readCompanion(companion, piece ?? whole);
-  return { bytes, mimeType: COMPANIONS[kind] };
+  return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
 }
 
 /**

@@ -73,7 +73,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   file: z
     .string("must be a string")
-    .meta({ description: "Instead of text: .txt, .md or .csv (a file per row) in AUDIO_INPUT_DIR" })
+    .meta({ description: "Instead of text: .txt, .md, .srt or .csv (a file per row) in AUDIO_INPUT_DIR" })
     .optional(),
   narration_id: z
     .string("must be a string")
@@ -114,11 +114,13 @@ export const narrateInput = z.strictObject({
     .array(
       z.strictObject({
         quote: z.string("must be a string"),
-        take: take.meta({ description: "1 to 999" }),
+        take: take.meta({ description: "1 to 999" }).optional(),
+        // Without its own words, which stand once in the schema.
+        speed: numberFrom(0.5, 2).optional(),
       }),
-      "must be a list of { quote, take }",
+      "must be a list of { quote, take, speed }",
     )
-    .meta({ description: "Other takes, each of the one part that holds the quote" })
+    .meta({ description: "Other takes or speeds, each of the one part that holds the quote" })
     .optional(),
   skip_failed: z
     .boolean("must be true or false")
@@ -227,7 +229,7 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   // Some clients turn null into 0: neither names a limit.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
-  retakes: args.retakes ?? [],
+  retakes: (args.retakes ?? []).map(({ take: chosen = 1, ...retake }) => ({ ...retake, take: chosen })),
   skipsFailed: args.skip_failed ?? null,
   fileName: args.file_name ?? null,
 });

@@ -39,10 +39,11 @@ const output = z.strictObject({
 const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
 
-const fileFacts = ({ sha256, chapter, captions, chapters }: NarrationView["files"][number]) => ({
+const fileFacts = ({ sha256, chapter, captions, srt, chapters }: NarrationView["files"][number]) => ({
   sha256,
   chapter,
   captions_path: captions?.path,
+  srt_path: srt?.path,
   chapters_path: chapters?.path,
 });
 

@@ -16,7 +16,8 @@ it("never says that the process has ended, however slow the ledger is", async ()
     hasOtherPronunciation: async () => false,
     finish: async () => undefined,
   };
-  const narrations = createNarrations({ ledger, parts, folder, clock, log, holdsSecret: () => false });
+  const rest = { captionFiles: "vtt", holdsSecret: () => false } as const;
+  const narrations = createNarrations({ ledger, parts, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },

@@ -42,6 +42,7 @@ export const narrationOutput = z.strictObject({
       sha256: z.string().length(64).optional(),
       chapter: z.string().optional(),
       captions_path: z.string().optional(),
+      srt_path: z.string().optional(),
       chapters_path: z.string().optional(),
     }),
   ),

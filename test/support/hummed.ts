@@ -1,4 +1,4 @@
-/** A tone in place of speech: real files, as long as the text and the speed ask for, and nothing to wait for. */
+/** Noise in place of speech: real files, as long as the text and the speed ask for, and nothing to wait for. */
 import { encode } from "../../src/sandbox/speech/encode/encode.ts";
 import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
 
@@ -8,7 +8,7 @@ export const hummed: SpeechEngine = {
   speak: ({ prompt, speed, outputFormat, sampleRate }) => {
     const samples = Float32Array.from(
       { length: Math.round(hummedSeconds(prompt, speed) * sampleRate) },
-      (_, index) => 0.3 * Math.sin((2 * Math.PI * 220 * index) / sampleRate),
+      (_, index) => 0.3 * Math.sin(index * index),
     );
     return Promise.resolve(encode(samples, outputFormat, sampleRate));
   },

@@ -54,6 +54,9 @@ export interface PlannedPart {
   readonly section: number;
   /** Silence between this part and the next; 0 in the midst of a paragraph, and after the last. */
   readonly pauseAfterSeconds: number;
+  /** Where a timeline has it begin, and the cue of that time; absent: behind the part before. */
+  readonly startSeconds?: number | undefined;
+  readonly cue?: string | undefined;
   /** By the fixed table (`src/contract/estimate.ts`), at the speed asked for. */
   readonly estimatedSeconds: number;
   readonly estimatedCredits: number;
@@ -82,6 +85,10 @@ export type SkippedKind =
   | "sound"
   | "script_mark"
   | "direction"
+  | "song"
+  | "empty_cue"
+  | "repeat"
+  | "no_time"
   | "image"
   | "no_words";
 
