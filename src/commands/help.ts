@@ -27,7 +27,8 @@ Usage:
   audio-generation-mcp narrate FILE|-  a text of any length to one audio file, or each row of a sheet (.csv, .tsv)
                                        to a file of its own; without --max-credits: the price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
-      [--pause-seconds S] [--files one|chapters] [--retake TAKE[@SPEED]=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
+      [--pause-seconds S] [--files one|chapters] [--chapters 3-5] [--retake TAKE[@SPEED]=QUOTE]... [--skip-failed]
+      [--file-name NAME] [--json]
   audio-generation-mcp --help | --version
 
 Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_INPUT_DIR, AUDIO_STATE_DIR,

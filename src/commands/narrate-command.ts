@@ -4,7 +4,7 @@ import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { duration, messageOf } from "../narration/narration-words.ts";
+import { chapterWords, duration, messageOf } from "../narration/narration-words.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
@@ -77,7 +77,14 @@ function report(view: NarrationView, asJson: boolean): void {
   );
   const head = view.status === "finished" ? finishedWords(view) : messageOf(view);
   const next = nextStepOf(view);
-  const lines = [...paths, ...(paths.length === 0 ? [] : beside), head, ...(next === null ? [] : [next])];
+  const chapters = chapterWords(view);
+  const lines = [
+    ...paths,
+    ...(paths.length === 0 ? [] : beside),
+    head,
+    ...(chapters === "" ? [] : [chapters]),
+    ...(next === null ? [] : [next]),
+  ];
   process.stdout.write(`${lines.map(printable).join("\n")}\n`);
 }
 

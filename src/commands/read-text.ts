@@ -1,8 +1,7 @@
 /** Reads the text named on the command line. Any folder is allowed, because the user typed the path. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import { formatOfName, type InputText } from "../files/input-format.ts";
-import { decodeText, readStream } from "../files/text-bytes.ts";
+import { formatOfName, type InputText, readInput } from "../files/input-format.ts";
 
 const STANDARD_INPUT = "-";
 
@@ -15,8 +14,8 @@ export async function readAnyText(file: string): Promise<InputText> {
   const name = isStandardInput ? "Standard input" : file;
   const stream = isStandardInput ? process.stdin : createReadStream(file);
   try {
-    const text = decodeText(await readStream(stream, name), name);
-    return { text, format: isStandardInput ? "markdown" : (formatOfName(file) ?? "plain") };
+    const format = isStandardInput ? "markdown" : (formatOfName(file) ?? "plain");
+    return await readInput(stream, format, name);
   } catch (error) {
     if (error instanceof AudioError) throw error;
     const why = error instanceof Error && "code" in error ? String(error.code) : String(error);

@@ -6,10 +6,10 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { isInside } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
-import { EXTENSIONS_IN_WORDS, formatOfName, type InputText } from "./input-format.ts";
+import { EXTENSIONS_IN_WORDS, formatOfName, type InputText, maxBytesOf, readInput } from "./input-format.ts";
 import { realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
-import { decodeText, readStream, refuseInput, TEXT_FILE_MAX_BYTES, tooLong } from "./text-bytes.ts";
+import { refuseInput, tooLong } from "./text-bytes.ts";
 
 const SETTING = "AUDIO_INPUT_DIR";
 
@@ -134,7 +134,8 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
     const opened = await handle.stat();
     if (!opened.isFile()) throw refuseInput(name, "is no regular file");
     if (!(await isOpenedInside(handle, path, root))) throw outside(name, root);
-    if (opened.size > TEXT_FILE_MAX_BYTES) throw tooLong(name);
+    const maxBytes = maxBytesOf(formatOfName(path) ?? "plain");
+    if (opened.size > maxBytes) throw tooLong(name, maxBytes);
     return handle;
   } catch (error) {
     await handle.close();
@@ -168,9 +169,11 @@ export async function readInputFile(folder: string | null, file: string): Promis
   try {
     const handle = await openInside(path, root, name);
     try {
-      const bytes = await readStream(handle.createReadStream({ autoClose: false }), name);
-      const text = decodeText(bytes, name);
-      return { text, format: formatOfName(path) ?? "plain" };
+      return await readInput(
+        handle.createReadStream({ autoClose: false }),
+        formatOfName(path) ?? "plain",
+        name,
+      );
     } finally {
       await handle.close();
     }

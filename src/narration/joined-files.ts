@@ -18,6 +18,7 @@ import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
 import type { PartFile } from "./part-request.ts";
 import { excerptOf } from "./plan/blocks.ts";
+import { chapterNumber } from "./plan/chapter-number.ts";
 
 /** One file that a plan makes. */
 export interface PlannedFile {
@@ -173,7 +174,11 @@ function nameOf({
       : givenName(state.fileName, format);
   if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
-  const number = `${file.section + 1}`.padStart(digits, "0");
+  const number =
+    `${plan.files === "rows" ? file.section + 1 : chapterNumber(plan.sections, file.section)}`.padStart(
+      digits,
+      "0",
+    );
   const words = `${number}-${firstWords(chapterOf(plan, file.section))}`;
   // Without an id of the narration, so that after a change of one row the others keep their files.
   if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;

@@ -5,6 +5,8 @@ import { AudioError } from "../errors.ts";
 import type { TextFormat } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
+import type { ReadText, SkippedList } from "./plan/blocks.ts";
+import { withChapters } from "./plan/chosen-chapters.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
@@ -15,9 +17,9 @@ import {
   type Speaker,
   type Voices,
 } from "./plan/plan.ts";
-import { planNarration } from "./plan/plan-narration.ts";
+import { planDocument, planNarration } from "./plan/plan-narration.ts";
 import { isSubtitles } from "./plan/time-codes.ts";
-import { edgesRemark, planRemarks } from "./plan-remarks.ts";
+import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 import { planTimeline } from "./timeline/plan-timeline.ts";
 
@@ -29,13 +31,14 @@ export interface PlanSettings {
   /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
+  /** Those that are narrated, as `chosenSections` reads it; absent: all. */
+  readonly chapters?: string | undefined;
 }
 
-/** One text, which is read from its beginning to its end. */
-export interface RunningText {
-  readonly text: string;
-  readonly format: TextFormat | "srt" | "vtt";
-}
+/** A text, or what a reader of another kind of file makes of it: blocks, and the list of what it leaves out. */
+export type RunningText =
+  | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
+  | { readonly read: (skipped: SkippedList) => ReadText };
 
 /** Counted before anything is planned, which would take minutes. */
 function checkHeadings(text: string, format: TextFormat): void {
@@ -82,6 +85,10 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   repeat: ["a line that repeats the cue above", "lines that repeat the cue above"],
   no_time: ["a line above the first time", "lines above the first time"],
   image: ["an image without words", "images without words"],
+  navigation: ["a menu or frame of the page", "pieces of menus and of the page’s frame"],
+  aside: ["a box beside the text", "boxes beside the text"],
+  book_matter: ["a table of contents, index, cover or imprint", "pages of contents, index, cover or imprint"],
+  hidden: ["what the page hides", "pieces that the page hides"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
 
@@ -131,19 +138,36 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** What a text comes to by its kind; `unbroken` is what it would be without pauses that are kept. */
-function planOf(
-  { text, format }: RunningText,
-  { settings, voices, pauseSeconds, keepsPauses }: PlanSettings,
-): { readonly plan: NarrationPlan; readonly unbroken?: NarrationPlan; readonly remarks: readonly string[] } {
+/** What a plan is before chapters are chosen; `unbroken` is what it would be without pauses that are kept. */
+interface WholePlan {
+  readonly plan: NarrationPlan;
+  readonly unbroken?: NarrationPlan;
+  readonly remarks: readonly string[];
+}
+
+function wholePlan(source: RunningText, options: PlanSettings): WholePlan {
+  const { settings, voices, pauseSeconds, keepsPauses } = options;
   const speed = settings.speed ?? 1;
+  const request = { speed, pauseSeconds, voices };
+  if ("read" in source) {
+    const plan = planDocument(source.read, { ...request, keepsPauses });
+    return { plan, unbroken: keepsPauses === true ? planDocument(source.read, request) : plan, remarks: [] };
+  }
+  const { text, format } = source;
   if (format === "srt" || format === "vtt") return planTimeline({ text, kind: format, speed, voices });
   if (isSubtitles(text)) return planTimeline({ text, kind: null, speed, voices });
   checkHeadings(text, format);
-  const request = { text, format, speed, pauseSeconds, voices };
-  const plan = planNarration({ ...request, keepsPauses });
-  const unbroken = keepsPauses === true ? planNarration(request) : plan;
+  const plan = planNarration({ text, format, ...request, keepsPauses });
+  const unbroken = keepsPauses === true ? planNarration({ text, format, ...request }) : plan;
   return { plan, unbroken, remarks: [] };
+}
+
+/** The plan of what is to be narrated: the whole text, or the chapters that are chosen. */
+function planOf(source: RunningText, options: PlanSettings): WholePlan {
+  const { chapters } = options;
+  const { plan, unbroken = plan, remarks } = wholePlan(source, options);
+  if (chapters === undefined) return { plan, unbroken, remarks };
+  return { plan: withChapters(plan, chapters), unbroken: withChapters(unbroken, chapters), remarks };
 }
 
 /** @throws AudioError `invalid_request` where there is nothing to speak */
@@ -166,12 +190,13 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     settings,
     pauseSeconds,
     files,
-    title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
+    title: titleOfChosen(titleOf(plan), plan).replaceAll(UNSEEN, " ").trim(),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts,
     remarks: [
       ...remarks,
+      ...chosenRemark(plan),
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),

@@ -4,6 +4,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 import { numberSpans } from "./number-spans.ts";
+import { excerptOf } from "./plan/blocks.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -158,6 +159,21 @@ function planWords(view: NarrationView): string {
       ? ""
       : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
   return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes} Nothing was sent or charged.`;
+}
+
+const MAX_CHAPTERS_SHOWN = 30;
+
+/** The chapters of a plan with number, length and price; the structured form has them in a field. */
+export function chapterWords({ chapters }: NarrationView): string {
+  if (chapters.length === 0) return "";
+  const rows = chapters
+    .slice(0, MAX_CHAPTERS_SHOWN)
+    .map(
+      ({ number, title, seconds, credits }) =>
+        `${number} ${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${duration(seconds)} ${Math.round(credits)}`,
+    );
+  const rest = chapters.length - rows.length;
+  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}. The argument chapters narrates some of them: "${chapters[0]?.number}-${chapters[1]?.number ?? chapters[0]?.number}".`;
 }
 
 const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>

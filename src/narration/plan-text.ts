@@ -8,7 +8,9 @@ const HERE_MAX_UNITS = 100_000;
 
 /** @throws AudioError `invalid_request` where there is nothing to speak, or planning takes too long */
 export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
-  if (source.text.length > HERE_MAX_UNITS) {
+  // What an archive unpacks to is not known before, and open elements without end take seconds to close.
+  const isBook = source.format === "epub" || source.format === "html";
+  if (isBook || source.text.length > HERE_MAX_UNITS) {
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, settings);
   }

@@ -38,6 +38,14 @@ function linesOf(voices: unknown): unknown {
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
 }
 
+/** Numbers and lists are what an assistant may write for `"3, 5"`. */
+function chaptersOf(chapters: unknown): unknown {
+  if (typeof chapters === "number") return `${chapters}`;
+  const isList =
+    Array.isArray(chapters) && chapters.every((each) => ["string", "number"].includes(typeof each));
+  return isList ? chapters.join(", ") : chapters;
+}
+
 const speakerSchema = z.object({
   voice: REQUEST_FIELDS.voice.schema,
   speed: REQUEST_FIELDS.speed.schema.optional(),
@@ -73,7 +81,10 @@ export const narrateInput = z.strictObject({
     .optional(),
   file: z
     .string("must be a string")
-    .meta({ description: "Instead of text: .txt, .md, .srt or .csv (a file per row) in AUDIO_INPUT_DIR" })
+    .meta({
+      description:
+        "Instead of text: .txt, .md, .html, .epub, .srt or .csv (a file per row) in AUDIO_INPUT_DIR",
+    })
     .optional(),
   narration_id: z
     .string("must be a string")
@@ -110,6 +121,10 @@ export const narrateInput = z.strictObject({
     .enum(["one", "chapters"], "must be one or chapters")
     .meta({ description: "one (default), or chapters: a file each" })
     .optional(),
+  chapters: z
+    .preprocess(chaptersOf, z.string("must be numbers or a title"))
+    .meta({ description: 'Those alone: "3-5", or a title' })
+    .optional(),
   retakes: z
     .array(
       z.strictObject({
@@ -131,7 +146,7 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
+const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files", "chapters"] as const;
 
 type Complain = (path: PropertyKey[], message: string) => void;
 
@@ -191,7 +206,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   const complain: Complain = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, complain);
-  checkCharacters([...SETTING_NAMES, "pronounce", "edits"], args, context);
+  checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
   checkSpeakers(args, complain);
   checkText(args, complain);
 });
@@ -221,6 +236,7 @@ export async function planRequestOf(
       pauseSeconds,
       keepsPauses: pauseSeconds >= KEPT_PAUSE_SECONDS,
       files: args.files ?? "one",
+      ...(args.chapters === undefined ? {} : { chapters: args.chapters }),
     },
   };
 }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { briefFileWords, messageOf, nextStep } from "../narration/narration-words.ts";
+import { briefFileWords, chapterWords, messageOf, nextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
@@ -72,8 +72,8 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
     ...(chapters.length === 0
       ? {}
       : {
-          chapters: chapters.map(({ title, seconds: length, credits: price }) =>
-            omitEmpty({ title, seconds: Math.round(length), credits: Math.round(price) }),
+          chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>
+            omitEmpty({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
     files: listedFiles(view).map((file) =>
@@ -95,7 +95,8 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 /** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const text = `${view.narrationId}: ${messageOf(view)}\nNext: ${nextStep(view)}`;
+  const words = [messageOf(view), chapterWords(view)].filter((sentence) => sentence !== "").join(" ");
+  const text = `${view.narrationId}: ${words}\nNext: ${nextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return shown;

@@ -31,7 +31,14 @@ export const narrationOutput = z.strictObject({
   }),
   seconds: z.strictObject({ estimate: z.number(), saved: z.number(), left: z.number().optional() }),
   chapters: z
-    .array(z.strictObject({ title: z.string().optional(), seconds: z.int(), credits: z.int() }))
+    .array(
+      z.strictObject({
+        number: z.int(),
+        title: z.string().optional(),
+        seconds: z.int(),
+        credits: z.int(),
+      }),
+    )
     .optional(),
   files: z.array(
     z.strictObject({

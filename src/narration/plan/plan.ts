@@ -90,6 +90,10 @@ export type SkippedKind =
   | "repeat"
   | "no_time"
   | "image"
+  | "navigation"
+  | "aside"
+  | "book_matter"
+  | "hidden"
   | "no_words";
 
 /** What will not be spoken, one row a kind. */
@@ -106,6 +110,8 @@ export interface NarrationPlan {
   readonly title?: string;
   readonly author?: string;
   readonly sections: readonly PlannedSection[];
+  /** Indexes of the sections that are narrated, ascending; absent: all. */
+  readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];
   /** Names of `voices` that begin no line: misspelt, perhaps. */

@@ -8,6 +8,8 @@ const LONG = "It was a bright cold day in April, and the clocks were striking th
   .repeat(30)
   .slice(0, 2100);
 
+const BOOK = ["One", "Two", "Three", "Four"].map((title) => `# ${title}\n\nIt is ${title}.`).join("\n\n");
+
 /** The third cue begins 0.7 s after the second, whose noise takes 0.9 s. */
 const FILM = `1
 00:00:01,000 --> 00:00:02,000
@@ -21,7 +23,6 @@ And everybody in the village who is old enough to walk waits for it on the bridg
 00:00:04,700 --> 00:00:06,000
 Listen.
 `;
-
 /** The call that pays lasts until the file is there, also on a busy machine. */
 const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
 
@@ -57,6 +58,19 @@ hold("A text that is too long for one request", [
       const { args } = made.nextCall;
       const mended = await assistant.call("narrate", { ...args, retakes: [{ quote: "cue 2", speed }] });
       mended.says(/Saved/, /Cost 40 credits/).hides(/late/);
+    },
+  },
+  {
+    when: "chapters 2 to 3 of a book, please: the plan names the chapters, and the choice is priced before it is paid",
+    fewestCalls: 3,
+    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const whole = await assistant.call("narrate", { text: BOOK });
+      whole.says(/4 chapters, from "One" to "Four"/);
+      const plan = await assistant.call("narrate", { text: BOOK, chapters: "2-3" });
+      plan.says(/Of 4 chapters: 2 "Two", 3 "Three"/, /Nothing was sent or charged/);
+      (await assistant.follow(plan)).says(/Saved/, /\.mp3/, /Cost 20 credits/);
     },
   },
 ]);
