@@ -1,9 +1,12 @@
 /** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import manifest from "../../package.json" with { type: "json" };
+import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
 import { ClientTimeOut } from "./client-time-out.ts";
 import type { ServerDeps } from "./run-tool.ts";
+import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 
 const HOUR_MS = 3_600_000;
@@ -17,8 +20,17 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
-/** As the protocol leaves them: they are judged with what the request declares. */
-const TASK_PARAMS = { params: z.looseObject({}) };
+/** As the protocol leaves them: whoever answers judges them. */
+const ANY_PARAMS = { params: z.looseObject({}) };
+
+const [HOMEPAGE = ""] = manifest.homepage.split("#");
+
+/** For clients that show a person which server this is. */
+const ORIGIN = {
+  description: manifest.description,
+  websiteUrl: HOMEPAGE,
+  icons: registryEntry.icons,
+};
 
 /**
  * One server instance, for either protocol era. The low-level `Server` is used because arguments are parsed, and
@@ -27,14 +39,14 @@ const TASK_PARAMS = { params: z.looseObject({}) };
 export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Server {
   const isModern = era === "modern";
   const server = new Server(
-    { name: "audio-generation-mcp", title: "Audio generation", version: VERSION },
+    { name: "audio-generation-mcp", title: "Audio generation", version: VERSION, ...ORIGIN },
     {
       capabilities: {
         tools: {},
         resources: {},
         prompts: {},
         completions: {},
-        ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
+        extensions: { [SKILLS_EXTENSION]: {}, ...(isModern ? { [TASKS_EXTENSION]: {} } : {}) },
       },
       instructions: deps.instructions,
       cacheHints: CACHE_HINTS,
@@ -56,9 +68,15 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     return await callTool(request.params, deps, context, client());
   });
   for (const method of isModern ? TASK_METHODS : []) {
-    server.setRequestHandler(method, TASK_PARAMS, async (params, context) => {
+    server.setRequestHandler(method, ANY_PARAMS, async (params, context) => {
       const { answerTask } = await import("./tasks/answer-task.ts");
       return await answerTask(method, params, deps, context, client());
+    });
+  }
+  for (const method of SKILLS_METHODS) {
+    server.setRequestHandler(method, ANY_PARAMS, async (params) => {
+      const { answerSkills } = await import("./skills.ts");
+      return { ...answerSkills(method, params), ...(isModern ? FIXED : {}) };
     });
   }
   server.setRequestHandler("prompts/list", async () => {
