@@ -272,8 +272,13 @@ export function fillIn({ json, texts }: Publication, publisher: Publisher): Publ
   const manifest = packageSchema.parse(json["package.json"]);
   const bundle = bundleSchema.parse(json["manifest.json"]);
   const before = { repository: manifest.homepage.replace(/#readme$/, ""), mcpName: manifest.mcpName };
+  const path = (address: string): string => new URL(address).pathname.slice(1);
   const rewrite = (text: string): string =>
-    text.replaceAll(before.repository, publisher.repository).replaceAll(before.mcpName, publisher.mcpName);
+    text
+      .replaceAll(before.repository, publisher.repository)
+      .replaceAll(before.mcpName, publisher.mcpName)
+      // As clients shorten it: OWNER/NAME.
+      .replaceAll(`marketplace ${path(before.repository)}`, `marketplace ${path(publisher.repository)}`);
   const filled: Record<JsonFile, Json> = {
     "package.json": { ...withPrivacy(json["package.json"], publisher), ...origin(publisher) },
     "manifest.json": bundleManifest(json["manifest.json"], manifest, publisher),

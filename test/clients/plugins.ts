@@ -135,7 +135,12 @@ const codexPlugin: ModelClient = {
         () => desk.run("codex", ["plugin", "add", `${PLUGIN}@${PLUGIN}`]),
         () => shows(desk.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
         () =>
-          askCodex(scenery, modelUrl, ["-m", "gpt-5-codex", "--dangerously-bypass-approvals-and-sandbox"]),
+          askCodex(scenery, modelUrl, [
+            "-m",
+            "gpt-5-codex",
+            "--dangerously-bypass-approvals-and-sandbox",
+            ...["-c", "mcp_optional_startup_grace_ms=60000"],
+          ]),
       ),
     );
   },
