@@ -16,7 +16,7 @@ import { playerStage } from "./player-stage.ts";
 import { isRead, playButton, startsSounding } from "./player-view.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
-const MOST_PICTURE_BYTES = 200_000;
+const MOST_PICTURE_BYTES = 300_000;
 
 const report = z.object({
   violations: z.array(
