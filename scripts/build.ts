@@ -1,6 +1,7 @@
 /** Builds `dist/`: the bin and its chunks, everything the server needs inside; the sandbox's packages stay outside as optional peers. */
 import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { skillEntry } from "@modelcontextprotocol/server/ext/skills";
 import { build } from "rolldown";
 import { SANDBOX_PACKAGES } from "../src/commands/sandbox-loader.ts";
 import { playerPage } from "./player-page.ts";
@@ -12,6 +13,9 @@ const dist = join(root, "dist");
 const fresh = join(root, "node_modules", ".cache", `dist-${process.pid}`);
 const external = [/^node:/, ...SANDBOX_PACKAGES.flatMap((name) => [name, new RegExp(`^${name}/`)])];
 
+const skill = await readFile(join(root, "skills/narration/SKILL.md"), "utf8");
+const builtSkill = { entry: await skillEntry("narration", { "SKILL.md": skill }), text: skill };
+
 const page = await playerPage();
 /** What hosts show beside a result is bundled as a text, and loaded when it is asked for. */
 const builtPlayer = {
@@ -19,6 +23,15 @@ const builtPlayer = {
   load: {
     filter: { id: /\/src\/server\/player-page\.ts$/ },
     handler: () => `const page = ${JSON.stringify(page)};\nexport const playerPage = () => page;`,
+  },
+};
+
+/** What reads a skill's frontmatter and sums its bytes stays out of the bundle. */
+const skillAsData = {
+  name: "built-skill",
+  load: {
+    filter: { id: /\/src\/server\/built-skill\.ts$/ },
+    handler: () => `const skill = ${JSON.stringify(builtSkill)};\nexport const builtSkill = () => skill;`,
   },
 };
 
@@ -34,7 +47,7 @@ const { output } = await build({
   platform: "node",
   resolve: { alias: { "@modelcontextprotocol/server/_shims": join(root, "scripts/sdk-without-ajv.ts") } },
   external,
-  plugins: [builtPlayer],
+  plugins: [builtPlayer, skillAsData],
   transform: { target: "node22" },
   output: {
     dir: fresh,

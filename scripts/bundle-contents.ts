@@ -12,6 +12,22 @@ const serverSchema = z.looseObject({ packages: z.array(z.looseObject({ registryT
 /** What is packed, from the root of the project. */
 export const BUNDLE_PARTS = ["manifest.json", "LICENSE", "assets/icon.png", "dist"] as const;
 
+/** What the plugins of other clients consist of: the archive that Gemini CLI installs from a release. */
+export const PLUGIN_PARTS = [
+  ".claude-plugin",
+  ".codex-plugin",
+  ".cursor-plugin",
+  "gemini-extension.json",
+  "skills",
+  "assets/icon.png",
+  "README.md",
+  "LICENSE",
+] as const;
+
+/** Gemini CLI takes the file that begins with its platform's name, where a release has several files. */
+export const pluginArchives = (name: string): string[] =>
+  ["darwin", "linux", "win32"].map((platform) => `${platform}.${name}.tar.gz`);
+
 /** Types are for programmers, who get them from npm. */
 export const isBundled = (path: string): boolean => !path.endsWith(".d.ts");
 
@@ -73,6 +89,8 @@ export function bundleFaults(root: string, manifest: { name: string; version: st
   const path = join(root, "bundle", name);
   const entry = join(root, "bundle", "server.json");
   if (!existsSync(path) || !existsSync(entry)) return ["There is no bundle of this version: npm run bundle."];
+  const absent = pluginArchives(manifest.name).filter((file) => !existsSync(join(root, "bundle", file)));
+  if (absent.length > 0) return [`bundle/${absent.join(", bundle/")} is missing: npm run bundle.`];
   const archive = readFileSync(path);
   const packed = packedFiles(archive);
   if (packed === null) return ["The bundle cannot be read: npm run bundle."];

@@ -1,9 +1,9 @@
-/** Packs the `.mcpb` for Claude Desktop into `bundle/`, with its SHA-256 and the registry entry that names it beside it. */
+/** Packs what a release holds into `bundle/`: the `.mcpb` for Claude Desktop, its SHA-256, the registry entry that names it, and the archives of the plugins. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
-import { BUNDLE_PARTS, isBundled, sha256, withSum } from "./bundle-contents.ts";
+import { BUNDLE_PARTS, isBundled, PLUGIN_PARTS, pluginArchives, sha256, withSum } from "./bundle-contents.ts";
 import { cachedTool } from "./cached-packages.ts";
 import { bundleName } from "./publication.ts";
 import { filesOutOfStep, ROOT, readJson } from "./publication-files.ts";
@@ -27,6 +27,9 @@ try {
   execFileSync(process.execPath, [mcpb, "pack", ".", target], { cwd: stage, stdio: "inherit" });
 } finally {
   rmSync(stage, { recursive: true, force: true });
+}
+for (const name of pluginArchives(manifest.name)) {
+  execFileSync("tar", ["-czf", join(folder, name), ...PLUGIN_PARTS], { cwd: ROOT, stdio: "inherit" });
 }
 // Unsigned: signatures made by the tool do not verify and have kept bundles from installing. The sum stands in.
 const sum = sha256(readFileSync(target));

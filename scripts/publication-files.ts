@@ -1,42 +1,64 @@
 /** Owns reading and writing the files that a publication consists of, in the root of the project. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { fillIn, type Publication, type Publisher, publisherSchema } from "./publication.ts";
+import {
+  fillIn,
+  JSON_FILES,
+  type Publication,
+  type Publisher,
+  publisherSchema,
+  TEXT_FILES,
+} from "./publication.ts";
 
 export const ROOT = join(import.meta.dirname, "..");
 
-const FILES = { package: "package.json", manifest: "manifest.json", server: "server.json" } as const;
+const readText = (root: string, name: string): string => {
+  const path = join(root, name);
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+};
 
-export function readJson(name: string): Record<string, unknown> {
-  return z.record(z.string(), z.unknown()).parse(JSON.parse(readFileSync(join(ROOT, name), "utf8")));
+export function readJson(name: string, root = ROOT): Record<string, unknown> {
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(readText(root, name) || "{}"));
 }
 
-export function readPublisher(): Publisher {
-  return publisherSchema.parse(readJson("publisher.json"));
+export function readPublisher(root = ROOT): Publisher {
+  return publisherSchema.parse(readJson("publisher.json", root));
 }
 
-function readPublication(): Publication {
-  const { package: manifest, manifest: bundle, server } = FILES;
-  return { package: readJson(manifest), manifest: readJson(bundle), server: readJson(server) };
+/** A file that is missing counts as empty, so that it is named as out of step. */
+export function readPublication(root = ROOT): Publication {
+  const read = <K extends string, V>(names: readonly K[], of: (name: K) => V) =>
+    Object.fromEntries(names.map((name) => [name, of(name)])) as Record<K, V>;
+  return {
+    json: read(JSON_FILES, (name) => readJson(name, root)),
+    texts: read(TEXT_FILES, (name) => readText(root, name)),
+  };
+}
+
+/** What must be written, by the file's name. */
+function changes(root: string): Map<string, string> {
+  const found = readPublication(root);
+  const wanted = fillIn(found, readPublisher(root));
+  const json = JSON_FILES.filter((name) => !isDeepStrictEqual(found.json[name], wanted.json[name])).map(
+    (name) => [name, `${JSON.stringify(wanted.json[name], null, 2)}\n`] as const,
+  );
+  const texts = TEXT_FILES.filter((name) => found.texts[name] !== wanted.texts[name]).map(
+    (name) => [name, wanted.texts[name]] as const,
+  );
+  return new Map([...json, ...texts]);
 }
 
 /** @returns the names of the files that are not as `publisher.json` and the version in package.json want them */
-export function filesOutOfStep(): string[] {
-  const found = readPublication();
-  const wanted = fillIn(found, readPublisher());
-  const parts = ["package", "manifest", "server"] as const;
-  return parts.filter((part) => !isDeepStrictEqual(found[part], wanted[part])).map((part) => FILES[part]);
-}
+export const filesOutOfStep = (root = ROOT): string[] => [...changes(root).keys()];
 
 /** Writes what {@link filesOutOfStep} names, and only that. */
 export function bringIntoStep(): string[] {
-  const behind = filesOutOfStep();
-  const wanted = fillIn(readPublication(), readPublisher());
-  for (const part of ["package", "manifest", "server"] as const) {
-    if (!behind.includes(FILES[part])) continue;
-    writeFileSync(join(ROOT, FILES[part]), `${JSON.stringify(wanted[part], null, 2)}\n`);
+  const behind = changes(ROOT);
+  for (const [name, text] of behind) {
+    mkdirSync(dirname(join(ROOT, name)), { recursive: true });
+    writeFileSync(join(ROOT, name), text);
   }
-  return behind;
+  return [...behind.keys()];
 }

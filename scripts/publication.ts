@@ -1,4 +1,4 @@
-/** Owns what package.json, manifest.json and server.json must agree on: filled in from `publisher.json` and one version. */
+/** Owns what all files of a publication must agree on: each is filled in from `publisher.json`, package.json and manifest.json. */
 import { z } from "zod";
 
 export const publisherSchema = z.strictObject({
@@ -13,55 +13,102 @@ export type Publisher = z.infer<typeof publisherSchema>;
 const packageSchema = z.looseObject({
   name: z.string(),
   version: z.string(),
+  description: z.string(),
   license: z.string(),
   keywords: z.array(z.string()),
+  engines: z.record(z.string(), z.string()),
+  homepage: z.string(),
+  mcpName: z.string(),
+  peerDependencies: z.record(z.string(), z.string()),
 });
 type PackageManifest = z.infer<typeof packageSchema>;
+
+const bundleSchema = z.looseObject({
+  display_name: z.string(),
+  server: z.looseObject({ mcp_config: z.looseObject({ env: z.record(z.string(), z.string()) }) }),
+  user_config: z.record(
+    z.string(),
+    z.looseObject({
+      title: z.string(),
+      description: z.string(),
+      required: z.boolean(),
+      sensitive: z.boolean().optional(),
+    }),
+  ),
+});
+type Bundle = z.infer<typeof bundleSchema>;
 
 const serverSchema = z.looseObject({
   packages: z.array(z.looseObject({ registryType: z.enum(["npm", "mcpb"]) })),
 });
 
-/** The three files, parsed; what publishing does not concern passes through untouched. */
+/** Files in JSON, filled in one after the other. */
+export const JSON_FILES = [
+  "package.json",
+  "manifest.json",
+  "server.json",
+  ".claude-plugin/plugin.json",
+  ".claude-plugin/marketplace.json",
+  ".codex-plugin/plugin.json",
+  ".cursor-plugin/plugin.json",
+  "gemini-extension.json",
+  "glama.json",
+  "sandbox-package/package.json",
+] as const;
+type JsonFile = (typeof JSON_FILES)[number];
+
+/** Documents in which the repository or the registry's name stands. */
+export const TEXT_FILES = ["README.md", "SECURITY.md", "Dockerfile", "sandbox-package/README.md"] as const;
+type TextFile = (typeof TEXT_FILES)[number];
+
+type Json = Readonly<Record<string, unknown>>;
 export interface Publication {
-  readonly package: Record<string, unknown>;
-  readonly manifest: Record<string, unknown>;
-  readonly server: Record<string, unknown>;
+  readonly json: Readonly<Record<JsonFile, Json>>;
+  readonly texts: Readonly<Record<TextFile, string>>;
 }
+
+/** What a client calls the server. */
+const SERVER = "audio-generation";
+
+const PLACEHOLDER = /placeholder[- ](?:owner|author)/i;
 
 /** Whether the publisher is still to be decided. */
 export function isPlaceholder(publisher: Publisher): boolean {
-  return /placeholder/i.test(JSON.stringify(publisher));
+  return PLACEHOLDER.test(JSON.stringify(publisher));
 }
+
+export const holdsPlaceholder = (text: string): boolean => PLACEHOLDER.test(text);
 
 export function bundleName({ name, version }: { name: string; version: string }): string {
   return `${name}-${version}.mcpb`;
 }
 
 /** `private` stands in package.json exactly as long as nobody has decided who publishes. */
-function fillPackage(found: Record<string, unknown>, publisher: Publisher): Record<string, unknown> {
+function withPrivacy(found: Json, publisher: Publisher): Json {
   const { private: _, ...rest } = found;
-  return {
-    ...(isPlaceholder(publisher) ? { ...found, private: true } : rest),
-    author: publisher.author,
-    homepage: `${publisher.repository}#readme`,
-    repository: { type: "git", url: `git+${publisher.repository}.git` },
-    bugs: `${publisher.repository}/issues`,
-    mcpName: publisher.mcpName,
-  };
+  return isPlaceholder(publisher) ? { ...found, private: true } : rest;
 }
 
-function fillManifest(
-  found: Record<string, unknown>,
-  { name, version, license, keywords }: PackageManifest,
-  { author, owner, repository, privacy }: Publisher,
-): Record<string, unknown> {
+const origin = ({ author, repository, mcpName }: Publisher): Json => ({
+  author,
+  homepage: `${repository}#readme`,
+  repository: { type: "git", url: `git+${repository}.git` },
+  bugs: `${repository}/issues`,
+  mcpName,
+});
+
+function bundleManifest(found: Json, manifest: PackageManifest, publisher: Publisher): Json {
+  const { name, version, description, license, keywords, engines } = manifest;
+  const { author, owner, repository, privacy } = publisher;
+  const { compatibility } = z.looseObject({ compatibility: z.record(z.string(), z.unknown()) }).parse(found);
   return {
     ...found,
     name,
     version,
+    description: shortDescription(description),
     license,
     keywords,
+    compatibility: { ...compatibility, runtimes: { node: engines["node"] } },
     author: { name: author, url: `https://github.com/${owner}` },
     repository: { type: "git", url: repository },
     homepage: repository,
@@ -71,12 +118,14 @@ function fillManifest(
   };
 }
 
-function fillServer(
-  found: Record<string, unknown>,
-  manifest: PackageManifest,
-  { mcpName, repository }: Publisher,
-): Record<string, unknown> {
-  const { name, version } = manifest;
+/** The registry takes 100 characters, so the words before the purpose are left out. */
+function shortDescription(description: string): string {
+  const words = description.replace(/^MCP server that /, "");
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
+}
+
+function registryEntry(found: Json, manifest: PackageManifest, { mcpName, repository }: Publisher): Json {
+  const { name, version, description } = manifest;
   const identifiers = {
     npm: name,
     mcpb: `${repository}/releases/download/v${version}/${bundleName(manifest)}`,
@@ -89,19 +138,163 @@ function fillServer(
   return {
     ...found,
     name: mcpName,
+    description: shortDescription(description),
     version,
     repository: { url: repository, source: "github" },
     websiteUrl: repository,
+    icons: [
+      {
+        src: `${repository.replace("//github.com/", "//raw.githubusercontent.com/")}/v${version}/assets/icon.png`,
+        mimeType: "image/png",
+        sizes: ["512x512"],
+      },
+    ],
     packages,
   };
 }
 
-/** The three files as they must be. Filling in what is filled in already changes nothing. */
-export function fillIn(found: Publication, publisher: Publisher): Publication {
-  const manifest = packageSchema.parse(found.package);
+const startOf = ({ name, version }: PackageManifest): Json => ({
+  command: "npx",
+  args: ["-y", `${name}@${version}`],
+});
+
+function pluginOrigin(manifest: PackageManifest, { author, owner, repository }: Publisher): Json {
+  const { name, version, description, license, keywords } = manifest;
   return {
-    package: fillPackage(found.package, publisher),
-    manifest: fillManifest(found.manifest, manifest, publisher),
-    server: fillServer(found.server, manifest, publisher),
+    name,
+    version,
+    description: shortDescription(description),
+    author: { name: author, url: `https://github.com/${owner}` },
+    homepage: repository,
+    repository,
+    license,
+    keywords,
+  };
+}
+
+/** Each setting that a form asks for, with its variable: the bundle's form is that of all plugins. */
+function askedSettings({ server, user_config }: Bundle) {
+  return Object.entries(server.mcp_config.env).flatMap(([variable, value]) => {
+    const setting = user_config[/^\$\{user_config\.(\w+)\}$/.exec(value)?.[1] ?? ""];
+    return setting === undefined ? [] : [{ variable, ...setting }];
+  });
+}
+
+function claudePlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
+  const { env } = bundle.server.mcp_config;
+  return {
+    ...pluginOrigin(manifest, publisher),
+    userConfig: bundle.user_config,
+    mcpServers: { [SERVER]: { ...startOf(manifest), env } },
+  };
+}
+
+/** Codex reads this file, too. */
+function marketplace(manifest: PackageManifest, publisher: Publisher): Json {
+  const { name, version, description } = manifest;
+  return {
+    name,
+    owner: { name: publisher.author, url: `https://github.com/${publisher.owner}` },
+    metadata: { description: shortDescription(description), version },
+    plugins: [{ name, source: "./", description: shortDescription(description), version }],
+  };
+}
+
+/** Codex asks for no settings and expands no variables: it hands on the ones of its own environment that are named. */
+function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
+  const env_vars = askedSettings(bundle).map(({ variable }) => variable);
+  return {
+    ...pluginOrigin(manifest, publisher),
+    skills: "./skills/",
+    mcpServers: { [SERVER]: { ...startOf(manifest), env_vars } },
+    interface: {
+      displayName: bundle.display_name,
+      shortDescription: shortDescription(manifest.description),
+      developerName: publisher.author,
+      category: "Productivity",
+      websiteURL: publisher.repository,
+      privacyPolicyURL: publisher.privacy,
+      logo: "./assets/icon.png",
+    },
+  };
+}
+
+/** Cursor puts in what its own environment has; what it does not have stays a placeholder, which counts as unset. */
+function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
+  const env = Object.fromEntries(
+    askedSettings(bundle).map(({ variable }) => [variable, `\${env:${variable}}`]),
+  );
+  return {
+    ...pluginOrigin(manifest, publisher),
+    displayName: bundle.display_name,
+    logo: "assets/icon.png",
+    skills: "./skills/",
+    mcpServers: { [SERVER]: { ...startOf(manifest), env } },
+  };
+}
+
+/** Gemini asks for each setting by itself at the install, so it is asked for the required ones alone. */
+function geminiExtension(manifest: PackageManifest, bundle: Bundle): Json {
+  const { name, version, description } = manifest;
+  const required = askedSettings(bundle).filter((setting) => setting.required);
+  const settings = required.map(({ variable, title, description: words, sensitive = false }) => ({
+    name: title,
+    description: words,
+    envVar: variable,
+    sensitive,
+  }));
+  return {
+    name,
+    version,
+    description: shortDescription(description),
+    mcpServers: { [SERVER]: startOf(manifest) },
+    settings,
+  };
+}
+
+function sandboxPackage(found: Json, manifest: PackageManifest, publisher: Publisher): Json {
+  const { name, version, license, engines, peerDependencies } = manifest;
+  return {
+    ...withPrivacy(found, publisher),
+    ...origin(publisher),
+    // The registry's name belongs to the server alone.
+    mcpName: undefined,
+    name: `${name}-sandbox`,
+    version,
+    license,
+    engines,
+    dependencies: { [name]: version, ...peerDependencies },
+  };
+}
+
+/** All files as they must be. Filling in what is filled in already changes nothing. */
+export function fillIn({ json, texts }: Publication, publisher: Publisher): Publication {
+  const manifest = packageSchema.parse(json["package.json"]);
+  const bundle = bundleSchema.parse(json["manifest.json"]);
+  const before = { repository: manifest.homepage.replace(/#readme$/, ""), mcpName: manifest.mcpName };
+  const path = (address: string): string => new URL(address).pathname.slice(1);
+  const rewrite = (text: string): string =>
+    text
+      .replaceAll(before.repository, publisher.repository)
+      .replaceAll(before.mcpName, publisher.mcpName)
+      // As clients shorten it: OWNER/NAME.
+      .replaceAll(`marketplace ${path(before.repository)}`, `marketplace ${path(publisher.repository)}`);
+  const filled: Record<JsonFile, Json> = {
+    "package.json": { ...withPrivacy(json["package.json"], publisher), ...origin(publisher) },
+    "manifest.json": bundleManifest(json["manifest.json"], manifest, publisher),
+    "server.json": registryEntry(json["server.json"], manifest, publisher),
+    ".claude-plugin/plugin.json": claudePlugin(manifest, publisher, bundle),
+    ".claude-plugin/marketplace.json": marketplace(manifest, publisher),
+    ".codex-plugin/plugin.json": codexPlugin(manifest, publisher, bundle),
+    ".cursor-plugin/plugin.json": cursorPlugin(manifest, publisher, bundle),
+    "gemini-extension.json": geminiExtension(manifest, bundle),
+    "glama.json": { $schema: "https://glama.ai/mcp/schemas/server.json", maintainers: [publisher.owner] },
+    "sandbox-package/package.json": sandboxPackage(json["sandbox-package/package.json"], manifest, publisher),
+  };
+  return {
+    json: z
+      .record(z.enum(JSON_FILES), z.record(z.string(), z.unknown()))
+      .parse(JSON.parse(JSON.stringify(filled))),
+    texts: Object.fromEntries(TEXT_FILES.map((name) => [name, rewrite(texts[name])])) as Publication["texts"],
   };
 }

@@ -1,4 +1,4 @@
-/** Fills package.json, manifest.json and server.json from `publisher.json` and the version; running it twice changes nothing more. */
+/** Fills every file of a publication from `publisher.json` and the version; running it twice changes nothing more. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { bringIntoStep, ROOT } from "./publication-files.ts";
@@ -6,6 +6,9 @@ import { bringIntoStep, ROOT } from "./publication-files.ts";
 const written = bringIntoStep();
 if (written.length > 0) {
   const biome = join(ROOT, "node_modules/@biomejs/biome/bin/biome");
-  execFileSync(process.execPath, [biome, "format", "--write", ...written], { cwd: ROOT, stdio: "ignore" });
+  execFileSync(process.execPath, [biome, "format", "--write", "--no-errors-on-unmatched", ...written], {
+    cwd: ROOT,
+    stdio: "ignore",
+  });
 }
 console.log(written.length === 0 ? "All files are in step." : `Filled in: ${written.join(", ")}.`);

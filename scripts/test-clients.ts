@@ -9,12 +9,13 @@ import { COMMANDS } from "../test/clients/commands.ts";
 import { driveClient, type Outcome } from "../test/clients/drive.ts";
 import { LIBRARIES } from "../test/clients/libraries.ts";
 import { loopbackOnly } from "../test/clients/loopback.ts";
+import { PLUGINS } from "../test/clients/plugins.ts";
 import { putTable, tableOf } from "../test/clients/table.ts";
 import { TERMINALS } from "../test/clients/terminals.ts";
 import { fetchedPackages } from "./outside-cache.ts";
 
 const root = join(import.meta.dirname, "..");
-const CLIENTS: readonly Client[] = [...TERMINALS, ...LIBRARIES, ...COMMANDS];
+const CLIENTS: readonly Client[] = [...TERMINALS, ...PLUGINS, ...LIBRARIES, ...COMMANDS];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,21 +1,17 @@
-/** Loads the sandbox. Its packages are optional; the error for missing ones contains the install command. */
+/** Loads the sandbox. Its packages are optional; the error for missing ones names the package that brings them. */
 import manifest from "../../package.json" with { type: "json" };
 import { CommandError } from "./usage.ts";
 
 /** The sandbox's packages, which are not bundled. */
 export const SANDBOX_PACKAGES = Object.keys(manifest.peerDependencies);
 
-/** Quoted, because `^` is special in some shells. */
-const INSTALL = `npm install ${Object.entries(manifest.peerDependencies)
-  .map(([name, range]) => `"${name}@${range}"`)
-  .join(" ")}`;
-
 const isMissingPackage = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
+/** A person with a bundle has no terminal, so the words also fit a client's settings. */
 function missing(names: readonly string[]): CommandError {
   return new CommandError(
-    `the sandbox needs packages that are not installed (${names.join(", ")}); install them beside it with: ${INSTALL}`,
+    `the sandbox needs packages that are not installed here (${names.join(", ")}). The package ${manifest.name}-sandbox brings them: run "npx -y ${manifest.name}-sandbox" in a terminal, or in your client's settings file (Claude Desktop: Settings, Developer, Edit Config) replace this server's entry by { "command": "npx", "args": ["-y", "${manifest.name}-sandbox"] } and restart the client. In a copy of the source: npm ci`,
   );
 }
 

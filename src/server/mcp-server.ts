@@ -1,9 +1,12 @@
 /** Registers all MCP handlers. Loads tools and resources only on demand, so that the handshake does not wait for them. */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import manifest from "../../package.json" with { type: "json" };
+import registryEntry from "../../server.json" with { type: "json" };
 import { VERSION } from "../version.ts";
 import { ClientTimeOut } from "./client-time-out.ts";
 import type { ServerDeps } from "./run-tool.ts";
+import { SKILLS_EXTENSION, SKILLS_METHODS } from "./skills-extension.ts";
 import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 
 const HOUR_MS = 3_600_000;
@@ -20,6 +23,15 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
 /** Accepts any parameters, because the handler checks them after the request's capabilities. */
 const TASK_PARAMS = { params: z.looseObject({}) };
 
+const [HOMEPAGE = ""] = manifest.homepage.split("#");
+
+/** For clients that show a person which server this is. */
+const ORIGIN = {
+  description: manifest.description,
+  websiteUrl: HOMEPAGE,
+  icons: registryEntry.icons,
+};
+
 /**
  * Creates a server for either protocol era. Uses the low-level `Server`, because our own code parses all arguments and
  * renders all errors in one place (`run-tool.ts`).
@@ -27,14 +39,14 @@ const TASK_PARAMS = { params: z.looseObject({}) };
 export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Server {
   const isModern = era === "modern";
   const server = new Server(
-    { name: "audio-generation-mcp", title: "Audio generation", version: VERSION },
+    { name: "audio-generation-mcp", title: "Audio generation", version: VERSION, ...ORIGIN },
     {
       capabilities: {
         tools: {},
         resources: {},
         prompts: {},
         completions: {},
-        ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
+        extensions: { [SKILLS_EXTENSION]: {}, ...(isModern ? { [TASKS_EXTENSION]: {} } : {}) },
       },
       instructions: deps.instructions,
       cacheHints: CACHE_HINTS,
@@ -59,6 +71,12 @@ export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Ser
     server.setRequestHandler(method, TASK_PARAMS, async (params, context) => {
       const { answerTask } = await import("./tasks/answer-task.ts");
       return await answerTask(method, params, deps, context, client());
+    });
+  }
+  for (const method of SKILLS_METHODS) {
+    server.setRequestHandler(method, TASK_PARAMS, async (params) => {
+      const { answerSkills } = await import("./skills.ts");
+      return { ...answerSkills(method, params), ...(isModern ? FIXED : {}) };
     });
   }
   server.setRequestHandler("prompts/list", async () => {

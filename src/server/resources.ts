@@ -17,6 +17,7 @@ import { withCallDeadline } from "./call-deadline.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
+import { readSkill, SKILL_SCHEME } from "./skills.ts";
 
 export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   {
@@ -136,6 +137,7 @@ export async function readResource(
   signal: AbortSignal,
 ): Promise<ReadResourceResult> {
   if (uri === PLAYER_URI) return await readPlayer();
+  if (uri.startsWith(SKILL_SCHEME)) return readSkill(uri);
   try {
     return await withCallDeadline(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {

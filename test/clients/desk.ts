@@ -97,19 +97,28 @@ export class Desk {
     return this.run("/bin/sh", ["-e", "-c", lines]);
   }
 
-  run(command: string, args: readonly string[]): Promise<Ended> {
+  /** @param answers what is typed when a question is printed, each once */
+  run(
+    command: string,
+    args: readonly string[],
+    answers: ReadonlyArray<readonly [question: RegExp, answer: string]> = [],
+  ): Promise<Ended> {
     const child = spawn(command, args, {
       cwd: this.work,
       env: this.env,
-      stdio: ["ignore", "pipe", "pipe"],
+      // A file that ends at once, as for a script, unless somebody is to answer.
+      stdio: [answers.length === 0 ? "ignore" : "pipe", "pipe", "pipe"],
       // A separate process group, so that all processes started by it can be ended.
       detached: true,
     });
     let [stdout, stderr, isTimedOut] = ["", "", false];
-    child.stdout.on("data", (chunk) => {
+    const open = [...answers];
+    child.stdout?.on("data", (chunk) => {
       stdout += String(chunk);
+      const at = open.findIndex(([question]) => question.test(stdout));
+      if (at >= 0) child.stdin?.write(open.splice(at, 1)[0]?.[1] ?? "");
     });
-    child.stderr.on("data", (chunk) => {
+    child.stderr?.on("data", (chunk) => {
       stderr += String(chunk);
     });
     const timer = setTimeout(() => {

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { ModelClient, Scenery } from "./client.ts";
 import type { Ended } from "./desk.ts";
 
-const ASK = "Read this aloud: Good morning, and welcome.";
+export const ASK = "Read this aloud: Good morning, and welcome.";
 
 /** Programs whose package has one folder for each kind of machine. */
 const MACHINE = `${process.platform}-${process.arch}`;
 
-/** Runs the preparatory commands and stops at the first failure. */
-async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<Ended> {
+/** Runs what has to be run before, and stops at the first that fails. */
+export async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<Ended> {
   let ended: Ended | undefined;
   for (const run of runs) {
     ended = await run();
@@ -19,18 +19,25 @@ async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<End
   return ended;
 }
 
+export const CLAUDE_CODE = ["@anthropic-ai/claude-code@2.1.330"];
+
+export function openClaude({ desk, modules }: Scenery, modelUrl: string): void {
+  desk.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${MACHINE}`, "claude"));
+  desk.setEnv({
+    ANTHROPIC_BASE_URL: modelUrl,
+    ANTHROPIC_API_KEY: "scripted",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+  });
+}
+
 const claudeCode: ModelClient = {
   kind: "model",
   name: "Claude Code",
-  packages: ["@anthropic-ai/claude-code@2.1.330"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("claude", join(modules, "@anthropic-ai", `claude-code-${MACHINE}`, "claude"));
-    desk.setEnv({
-      ANTHROPIC_BASE_URL: modelUrl,
-      ANTHROPIC_API_KEY: "scripted",
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-      DISABLE_AUTOUPDATER: "1",
-    });
+  packages: CLAUDE_CODE,
+  converse(scenery, modelUrl) {
+    const { desk, block } = scenery;
+    openClaude(scenery, modelUrl);
     return inTurn(
       () => desk.shell(block("sh", 0)),
       () => desk.shell(block("sh", 1)),
@@ -38,22 +45,29 @@ const claudeCode: ModelClient = {
   },
 };
 
+export const GEMINI_CLI = ["@google/gemini-cli@0.61.0"];
+
+export function openGemini({ desk, modules }: Scenery, modelUrl: string): void {
+  desk.addCommand("gemini", join(modules, ".bin", "gemini"));
+  desk.setEnv({
+    GEMINI_API_KEY: "scripted",
+    GOOGLE_GEMINI_BASE_URL: modelUrl,
+    // A folder that nobody has said yes to is refused where nobody can be asked.
+    GEMINI_CLI_TRUST_WORKSPACE: "true",
+  });
+  desk.putHome(
+    ".gemini/settings.json",
+    JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }),
+  );
+}
+
 const geminiCli: ModelClient = {
   kind: "model",
   name: "Gemini CLI",
-  packages: ["@google/gemini-cli@0.61.0"],
-  converse({ desk, modules, block }, modelUrl) {
-    desk.addCommand("gemini", join(modules, ".bin", "gemini"));
-    desk.setEnv({
-      GEMINI_API_KEY: "scripted",
-      GOOGLE_GEMINI_BASE_URL: modelUrl,
-      // A folder that is not trusted is refused if no person can be asked.
-      GEMINI_CLI_TRUST_WORKSPACE: "true",
-    });
-    desk.putHome(
-      ".gemini/settings.json",
-      JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }),
-    );
+  packages: GEMINI_CLI,
+  converse(scenery, modelUrl) {
+    const { desk, block } = scenery;
+    openGemini(scenery, modelUrl);
     return inTurn(
       () => desk.shell(block("sh")),
       () => desk.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro"]),
@@ -69,15 +83,15 @@ const codexModel = (modelUrl: string): string[] =>
     "analytics.enabled=false",
   ].flatMap((setting) => ["-c", setting]);
 
-function openCodex({ desk, modules }: Scenery): void {
+export function openCodex({ desk, modules }: Scenery): void {
   desk.addCommand("codex", join(modules, ".bin", "codex"));
   desk.setEnv({ SCRIPTED_KEY: "scripted" });
 }
 
-const askCodex = ({ desk }: Scenery, modelUrl: string, more: readonly string[] = []): Promise<Ended> =>
+export const askCodex = ({ desk }: Scenery, modelUrl: string, more: readonly string[] = []): Promise<Ended> =>
   desk.run("codex", ["exec", "--skip-git-repo-check", ...more, ...codexModel(modelUrl), ASK]);
 
-const CODEX = ["@openai/codex@0.169.0"];
+export const CODEX = ["@openai/codex@0.169.0"];
 
 const codex: ModelClient = {
   kind: "model",

@@ -8,7 +8,7 @@ import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { fillIn, isPlaceholder } from "../../scripts/publication.ts";
-import { filesOutOfStep, readJson, readPublisher } from "../../scripts/publication-files.ts";
+import { filesOutOfStep, readJson, readPublication, readPublisher } from "../../scripts/publication-files.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { createWorkplace, drive, driveCommand, NODE } from "../support/workplace.ts";
 
@@ -37,6 +37,13 @@ const serverSchema = z.strictObject({
   version: z.string().max(255),
   repository: z.strictObject({ url: z.url(), source: z.literal("github") }),
   websiteUrl: z.url(),
+  icons: z.array(
+    z.strictObject({
+      src: z.url({ protocol: /^https$/ }).max(255),
+      mimeType: z.literal("image/png"),
+      sizes: z.array(z.string()),
+    }),
+  ),
   packages: z.array(
     z.strictObject({
       registryType: z.enum(["npm", "mcpb"]),
@@ -65,10 +72,11 @@ const readSettings = (text: string): string[] =>
   [...new Set([...text.matchAll(/\bAUDIO_[A-Z_]+[A-Z]\b/g)].map(([name]) => name))].sort();
 
 describe("the files of a publication", () => {
+  const found = readPublication();
   const files = {
-    package: readJson("package.json"),
-    manifest: readJson("manifest.json"),
-    server: readJson("server.json"),
+    package: found.json["package.json"],
+    manifest: found.json["manifest.json"],
+    server: found.json["server.json"],
   };
   const decided = {
     owner: "someone",
@@ -80,23 +88,29 @@ describe("the files of a publication", () => {
 
   it("match publisher.json and have one version", () => {
     expect(filesOutOfStep()).toEqual([]);
-    const server = serverSchema.parse(files.server);
-    const versions = [
-      files.manifest["version"],
-      server.version,
-      ...server.packages.map(({ version }) => version),
-    ];
-    expect(new Set(versions)).toEqual(new Set([files.package["version"]]));
-    expect(server.name).toBe(files.package["mcpName"]);
-    expect(files.manifest["name"]).toBe(files.package["name"]);
+    serverSchema.parse(files.server);
+    const version = String(files.package["version"]);
+    const named = Object.entries(found.json).flatMap(([file, json]) =>
+      [...JSON.stringify(json).matchAll(/(?:"version":"|audio-generation-mcp@|\/v)(\d+\.\d+\.\d+)/g)].map(
+        ([, each]) => [file, each],
+      ),
+    );
+    expect(new Set(named.map(([file]) => file)).size).toBe(Object.keys(found.json).length - 1);
+    expect(named.filter(([, each]) => each !== version)).toEqual([]);
+    expect(found.json["sandbox-package/package.json"]["dependencies"]).toEqual({
+      "audio-generation-mcp": version,
+      ...z.record(z.string(), z.string()).parse(files.package["peerDependencies"]),
+    });
   });
 
   it("take another publisher everywhere, keep no placeholder, and do not change the second time", () => {
-    const filled = fillIn(files, decided);
+    const filled = fillIn(found, decided);
     expect(JSON.stringify(filled)).not.toMatch(/placeholder-|Placeholder/);
-    expect(filled.package).not.toHaveProperty("private");
+    for (const [file, text] of Object.entries(found.texts)) expect([file, text]).not.toEqual([file, ""]);
+    expect(filled.json["package.json"]).not.toHaveProperty("private");
+    expect(filled.json["sandbox-package/package.json"]).not.toHaveProperty("private");
     expect(fillIn(filled, decided)).toEqual(filled);
-    expect(fillIn(filled, readPublisher())).toEqual(fillIn(files, readPublisher()));
+    expect(fillIn(filled, readPublisher())).toEqual(fillIn(found, readPublisher()));
   });
 
   it("cannot be released while the publisher is a placeholder", () => {
@@ -105,6 +119,57 @@ describe("the files of a publication", () => {
     expect(run.stderr.includes("publisher.json still holds placeholders")).toBe(isUndecided);
     if (isUndecided) expect(run.status).toBe(1);
     expect(isPlaceholder(decided)).toBe(false);
+  });
+
+  it("start the same package in every plugin, hand on the same settings, and keep the key a secret", () => {
+    const { server, user_config: form } = manifestSchema.parse(files.manifest);
+    const asked = Object.keys(server.mcp_config.env).sort();
+    const start = z.object({ command: z.literal("npx"), args: z.tuple([z.literal("-y"), z.string()]) });
+    const started = z.looseObject({
+      mcpServers: z.strictObject({
+        "audio-generation": start.extend({
+          env: z.record(z.string(), z.string()).optional(),
+          env_vars: z.array(z.string()).optional(),
+        }),
+      }),
+    });
+    const serverOf = (file: keyof typeof found.json) =>
+      started.parse(found.json[file]).mcpServers["audio-generation"];
+    const claude = serverOf(".claude-plugin/plugin.json");
+    const others = [serverOf(".codex-plugin/plugin.json"), serverOf(".cursor-plugin/plugin.json")];
+    const gemini = serverOf("gemini-extension.json");
+    for (const { args } of [claude, ...others, gemini]) {
+      expect(args[1]).toBe(`${files.package["name"]}@${files.package["version"]}`);
+    }
+    expect(claude.env).toEqual(server.mcp_config.env);
+    expect(found.json[".claude-plugin/plugin.json"]["userConfig"]).toEqual(files.manifest["user_config"]);
+    for (const { env, env_vars } of others)
+      expect((env_vars ?? Object.keys(env ?? {})).sort()).toEqual(asked);
+    const { settings } = z
+      .looseObject({ settings: z.array(z.looseObject({ envVar: z.string(), sensitive: z.boolean() })) })
+      .parse(found.json["gemini-extension.json"]);
+    expect(settings.map(({ envVar, sensitive }) => [envVar, sensitive])).toEqual([
+      ["AUDIO_BASE_URL", false],
+      ["AUDIO_API_KEY", true],
+    ]);
+    expect(form["api_key"]).toMatchObject({ sensitive: true });
+    const names = [
+      ".claude-plugin/plugin.json",
+      ".codex-plugin/plugin.json",
+      ".cursor-plugin/plugin.json",
+    ] as const;
+    for (const file of names) expect(found.json[file]["name"]).toBe(files.package["name"]);
+    expect(JSON.stringify(found.json[".codex-plugin/plugin.json"])).not.toContain("${");
+  });
+
+  it("carry one skill that names every tool, and no argument that no tool has", () => {
+    const skill = readFileSync(join(ROOT, "skills/narration/SKILL.md"), "utf8");
+    expect(skill.split("\n").length).toBeLessThanOrEqual(150);
+    for (const { name } of TOOLS) expect(skill).toContain(`\`${name}\``);
+    const known = TOOLS.flatMap((tool) => [tool.name, ...Object.keys(tool.input.shape)]);
+    const written = [...skill.matchAll(/`(?:"?)([a-z]+_[a-z_]+)"?[`:]/g)].map(([, name]) => name);
+    expect(written.length).toBeGreaterThan(10);
+    expect(written.filter((name) => name !== undefined && !known.includes(name))).toEqual([]);
   });
 
   it("name only existing settings, and ask for the key as a secret", () => {

@@ -1,6 +1,8 @@
 /** The protocol itself: both eras, nothing else on stdout, a dist that runs alone, and older Node versions. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +10,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { SKILLS_EXTENSION } from "../../src/server/skills-extension.ts";
 import { TOOLS } from "../../src/tools/catalog.ts";
 import { findOldNode } from "../support/old-node.ts";
 import { withoutPlayer } from "../support/without-player.ts";
@@ -17,6 +20,7 @@ const response = z.looseObject({
   jsonrpc: z.literal("2.0"),
   id: z.number(),
   result: z.record(z.string(), z.unknown()).optional(),
+  error: z.looseObject({ message: z.string() }).optional(),
 });
 
 const listed = z.object({
@@ -104,6 +108,54 @@ describe("the handshake", () => {
     },
   );
 
+  it("shows where the server comes from", async () => {
+    const place = await createWorkplace();
+    const client = start(place.env(null));
+    const { result } = await client.request(1, "initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    });
+    expect(result?.["serverInfo"]).toMatchObject({
+      title: "Audio generation",
+      description: expect.stringContaining("narration"),
+      websiteUrl: expect.stringMatching(/^https:\/\/[^#]+$/),
+      icons: [{ src: expect.stringMatching(/^https:.*\/assets\/icon\.png$/), mimeType: "image/png" }],
+    });
+    await place.remove();
+  });
+
+  it.each([
+    ["of 2025", {}],
+    ["of 2026-07-28", { _meta: envelope }],
+  ])("serves the skill of the plugins to clients %s", async (_era, meta) => {
+    const place = await createWorkplace();
+    const client = start(place.env(null));
+    const isLegacy = !("_meta" in meta);
+    const hello = isLegacy
+      ? { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } }
+      : meta;
+    const { result } = await client.request(1, isLegacy ? "initialize" : "server/discover", hello);
+    expect(result).toMatchObject({ capabilities: { extensions: { [SKILLS_EXTENSION]: {} } } });
+    if (isLegacy) client.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    const uri = "skill://narration/SKILL.md";
+    const text = readFileSync(join(import.meta.dirname, "..", "..", "skills/narration/SKILL.md"), "utf8");
+    const digest = `sha256:${createHash("sha256").update(text).digest("hex")}`;
+    const size = Buffer.byteLength(text);
+    const listed = await client.request(2, "skills/list", meta);
+    const entry = { uri, frontmatter: { name: "narration" }, resources: [{ uri, digest, size }] };
+    expect(listed.result).toMatchObject({ skills: [entry] });
+    const got = await client.request(3, "skills/get", { ...meta, uri });
+    expect(got.result).toMatchObject({ skill: entry });
+    const read = await client.request(4, "resources/read", { ...meta, uri });
+    expect(read.result).toMatchObject({ contents: [{ uri, mimeType: "text/markdown", text }] });
+    for (const [id, method] of ["skills/get", "resources/read"].entries()) {
+      const refused = await client.request(5 + id, method, { ...meta, uri: "skill://other/SKILL.md" });
+      expect(refused.error?.message).toContain(`there is ${uri}`);
+    }
+    await place.remove();
+  });
+
   it("answers server/discover and lists tools in the era of 2026-07-28", async () => {
     const place = await createWorkplace();
     const client = start(place.env(null));
@@ -161,7 +213,7 @@ describe("dist", () => {
     const run = spawnSync(NODE, [join(folder, "main.js"), "sandbox"], { encoding: "utf8" });
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(
-      /^audio-generation-mcp: the sandbox needs packages .*npm install ".*"fastify@\^5\./,
+      /^audio-generation-mcp: the sandbox needs packages .*fastify.*npx -y audio-generation-mcp-sandbox/,
     );
     expect(run.stderr.trim().split("\n")).toHaveLength(1);
     const entry = JSON.stringify(pathToFileURL(join(folder, "sandbox.js")).href);

@@ -1,15 +1,26 @@
-/** `npm run release-check` passes for a bundle of the current files, and otherwise names the stale part. */
+/** What `npm run release-check` says: each missing file by its name, and of a bundle which part of it is stale. */
 import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { zipSync } from "fflate";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bundleFaults } from "../../scripts/bundle-contents.ts";
+import { bundleFaults, pluginArchives } from "../../scripts/bundle-contents.ts";
+import { releaseFaults } from "../../scripts/release-faults.ts";
 
 const manifest = { name: "some-server", version: "1.2.3" };
 const BUNDLE = "bundle/some-server-1.2.3.mcpb";
 const PARTS = ["manifest.json", "LICENSE", "assets/icon.png", "dist/main.js", "dist/chunks/a.js"];
+
+const PROJECT = join(import.meta.dirname, "..", "..");
 
 let root = "";
 
@@ -33,6 +44,7 @@ function bundle(): void {
   write(BUNDLE, archive);
   write(`${BUNDLE}.sha256`, `${sum}  some-server-1.2.3.mcpb\n`);
   write("bundle/server.json", server("placeholder-owner", sum));
+  for (const name of pluginArchives(manifest.name)) write(`bundle/${name}`, "the plugins");
 }
 
 beforeEach(() => {
@@ -75,6 +87,11 @@ describe("a bundle", () => {
     ["whose sum is another", () => write(`${BUNDLE}.sha256`, `${"0".repeat(64)}  x\n`), /its sum is of/],
     ["without the registry's entry", () => rmSync(join(root, "bundle/server.json")), /no bundle of this/],
     ["with half a registry entry", () => write("bundle/server.json", "{"), /bundle\/server\.json is not/],
+    [
+      "without Gemini's archive",
+      () => rmSync(join(root, "bundle/linux.some-server.tar.gz")),
+      /linux.some-server.tar.gz is missing/,
+    ],
     ["that is cut short", () => write(BUNDLE, readFileSync(join(root, BUNDLE)).subarray(0, 99)), /be read/],
     ["that is missing", () => rmSync(join(root, BUNDLE)), /no bundle of this version/],
   ])("%s may not", (_what, change, words) => {
@@ -82,5 +99,59 @@ describe("a bundle", () => {
     const faults = bundleFaults(root, manifest);
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(words);
+  });
+});
+
+describe("a release", () => {
+  const NAMES = [
+    "package.json",
+    ...[".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", ".codex-plugin/plugin.json"],
+    ...[".cursor-plugin/plugin.json", "gemini-extension.json", "glama.json", "manifest.json", "server.json"],
+    ...["sandbox-package/package.json", "sandbox-package/main.js", "sandbox-package/README.md"],
+    ...["README.md", "SECURITY.md", "Dockerfile", "LICENSE", "CHANGELOG.md", "publisher.json"],
+    ...["skills/narration/SKILL.md", "docs/troubleshooting.md", "assets/icon.png"],
+    ...[".github/workflows/ci.yml", ".github/workflows/release.yml"],
+    ...readdirSync(join(PROJECT, "assets")).map((name) => `assets/${name}`),
+  ];
+  let before: string[] = [];
+  const faults = (env = {}): string[] => releaseFaults(root, env).filter((each) => !before.includes(each));
+
+  beforeEach(() => {
+    for (const name of NAMES) {
+      mkdirSync(dirname(join(root, name)), { recursive: true });
+      copyFileSync(join(PROJECT, name), join(root, name));
+    }
+    before = releaseFaults(root, {});
+  });
+
+  it.each(NAMES.filter((name) => !/^assets\/(?!icon)/.test(name)))(
+    "without %s is refused, and the file is named",
+    (name) => {
+      rmSync(join(root, name));
+      expect(faults()).toEqual([`${name} is missing: git restore ${name}.`]);
+    },
+  );
+
+  it("with a file that another version filled in is refused, and the file is named", () => {
+    write(
+      "gemini-extension.json",
+      readFileSync(join(root, "gemini-extension.json"), "utf8").replace("-y", "-n"),
+    );
+    expect(faults()).toEqual(["gemini-extension.json is out of step: npm run publisher."]);
+  });
+
+  it("under another tag is refused, and so is one without an entry in the changelog", () => {
+    const tag = { GITHUB_REF_TYPE: "tag", GITHUB_REF_NAME: "v9.9.9" };
+    expect(faults(tag)).toEqual([expect.stringMatching(/^The tag is v9\.9\.9, and package\.json has /)]);
+    write("CHANGELOG.md", "# Changelog");
+    expect(faults()).toEqual([expect.stringMatching(/^CHANGELOG\.md says nothing of /)]);
+  });
+
+  it("with a narrow picture is refused, and so is one without pictures", () => {
+    for (const name of readdirSync(join(root, "assets")))
+      if (name !== "icon.png") rmSync(join(root, "assets", name));
+    expect(faults()).toEqual([expect.stringMatching(/^assets\/ has no picture/)]);
+    copyFileSync(join(PROJECT, "assets/icon.png"), join(root, "assets/chat.png"));
+    expect(faults()).toEqual([expect.stringMatching(/^assets\/chat\.png is less than 1000 pixels wide/)]);
   });
 });

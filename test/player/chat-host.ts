@@ -90,6 +90,8 @@ export interface ChatSettings {
   readonly context?: ChatOptions["context"];
   readonly capabilities?: ChatOptions["capabilities"];
   readonly width?: number;
+  /** Pixels of a picture for each of the page. */
+  readonly deviceScaleFactor?: number;
   readonly hangs?: boolean;
 }
 
@@ -135,9 +137,10 @@ export function listenIn(): void {
 /** Opens a chat in which the player is shown, and waits until they have greeted each other. */
 export async function openChat(browser: Browser, settings: ChatSettings): Promise<Chat> {
   const { html, answer, policy = DEFAULT_POLICY, width = 560, hangs = false } = settings;
+  const { deviceScaleFactor = 1 } = settings;
   script ??= chatScript();
   const code = await script;
-  const page = await browser.newPage({ viewport: { width, height: 640 } });
+  const page = await browser.newPage({ viewport: { width, height: 640 }, deviceScaleFactor });
   page.setDefaultTimeout(60_000);
   const asked: Chat["asked"] = [];
   const faults: string[] = [];

@@ -150,7 +150,8 @@ export class ScriptedModel {
   #queryFor(step: Step): string {
     this.#searches += 1;
     if (this.shown.length === 0) this.#searchesForFirst = this.#searches;
-    return this.#searches === 1 ? "text to speech" : `select:mcp__audio-generation__${step.tool}`;
+    const known = [...this.toolNames][0]?.replace(/__[a-z_]+$/, "") ?? "mcp__audio-generation";
+    return this.#searches === 1 ? "text to speech" : `select:${known}__${step.tool}`;
   }
 }
 

@@ -1,0 +1,25 @@
+/** Serves the skill by the skills extension: the same text as in the plugins. */
+import { type ReadResourceResult, ResourceNotFoundError } from "@modelcontextprotocol/server";
+import { builtSkill } from "./built-skill.ts";
+import type { SkillsMethod } from "./skills-extension.ts";
+
+export const SKILL_SCHEME = "skill://";
+
+/** @throws ResourceNotFoundError naming the skill that there is */
+export function answerSkills(method: SkillsMethod, params: Readonly<Record<string, unknown>>) {
+  if (method === "skills/list") return { skills: [builtSkill().entry] };
+  const uri = String(params["uri"] ?? "");
+  assertServed(uri);
+  return { skill: builtSkill().entry };
+}
+
+/** @throws ResourceNotFoundError naming the skill that there is */
+export function readSkill(uri: string): ReadResourceResult {
+  assertServed(uri);
+  return { contents: [{ uri, mimeType: "text/markdown", text: builtSkill().text }] };
+}
+
+function assertServed(uri: string): void {
+  const served = builtSkill().entry.uri;
+  if (uri !== served) throw new ResourceNotFoundError(uri, `There is no such skill; there is ${served}.`);
+}

@@ -1,0 +1,149 @@
+/** Assistants that install the plugin: from the packed files alone, with the packed server from a registry on loopback. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, realpathSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { z } from "zod";
+import { PLUGIN_PARTS } from "../../scripts/bundle-contents.ts";
+import { readJson } from "../../scripts/publication-files.ts";
+import { startRegistry } from "../support/loopback-registry.ts";
+import type { ModelClient, Scenery } from "./client.ts";
+import type { Ended } from "./desk.ts";
+import {
+  ASK,
+  askCodex,
+  CLAUDE_CODE,
+  CODEX,
+  GEMINI_CLI,
+  inTurn,
+  openClaude,
+  openCodex,
+  openGemini,
+} from "./terminals.ts";
+
+const PLUGIN = "audio-generation-mcp";
+
+function npxOfThisMachine(): string {
+  for (const folder of (process.env["PATH"] ?? "").split(delimiter)) {
+    try {
+      return realpathSync(join(folder, "npx"));
+    } catch {
+      // It is in another folder.
+    }
+  }
+  throw new Error("npx is not on the PATH");
+}
+
+/** Runs a client with `npx` on its desk and the plugin's files in `plugin`, as a release's archive unpacks. */
+async function withPlugin(scenery: Scenery, run: (plugin: string) => Promise<Ended>): Promise<Ended> {
+  const { desk, root } = scenery;
+  const [plugin, packages] = [join(desk.home, "plugin"), join(desk.home, "packed")];
+  for (const folder of [plugin, packages]) mkdirSync(folder);
+  const archive = execFileSync("tar", ["-cf", "-", ...PLUGIN_PARTS], { cwd: root, maxBuffer: 2 ** 26 });
+  execFileSync("tar", ["-xf", "-", "-C", plugin], { input: archive });
+  desk.addCommand("npx", npxOfThisMachine());
+  // npm starts what it has fetched through a shell that it looks for on the PATH.
+  desk.addCommand("sh", "/bin/sh");
+  const registry = await startRegistry(root, packages);
+  desk.putHome(".npmrc", `registry=${registry.url}\naudit=false\nfund=false\nupdate-notifier=false\n`);
+  try {
+    // npx fetches the package here, because some clients give a server five seconds to start.
+    const version = z.object({ version: z.string() }).parse(readJson("package.json")).version;
+    const fetched = await desk.run("npx", ["-y", `${PLUGIN}@${version}`, "--version"]);
+    return fetched.code === 0 ? await run(plugin) : fetched;
+  } finally {
+    await registry.stop();
+  }
+}
+
+/** Ends with 1 where the words are not in what was printed. */
+async function shows(run: Promise<Ended>, words: RegExp): Promise<Ended> {
+  const ended = await run;
+  const printed = `${ended.stdout}\n${ended.stderr}`;
+  if (ended.code !== 0 || words.test(printed)) return ended;
+  return { ...ended, code: 1, stderr: `error: ${words} is not in: ${printed}` };
+}
+
+const VARIANT = "its plugin, from the packed files";
+
+const claudePlugin: ModelClient = {
+  kind: "model",
+  name: "Claude Code",
+  variant: VARIANT,
+  packages: CLAUDE_CODE,
+  converse(scenery, modelUrl) {
+    const { desk, sandbox } = scenery;
+    openClaude(scenery, modelUrl);
+    // A script's first question must not be asked before npx has started the server.
+    desk.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
+    const claude = (...args: string[]): Promise<Ended> => desk.run("claude", args);
+    const settings = [`base_url=${sandbox.baseUrl}`, `api_key=${sandbox.apiKey}`];
+    return withPlugin(scenery, (plugin) =>
+      inTurn(
+        () => claude("plugin", "validate", plugin, "--profile", "directory", "--strict"),
+        () => claude("plugin", "marketplace", "add", plugin),
+        () =>
+          claude(
+            "plugin",
+            "install",
+            `${PLUGIN}@${PLUGIN}`,
+            ...settings.flatMap((each) => ["--config", each]),
+          ),
+        () => shows(claude("mcp", "list"), /Connected/),
+        () => shows(claude("plugin", "details", PLUGIN), /Skills \(1\)\s+narration/),
+        () => claude("-p", ASK, "--allowedTools", `mcp__plugin_${PLUGIN}_audio-generation`),
+      ),
+    );
+  },
+};
+
+const geminiExtension: ModelClient = {
+  kind: "model",
+  name: "Gemini CLI",
+  variant: VARIANT,
+  packages: GEMINI_CLI,
+  converse(scenery, modelUrl) {
+    const { desk, sandbox } = scenery;
+    openGemini(scenery, modelUrl);
+    const answers = [
+      [/Service address/, `${sandbox.baseUrl}\r`],
+      [/API key/, `${sandbox.apiKey}\r`],
+    ] as const;
+    return withPlugin(scenery, (plugin) =>
+      inTurn(
+        () => desk.run("gemini", ["extensions", "install", plugin, "--consent"], answers),
+        () => shows(desk.run("gemini", ["mcp", "list"]), /audio-generation.*Connected/),
+        () => shows(desk.run("gemini", ["extensions", "list"]), /Agent skills:\s+narration/),
+        () => desk.run("gemini", ["-p", ASK, "-m", "gemini-2.5-pro", "--yolo"]),
+      ),
+    );
+  },
+};
+
+const codexPlugin: ModelClient = {
+  kind: "model",
+  name: "Codex",
+  variant: `${VARIANT}, gpt-5-codex`,
+  packages: CODEX,
+  converse(scenery, modelUrl) {
+    const { desk, sandbox } = scenery;
+    openCodex(scenery);
+    // Codex has no form: it hands on what the plugin names of its own environment.
+    desk.setEnv({ AUDIO_BASE_URL: sandbox.baseUrl, AUDIO_API_KEY: sandbox.apiKey });
+    return withPlugin(scenery, (plugin) =>
+      inTurn(
+        () => desk.run("codex", ["plugin", "marketplace", "add", plugin]),
+        () => desk.run("codex", ["plugin", "add", `${PLUGIN}@${PLUGIN}`]),
+        () => shows(desk.run("codex", ["mcp", "list"]), /audio-generation.*enabled/),
+        () =>
+          askCodex(scenery, modelUrl, [
+            "-m",
+            "gpt-5-codex",
+            "--dangerously-bypass-approvals-and-sandbox",
+            ...["-c", "mcp_optional_startup_grace_ms=60000"],
+          ]),
+      ),
+    );
+  },
+};
+
+export const PLUGINS: readonly ModelClient[] = [claudePlugin, geminiExtension, codexPlugin];

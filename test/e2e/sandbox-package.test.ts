@@ -1,0 +1,57 @@
+/** What somebody without an account starts: the packed sandbox package, fetched by npx from a registry, in an empty home. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type LoopbackRegistry, startRegistry } from "../support/loopback-registry.ts";
+import { createWorkplace, driveCommand, NODE } from "../support/workplace.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+
+let folder = "";
+let registry: LoopbackRegistry;
+let env: Record<string, string> = {};
+
+/** In the home folder, because npx prefers what the folder it runs in has. */
+const npx = (words: string, settings: Record<string, string>) => ({
+  command: "/bin/sh",
+  args: ["-c", `cd "$HOME" && exec npx -y ${words}`],
+  env: { ...settings, ...env },
+});
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "agm-npx-"));
+  const [packed, home] = [join(folder, "packed"), join(folder, "home")];
+  for (const each of [packed, home]) await mkdir(each);
+  registry = await startRegistry(ROOT, packed);
+  const settings = [`registry=${registry.url}`, "audit=false", "fund=false", "update-notifier=false"];
+  await writeFile(join(home, ".npmrc"), settings.join("\n"));
+  env = { HOME: home, PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}` };
+});
+afterAll(async () => {
+  await registry.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async () => {
+  const place = await createWorkplace();
+  const { AUDIO_BASE_URL: _, AUDIO_API_KEY: __, ...settings } = place.env(null);
+  const command = npx("audio-generation-mcp-sandbox", settings);
+  const driver = await driveCommand(command, "v1");
+  const answer = await driver.call("generate_audio", { prompt: "Heard without an account." });
+  expect(JSON.stringify(answer)).toMatch(/Saved .*\.mp3/);
+  await driver.close();
+  await place.remove();
+}, 120_000);
+
+it("npx -y audio-generation-mcp --sandbox names the package that brings the missing parts", async () => {
+  const place = await createWorkplace();
+  const command = npx("audio-generation-mcp --sandbox", place.env(null));
+  const driver = await driveCommand(command, "v1");
+  const answer = await driver.call("generate_audio", { prompt: "Heard by nobody." });
+  expect(JSON.stringify(answer)).toMatch(
+    /npx -y audio-generation-mcp-sandbox.*Settings, Developer, Edit Config/,
+  );
+  await driver.close();
+  await place.remove();
+}, 120_000);
