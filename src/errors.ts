@@ -1,7 +1,7 @@
-/** The one error type of this program, and its codes (docs/design.md, Errors). */
+/** The one error type of this program, and its codes (docs/reference.md, Errors). */
 import { isServiceErrorCode, type ServiceErrorCode } from "./contract/service-errors.ts";
 
-/** Codes of our own, beside the service's (docs/design.md, Errors). */
+/** Codes of our own, beside the service's (docs/reference.md, Errors). */
 const LOCAL_ERROR_CODES = [
   "configuration_error",
   "network_error",

@@ -10,7 +10,7 @@ import { StdioWire } from "../server/stdio-wire.ts";
 import { secretsOf, unmistakableSecretsOf } from "./configuration-error.ts";
 import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
 
-/** A client that is gone must not wait for us, whatever hangs (docs/design.md, Stopping). */
+/** A client that is gone must not wait for us, whatever hangs (docs/reference.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
 /** Any delay that Node takes. */

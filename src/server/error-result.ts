@@ -1,4 +1,4 @@
-/** How a failure is shown: what happened, what to do, and the facts for machines (docs/design.md, Errors). */
+/** How a failure is shown: what happened, what to do, and the facts for machines (docs/reference.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError, ownMistake } from "../errors.ts";
 import type { Redact } from "../redaction.ts";

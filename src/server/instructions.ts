@@ -1,4 +1,4 @@
-/** What every conversation is told about this server, built once a process: it names the folder, and a missing key (docs/design.md, Tools). */
+/** What every conversation is told about this server, built once a process: it names the folder, and a missing key (docs/reference.md, Tools). */
 import type { Config } from "../config/config.ts";
 
 /** Clients cut what is longer. */

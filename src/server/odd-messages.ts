@@ -1,4 +1,4 @@
-/** What is done about messages that the protocol's own schemas refuse: `null` for what is absent, what is no request, and faults that are told as a dump (docs/design.md, Odd requests). */
+/** What is done about messages that the protocol's own schemas refuse: `null` for what is absent, what is no request, and faults that are told as a dump (docs/reference.md, Odd requests). */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** The protocol's lines on two streams: as the official transport has them, but what is no message is answered, and said (docs/design.md, Odd requests). */
+/** The protocol's lines on two streams: as the official transport has them, but what is no message is answered, and said (docs/reference.md, Odd requests). */
 import {
   type JSONRPCMessage,
   parseJSONRPCMessage,

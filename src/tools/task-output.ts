@@ -1,4 +1,4 @@
-/** The one output shape that three tools share: two forms, each complete without the other (docs/design.md, Results). */
+/** The one output shape that three tools share: two forms, each complete without the other (docs/reference.md, Results). */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";

@@ -192,7 +192,7 @@ describe("what the contract accepts", () => {
         const verdict =
           // A tool takes `null` for "not given", and numbers as strings.
           contractAccepts(withoutNulls(inputOf.parse(readArguments(candidate, generateAudio.input)))) &&
-          // The tool refuses more than the contract: a text that an encoding has damaged (docs/design.md).
+          // The tool refuses more than the contract: a text that an encoding has damaged (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&
           Number.isInteger(take) &&
           isWithin(take, 1, 999) &&

@@ -1,4 +1,4 @@
-/** The house rules that a reader relies on: floors, rooms, first sentences, and who may write to stdout (docs/design.md, House). */
+/** The house rules that a reader relies on: floors, rooms, first sentences, and who may write to stdout (AGENTS.md). */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
