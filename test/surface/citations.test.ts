@@ -50,7 +50,10 @@ const HEADINGS: ReadonlyMap<string, readonly string[]> = new Map(
 /** The heading that a text begins with; it ends with punctuation or an "and". */
 function headingAt(text: string, headings: readonly string[]): string | undefined {
   return headings
-    .filter((heading) => text.startsWith(heading) && /^(?:$|[).,;:"]| and )/.test(text.slice(heading.length)))
+    .filter(
+      (heading) =>
+        text.startsWith(heading) && /^(?:$|[).,;:"]| and | says?\b)/.test(text.slice(heading.length)),
+    )
     .sort((one, other) => other.length - one.length)[0];
 }
 
