@@ -99,7 +99,7 @@ describe("the handshake", () => {
       const tools = await client.request(2, "tools/list", {});
       expect(tools.result?.["tools"]).toHaveLength(TOOLS.length);
       const shown = withoutPlayer(listed.parse(tools.result).tools);
-      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(10_700);
+      expect(Buffer.byteLength(JSON.stringify(shown))).toBeLessThanOrEqual(10_800);
       await place.remove();
     },
   );
