@@ -80,6 +80,10 @@ describe("the documents", () => {
     expect(repeated(meanings)).toEqual([]);
   });
 
+  it("keep the README at 3,000 words, because people read it before they install", () => {
+    expect(read("README.md").split(/\s+/).length).toBeLessThanOrEqual(3000);
+  });
+
   it("keep the map on one screen", () => {
     expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(65);
   });
