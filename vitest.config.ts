@@ -13,8 +13,8 @@ const APART = [
 export default defineConfig({
   test: {
     globalSetup: ["test/support/fresh-build.ts", "test/support/scratch-disk.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // What is waited for comes within milliseconds; on a busy machine it may take seconds.
     expect: { poll: { timeout: 15_000 } },
     // Most tests wait for processes: with less than three workers a core both idle. By default there would be one alone.

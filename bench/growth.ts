@@ -116,7 +116,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     const admission = await ledger.admit(record, send, limits);
     const tookMs = performance.now() - beganAtMs;
     if (admission.kind !== "admitted") throw new Error(`the create was not admitted: ${admission.kind}`);
-    await ledger.takeBack(admission.record, send);
+    await ledger.releaseAdmission(admission.record, send);
     return tookMs;
   };
 }

@@ -1,12 +1,13 @@
 /**
- * Plans a novel of so many characters, or has the Markdown library read it, as the first work of its process; prints the
- * milliseconds. `cpu`: the median of five further plans, of the processor's time; `memory`: the MiB that one plan adds.
+ * Plans a novel of so many characters, the same as 5,000 cues of subtitles, or has the Markdown library read it, as the
+ * first work of its process; prints the milliseconds. `cpu`: the median of five further plans, of the processor's time; `memory`: the MiB that one plan adds.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Lexer } from "marked";
-import type { TextFormat } from "../src/narration/plan/plan.ts";
+import type { TextFormat } from "../src/files/input-format.ts";
 import { planNarration } from "../src/narration/plan/plan-narration.ts";
+import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
 
 const CHAPTER_CHARACTERS = 12_000;
 
@@ -36,9 +37,24 @@ const text = novel(Number(characters));
 const plan = (format: TextFormat = "plain"): unknown =>
   planNarration({ text, format, speed: 1, pauseSeconds: 0.6, voices: {} });
 
+const CUES = 5000;
+
+/** The words of a text in cues of the same number of words, one every four seconds. */
+function subtitles(words: readonly string[]): string {
+  const perCue = Math.ceil(words.length / CUES);
+  const clock = (cue: number): string => new Date(cue * 4000).toISOString().slice(11, 23);
+  return Array.from(
+    { length: CUES },
+    (_, cue) =>
+      `${clock(cue)} --> ${clock(cue + 0.9)}\n${words.slice(cue * perCue, (cue + 1) * perCue).join(" ")}\n`,
+  ).join("\n");
+}
+
 function elapsedMs(): number {
+  const film = work === "cues" ? subtitles(text.split(/\s+/)) : "";
   const beganAtMs = performance.now();
-  if (work === "library") new Lexer().lex(text);
+  if (work === "cues") planTimeline({ text: film, kind: "vtt", speed: 1, voices: {} });
+  else if (work === "library") new Lexer().lex(text);
   else plan(work === "markdown" ? "markdown" : "plain");
   return performance.now() - beganAtMs;
 }

@@ -7,7 +7,10 @@ const ROUNDS = 11;
 const CHARACTERS = 500_000;
 const MANY_CHARACTERS = 2_000_000;
 
-function takes(work: "plain" | "markdown" | "library" | "cpu" | "memory", characters = CHARACTERS): number {
+function takes(
+  work: "plain" | "markdown" | "library" | "cpu" | "memory" | "cues",
+  characters = CHARACTERS,
+): number {
   const script = join(import.meta.dirname, "plan-once.ts");
   return Number(execFileSync(process.execPath, [script, String(characters), work], { encoding: "utf8" }));
 }
@@ -28,6 +31,17 @@ for (const format of ["plain", "markdown"] as const) {
   });
 }
 rows.push(
+  {
+    name: `${CHARACTERS.toLocaleString("en")} characters in 5,000 cues of subtitles`,
+    unit: "ms",
+    comparedWith: "the same text, plain",
+    ...(await compare(
+      ROUNDS,
+      () => takes("cues"),
+      () => takes("plain"),
+    )),
+    goal: { of: "ours", atMost: 1500 },
+  },
   {
     name: `${CHARACTERS.toLocaleString("en")} characters, plain, processor's time after the first`,
     unit: "ms",

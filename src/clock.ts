@@ -1,15 +1,15 @@
-/** The wall clock, the steady clock and sleeping behind one interface, so that tests can put their own in its place. */
+/** Wall clock, steady clock and sleeping behind one interface, so that tests can replace them. */
 
 export interface Clock {
-  /** Wall-clock milliseconds since 1970; may jump when somebody sets the clock. */
+  /** Wall clock time in milliseconds since 1970; jumps when the clock is set. */
   wallMs(): number;
-  /** Steady milliseconds since the machine's boot: never jumps, comparable between processes of one machine. */
+  /** Milliseconds since the machine's boot; never jumps, and is comparable between processes of one machine. */
   steadyMs(): number;
   /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. Never keeps the process alive. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Node's longest timer; a longer sleep is cut to it, and every caller loops anyway. */
+/** Node's longest timer. Longer sleeps are cut to it, because every caller loops anyway. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

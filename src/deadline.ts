@@ -1,7 +1,7 @@
-/** Bounds on time: a point that a whole call shares, and a race of one piece of work against a limit. */
+/** Time limits: a deadline that a whole call shares, and work with a time limit. */
 import type { Clock } from "./clock.ts";
 
-/** A point on the steady clock; computed once for a call and handed down, so that nothing waits twice. */
+/** A point on the steady clock. Computed once per call and passed down, so that the waits of a call share one limit. */
 export class Deadline {
   readonly #clock: Pick<Clock, "steadyMs" | "sleep">;
   readonly #atMs: number;
@@ -11,7 +11,7 @@ export class Deadline {
     this.#atMs = clock.steadyMs() + ms;
   }
 
-  /** Milliseconds until then; 0 once it is over. */
+  /** Remaining milliseconds; 0 after the deadline. */
   get leftMs(): number {
     return Math.max(0, this.#atMs - this.#clock.steadyMs());
   }
@@ -20,7 +20,7 @@ export class Deadline {
     return this.leftMs === 0;
   }
 
-  /** Resolves when it is over; rejects with the signal's reason when that aborts first. */
+  /** Resolves at the deadline; rejects with the signal's reason if the signal aborts first. */
   async passed(signal: AbortSignal): Promise<void> {
     while (!this.isOver) await this.#clock.sleep(this.leftMs, signal);
   }
@@ -29,37 +29,36 @@ export class Deadline {
 export interface Limit {
   readonly clock: Pick<Clock, "sleep">;
   readonly ms: number;
-  /** The caller's: its abort ends the race with its reason. */
+  /** The caller's signal. If it aborts, the result rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** What the race ends with, thrown, when the time is over; also the reason of the work's signal. */
+  /** Creates the error for a time-out, which is also the reason of the work's signal. */
   readonly late: () => unknown;
 }
 
 /**
  * Runs work for a limited time.
  *
- * @param work gets a signal that aborts with the caller's, or when the time is over; what it still does then is
- *   nobody's concern any more
- * @throws what the work throws, the reason of the caller's signal, or what `late` makes
+ * @param work its signal aborts with the caller's signal or when the time is over; its later result is ignored
+ * @throws errors of the work, the reason of the caller's signal, or the error of `late`
  */
 export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   limit.signal?.throwIfAborted();
   const stop = new AbortController();
   const signal = limit.signal === undefined ? stop.signal : AbortSignal.any([limit.signal, stop.signal]);
-  const settled = new AbortController();
+  const timer = new AbortController();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort);
-  const overdue = limit.clock.sleep(limit.ms, settled.signal).then(() => stop.abort(limit.late()));
-  // What it throws at once is thrown by the race, which ends the timer.
+  const overdue = limit.clock.sleep(limit.ms, timer.signal).then(() => stop.abort(limit.late()));
+  // In an async function, so that a synchronous error is a rejection and the timer still ends.
   const working = (async () => await work(signal))();
-  // Whichever loses the race is of no interest any more.
+  // The loser of the race must not cause an unhandled rejection.
   for (const either of [working, aborted, overdue]) either.catch(() => undefined);
   try {
     return await Promise.race([working, aborted]);
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // With a reason: without one, each would make an error with a stack of its own, which takes longer than all the rest.
-    settled.abort("settled");
+    // With a reason, because otherwise each abort creates an error with a stack, which is slow.
+    timer.abort("settled");
   }
 }

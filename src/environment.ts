@@ -1,4 +1,4 @@
-/** Reads single values of the environment, and finds home and state folder; loads nothing else, because every start needs it first. */
+/** Reads single environment variables, and finds the home and state folders. Imports little, because every start runs it first. */
 import { homedir, userInfo } from "node:os";
 import { posix, win32 } from "node:path";
 
@@ -6,14 +6,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "audio-generation-mcp";
 
-/** A variable's value; empty ones and placeholders that a client failed to substitute count as unset. */
+/** Reads a variable. Empty values and placeholders that a client did not substitute count as unset. */
 export function readValue(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
   if (value === undefined || value === "" || /^\$\{[^}]*\}$/.test(value)) return undefined;
   return value;
 }
 
-/** Whether a path means the same from every current folder: on Windows `/x` does not, for it lacks the drive. */
+/** Whether a path is independent of the current folder. `/x` is not on Windows, because it lacks the drive. */
 export function isRooted(path: string, platform: NodeJS.Platform = process.platform): boolean {
   if (platform !== "win32") return path.startsWith("/");
   return /^[A-Za-z]:[\\/]|^[\\/]{2}[^\\/]+[\\/]+[^\\/]/.test(path);
@@ -22,8 +22,8 @@ export function isRooted(path: string, platform: NodeJS.Platform = process.platf
 const joinFor = (platform: NodeJS.Platform) => (platform === "win32" ? win32.join : posix.join);
 
 /**
- * The person's home folder; `null` where the system knows none (a user without an entry, as in many containers) or
- * names one that is not absolute. That is a fault only where a default or a `~` needs it.
+ * The user's home folder. `null` if the system has none (a user without an entry, as in many containers) or it is not
+ * absolute, which is a fault only if a default or a `~` needs it.
  */
 export function homeFolder(platform: NodeJS.Platform = process.platform): string | null {
   for (const ask of [homedir, () => userInfo().homedir]) {
@@ -32,13 +32,13 @@ export function homeFolder(platform: NodeJS.Platform = process.platform): string
       // An empty HOME counts as unset.
       if (home !== "") return isRooted(home, platform) ? home : null;
     } catch {
-      // The other one may know.
+      // Try the other source.
     }
   }
   return null;
 }
 
-/** An absolute path, a leading `~` expanded; `null` for anything that is not one, and for a `~` without a home. */
+/** Expands a leading `~`; returns `null` if the result is not absolute or there is no home folder. */
 export function absoluteFolder(
   text: string,
   home: string | null,
@@ -51,12 +51,12 @@ export function absoluteFolder(
   return platform === "win32" ? asWindowsReads(expanded) : expanded;
 }
 
-/** Windows' programs drop dots and spaces at the end of names; Node keeps them, and makes folders that nobody else can open. */
+/** Removes trailing dots and spaces on Windows. Node keeps them and creates folders that other programs cannot open. */
 function asWindowsReads(path: string): string {
   return path.startsWith("\\\\?\\") ? path : path.replace(/([^\\/. ])[. ]+(?=[\\/]|$)/g, "$1");
 }
 
-/** Where the platform keeps the state of programs; `null` where the environment names no absolute path for it. */
+/** The platform's folder for program state; `null` if the environment has no absolute path for it. */
 export function defaultStateFolder(
   env: Environment,
   platform: NodeJS.Platform,
@@ -69,11 +69,11 @@ export function defaultStateFolder(
     const local = readValue(env, "LOCALAPPDATA");
     return local === undefined ? below(home, "AppData", "Local") : below(local);
   }
-  // Its specification has a relative one passed over.
+  // The XDG specification says to ignore relative paths.
   return below(readValue(env, "XDG_STATE_HOME") ?? null) ?? below(home, ".local", "state");
 }
 
-/** The state folder before any setting is judged. `null`: there is none, or what is given cannot be one. */
+/** The state folder, before settings are validated; `null` if there is none or the given one is invalid. */
 export function stateFolder(env: Environment): string | null {
   const home = homeFolder();
   const given = readValue(env, "AUDIO_STATE_DIR");

@@ -1,7 +1,7 @@
-/** The one error type of this program, and its codes (docs/reference.md, Errors). */
+/** The error type of this program and its codes (docs/reference.md, Errors). */
 import { isServiceErrorCode, type ServiceErrorCode } from "./contract/service-errors.ts";
 
-/** Codes of our own, beside the service's (docs/reference.md, Errors). */
+/** Codes of this program, in addition to those of the service (docs/reference.md, Errors). */
 const LOCAL_ERROR_CODES = [
   "configuration_error",
   "network_error",
@@ -22,26 +22,26 @@ export type LocalErrorCode = (typeof LOCAL_ERROR_CODES)[number];
 
 export type ErrorCode = ServiceErrorCode | LocalErrorCode;
 
-/** A code as it was stored; one of a newer version is told as what nobody expected. */
+/** Parses a stored code. Unknown codes of newer versions become `unexpected_response`. */
 export const errorCodeOf = (text: string): ErrorCode =>
   isServiceErrorCode(text)
     ? text
     : (LOCAL_ERROR_CODES.find((code) => code === text) ?? "unexpected_response");
 
-/** What is known about a failure beside its code and message; absent means unknown or not applicable. */
+/** Facts about a failure besides code and message; absent means unknown or not applicable. */
 export interface FailureFacts {
   readonly httpStatus?: number | undefined;
-  /** Whether the very same call can succeed later without anybody changing anything. */
+  /** Whether the same call can succeed later without any change. */
   readonly retryable?: boolean | undefined;
   readonly retryAfterSeconds?: number | undefined;
   readonly taskId?: string | undefined;
   readonly idempotencyKey?: string | undefined;
-  /** The next step, where the code's usual remedy would not fit. */
+  /** The next step, if the default remedy of the code does not fit. */
   readonly remedy?: string | undefined;
   readonly cause?: unknown;
 }
 
-/** Every failure that a caller may see: thrown anywhere, caught and rendered in one place. */
+/** A failure that a caller may see. Thrown anywhere, and caught and rendered in one place. */
 export class AudioError extends Error {
   override readonly name = "AudioError";
   readonly code: ErrorCode;
@@ -63,7 +63,7 @@ export class AudioError extends Error {
     this.remedy = facts.remedy;
   }
 
-  /** The same failure, told with the ids that the thrower did not know. Ids already known are kept. */
+  /** Returns a copy with ids that the thrower did not know. Keeps ids that are already set. */
   withIds(ids: { taskId?: string | undefined; idempotencyKey?: string | undefined }): AudioError {
     return new AudioError(this.code, this.message, {
       httpStatus: this.httpStatus,
@@ -77,7 +77,7 @@ export class AudioError extends Error {
   }
 }
 
-/** A mistake of this program: neither the arguments nor the settings would mend it. */
+/** The error for a fault of this program, which neither arguments nor settings can fix. */
 export function ownMistake(cause: unknown): AudioError {
   return new AudioError("unexpected_response", "Something unexpected went wrong inside this server.", {
     retryable: true,

@@ -1,4 +1,4 @@
-/** Writes the log to standard error, redacted and by level; standard output belongs to the protocol. */
+/** Writes the log to standard error, redacted and filtered by level. Standard output belongs to the protocol. */
 import type { Redact } from "./redaction.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
@@ -11,7 +11,7 @@ export interface Log {
   error(message: string, cause?: unknown): void;
 }
 
-/** One line of a cause and of its causes: messages and codes only, no stacks. */
+/** Describes a cause and its causes in one line: messages and codes, no stacks. */
 export function describeCause(cause: unknown, depth = 0): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = "code" in cause && typeof cause.code === "string" ? `${cause.code} ` : "";
@@ -21,9 +21,9 @@ export function describeCause(cause: unknown, depth = 0): string {
 }
 
 /**
- * A log to `write`, one line a message.
+ * Creates a log that writes one line per message.
  *
- * @param redact blots secrets out of every line, causes included
+ * @param redact removes secrets from every line, including causes
  */
 export function createLog(
   level: LogLevel,

@@ -1,4 +1,4 @@
-/** The bin's first steps: checks Node, turns the compile cache on, picks the command. Everything else is loaded after that, so that an old Node can say what it is. */
+/** The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads everything else later, so that an old Node can report its version. */
 import { mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ if (major < REQUIRED_MAJOR || (major === REQUIRED_MAJOR && minor < REQUIRED_MINO
   await run(args);
 }
 
-/** Hosts that load this file with a starter of their own leave its path among the arguments: that is no command. */
+/** Removes this file's path from the arguments, because hosts with their own launcher leave it there. */
 function commandArguments(args: string[]): string[] {
   const [first] = args;
   if (first === undefined || !/[\\/.]/.test(first)) return args;
@@ -37,8 +37,8 @@ function commandArguments(args: string[]): string[] {
 }
 
 /**
- * Lets Node keep compiled code in the state folder, which saves a start some ten milliseconds. The state folder
- * is made only where its parent is there: a start does no more than that, and a folder that cannot be is left.
+ * Enables Node's compile cache in the state folder, which makes a start some ten milliseconds faster. Creates the state
+ * folder only if its parent exists, because a start should not do more.
  */
 function cacheCompiledCode(): void {
   const state = stateFolder(process.env);
@@ -48,7 +48,7 @@ function cacheCompiledCode(): void {
     for (const folder of [state, cache]) makeFolder(folder);
     module.enableCompileCache(cache);
   } catch {
-    // A start without a cache is slower, and nothing else.
+    // Without a cache the start is only slower.
   }
 }
 

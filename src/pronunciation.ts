@@ -1,21 +1,21 @@
-/** Respells words before a text is sent, so that a voice says them as a person wants them. Pure. */
+/** Respells words before a text is sent, so that voices pronounce them as the user wants. */
 import { type Language, VOICES } from "./contract/voices.ts";
 
 export interface Pronunciation {
   readonly word: string;
-  /** Sent in place of the word. */
+  /** Sent instead of the word. */
   readonly say: string;
-  /** Only for voices that speak this language; `null`: for all. */
+  /** Restricts the rule to voices of this language; `null` for all voices. */
   readonly language: Language | null;
 }
 
 export interface Respelled {
   readonly text: string;
-  /** The words of the rules that were used, in the order of their first use. */
+  /** The words whose rules applied, in the order of their first use. */
   readonly words: readonly string[];
 }
 
-/** Scripts that are written without spaces: a word of them begins and ends anywhere. */
+/** Scripts without spaces, in which a word can start and end anywhere. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 const IN_WORD = /[\p{L}\p{N}\p{M}]/u;
@@ -23,19 +23,19 @@ const IN_WORD = /[\p{L}\p{N}\p{M}]/u;
 const isInWord = (character: string | undefined): boolean =>
   character !== undefined && IN_WORD.test(character) && !UNSPACED.test(character);
 
-/** Whether a word could ever be found in a text that is spoken. */
+/** Whether a word can match in a spoken text. */
 export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 
 interface Candidate {
   readonly rule: Pronunciation;
   readonly characters: readonly string[];
-  /** A word in lower case stands for every spelling of it. */
+  /** A rule in lower case matches any case. */
   readonly ignoresCase: boolean;
 }
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** Candidates by the first character of their word in lower case, the longest first. */
+/** Rules by the lower-case first character of their word, longest word first. */
 function index(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Candidate[]> {
   const candidates = rules.map(
     (rule): Candidate => ({
@@ -60,8 +60,8 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
 }
 
 /**
- * One pass from left to right, the longest word first; what a rule has put in is not read again. Words are whole, by
- * Unicode's letters, digits and marks.
+ * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements. Matches
+ * whole words only, by Unicode letters, digits and marks.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
   const byFirst = index(rules);
@@ -79,7 +79,7 @@ export function respell(text: string, rules: readonly Pronunciation[]): Respelle
   return { text: spoken, words: [...words] };
 }
 
-/** A rule of one language holds for the voices that speak it, and for a voice that nobody has chosen. */
+/** Selects the rules for a voice. Rules with a language apply to voices of that language, and if no voice is chosen. */
 export function rulesFor(
   rules: readonly Pronunciation[],
   voice: string | undefined,
@@ -90,18 +90,18 @@ export function rulesFor(
   );
 }
 
-/** Where a word is there twice, the later rule counts. */
+/** Merges rules; for the same word the later rule applies. */
 export function mergedRules(
   earlier: readonly Pronunciation[],
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
-  // What a call says holds for every voice.
+  // Rules of a call apply to every voice.
   const said = new Set(later.map(({ word }) => word));
   return [...byWord.values()].filter((rule) => later.includes(rule) || !said.has(rule.word));
 }
 
-/** What a result says of a text that was respelled. */
+/** The notes of a result about respelled words. */
 export const respelledNotes = (words: readonly string[]): string[] =>
   words.length === 0
     ? []

@@ -1,4 +1,4 @@
-/** Blots secrets out of any text that leaves the process, and finds them in what comes in. */
+/** Removes secrets from all text that leaves the process, and detects them in arguments. */
 
 import { AudioError } from "./errors.ts";
 
@@ -6,13 +6,13 @@ export type Redact = (text: string) => string;
 
 const MASK = "[redacted]";
 
-/** Shorter ones turn up in innocent text; nobody is given such a key. */
-const TELLING_LENGTH = 8;
+/** Shorter strings also occur in ordinary text, and no API key is that short. */
+const MIN_SECRET_LENGTH = 8;
 
-/** A token behind `Bearer`, whose ever it is; ordinary words ("bearer of news") hold no digit. */
+/** Any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
 const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
 
-/** Spellings in which a secret may turn up: plain, percent-encoded, base64 (as proxies and basic auth do), JSON-escaped. */
+/** Encodings in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication), JSON-escaped. */
 function spellings(secret: string): string[] {
   const all = [
     secret,
@@ -24,15 +24,15 @@ function spellings(secret: string): string[] {
   return [...new Set(all)].filter((text) => text !== "").sort((a, b) => b.length - a.length);
 }
 
-/** A short secret counts only where it stands alone: inside other words it would shred ordinary text. */
+/** Matches a short secret only as a separate word, because otherwise parts of ordinary words would be removed. */
 function matcher(needle: string): RegExp {
   const literal = needle.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const isTelling = needle.length >= TELLING_LENGTH;
+  const isTelling = needle.length >= MIN_SECRET_LENGTH;
   return new RegExp(isTelling ? literal : `(?<![A-Za-z0-9_-])${literal}(?![A-Za-z0-9_-])`, "g");
 }
 
 /**
- * Makes a function that replaces every given secret, in any spelling, and anything behind `Bearer`.
+ * Creates a function that replaces the given secrets in any encoding, and tokens after `Bearer`.
  *
  * @param secrets values that must never be printed; empty ones are ignored
  */
@@ -45,14 +45,14 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
   };
 }
 
-/** Letters as they look: without what nobody sees between them, and in their usual width. */
+/** Normalizes letters to their usual width and removes invisible characters between them. */
 const asSeen = (text: string): string =>
   text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "").normalize("NFKC");
 
-/** Whether a text holds a secret, in any spelling; one too short to be told from ordinary text is not looked for. */
+/** Creates a function that detects the given secrets in any encoding. Ignores secrets too short to distinguish from ordinary text. */
 export function createDetector(secrets: readonly (string | undefined)[]): (text: string) => boolean {
   const needles = secrets.flatMap((secret) =>
-    secret === undefined || secret.length < TELLING_LENGTH ? [] : spellings(secret),
+    secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : spellings(secret),
   );
   return (text) => {
     const seen = asSeen(text);
@@ -60,7 +60,7 @@ export function createDetector(secrets: readonly (string | undefined)[]): (text:
   };
 }
 
-/** What a call says ends up at the service, in the ledger and in file names, and the key belongs into none of them. */
+/** The error for a call that contains a secret, because its text would reach the service, the ledger and file names. */
 export const secretRefused = (what: string): AudioError =>
   new AudioError(
     "invalid_request",

@@ -1,4 +1,4 @@
-/** The program's version, as package.json states it; the build inlines it. */
+/** The program's version from package.json; inlined by the build. */
 import manifest from "../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;

@@ -11,6 +11,8 @@ export interface JoinPart {
   readonly sampleRateHz: number;
   /** Silence to come after it, also after the last; 0 for none but what the format needs between two parts. */
   readonly pauseAfterSeconds: number;
+  /** Where its sound begins in the joined file; as soon as possible where that time has passed. Absent: after the pause. */
+  readonly startSeconds?: number | undefined;
 }
 
 /** A place where players may jump to; it lasts until the next one, or to the end. */

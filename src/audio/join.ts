@@ -32,6 +32,7 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
   if (!parts.every(({ pauseAfterSeconds }) => isPause(pauseAfterSeconds)))
     return "a pause is no length of time";
+  if (!parts.every(({ startSeconds = 0 }) => isPause(startSeconds))) return "a start is no time";
   const firsts = chapters.map(({ firstPart }) => firstPart);
   const isRising = firsts.every((first, index) => first > (firsts[index - 1] ?? -1));
   if (!isRising || !firsts.every((first) => Number.isInteger(first) && first < parts.length)) {

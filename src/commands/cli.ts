@@ -1,4 +1,4 @@
-/** Chooses the command that argv names, and its exit code; each command is loaded only when it is chosen. */
+/** Runs the command named in argv and sets the exit code. Loads only the code of that command. */
 import { parseArgs } from "node:util";
 import { decimalIn } from "../contract/decimal.ts";
 import { VERSION } from "../version.ts";
@@ -43,17 +43,17 @@ async function runSandbox(args: readonly string[]): Promise<void> {
   });
 }
 
-/** What `--sandbox` and a command together may have been meant for. */
+/** The error for `--sandbox` together with a command, with a hint at what works instead. */
 function notTogether(command: string): UsageError {
   return new UsageError(
     `${command} and --sandbox do not go together: the sandbox of --sandbox lives and ends with its server. Run "sandbox" instead, leave it running, and give ${command} what it prints as AUDIO_BASE_URL and AUDIO_API_KEY; see --help.`,
   );
 }
 
-/** Those that may be asked for help themselves; it is the same help. */
+/** Commands that accept `--help`; all print the same help. */
 const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "voices", "narrate"];
 
-/** Loaded here, because no start needs it. */
+/** Loads the help on demand, because a server start does not need it. */
 async function printHelp(): Promise<void> {
   const { HELP } = await import("./help.ts");
   process.stdout.write(HELP);
@@ -127,16 +127,16 @@ async function dispatch(args: readonly string[]): Promise<void> {
   }
 }
 
-/** A reader that went away before it had all (`doctor | head -1`) is no fault, and what was found stays the exit code. */
-function passOverAGoneReader(error: Error): void {
+/** Ignores a reader that closes early (`doctor | head -1`), so that the exit code stays that of the command. */
+function ignoreClosedReader(error: Error): void {
   if (!("code" in error && error.code === "EPIPE")) throw error;
 }
 
-/** Runs the command that argv names. Exit 2: bad usage; 1: it could not be done; each in one sentence. */
+/** Runs the command named in argv. Exit code 2: wrong usage; 1: the command failed. Prints one sentence for either. */
 export async function run(args: readonly string[]): Promise<void> {
-  // Serving stops by itself when its client is gone.
+  // The server handles a closed stdout itself.
   const isServing = args.length === 0 || args[0] === "--sandbox";
-  if (!isServing) process.stdout.on("error", passOverAGoneReader);
+  if (!isServing) process.stdout.on("error", ignoreClosedReader);
   try {
     await dispatch(args);
   } catch (error) {

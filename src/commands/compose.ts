@@ -18,8 +18,8 @@ import { outputDirOf, unmistakableSecretsOf } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
- * @param deadlines of single requests; only tests have others than those of life
- * @throws AudioError `store_unavailable`, or what the output folder says
+ * @param deadlines time limits of single requests; only tests change them
+ * @throws AudioError `store_unavailable`, and errors of the output folder
  */
 export async function composeWorkflow(
   config: Config,
@@ -52,12 +52,20 @@ export async function composeWorkflow(
     generation,
     narrations: () => {
       narrating ??= import("../narration/narrations.ts").then(({ createNarrations }) =>
-        createNarrations({ ledger, parts: generation.parts, folder, clock, log, holdsSecret }),
+        createNarrations({
+          ledger,
+          parts: generation.parts,
+          folder,
+          clock,
+          log,
+          captionFiles: config.captions,
+          holdsSecret,
+        }),
       );
       return narrating;
     },
     async close() {
-      // Their creates end with the workflow's; until then they must not ask for new ones.
+      // Close narrations first, so that they start no further jobs while the workflow closes.
       await (await narrating)?.close();
       await generation.close();
     },

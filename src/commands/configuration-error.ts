@@ -1,4 +1,4 @@
-/** What commands derive from settings beside the configuration: their secrets, and the error about their faults. */
+/** Derives secrets and the configuration error from the settings. */
 import type { Config } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { type Environment, readValue } from "../environment.ts";
@@ -19,9 +19,9 @@ function decoded(text: string): string {
 }
 
 interface Password {
-  /** Alone, as the URL spells it and as it is. */
+  /** The password alone, as encoded in the URL and decoded. */
   readonly plain: readonly string[];
-  /** With the user's name, as URLs and basic authentication have it: certainly no ordinary text. */
+  /** The password with its user name, as in URLs and basic authentication. Cannot be ordinary text. */
   readonly withUser: readonly string[];
 }
 
@@ -43,38 +43,37 @@ const keyOf = (env: Environment): string[] => {
   return key === undefined ? [] : [key];
 };
 
-/** No word, name or number that somebody may want to have read aloud: long, in one piece, letters and digits mixed. */
-const isNoOrdinaryText = (password: string): boolean =>
+/** Whether a password cannot be ordinary text: long, without spaces, letters and digits mixed. */
+const cannotBeText = (password: string): boolean =>
   /^\S{12,}$/.test(password) && /\p{L}/u.test(password) && /\p{N}/u.test(password);
 
 /**
- * Everything in the environment that must never be printed, usable or not: a key is a secret also while the
- * address beside it is faulty.
+ * Lists everything in the environment that must never be printed, also if other settings are faulty.
  */
 export function secretsOf(env: Environment): string[] {
   return [...keyOf(env), ...passwordsOf(env).flatMap(({ plain, withUser }) => [...plain, ...withUser])];
 }
 
 /**
- * What is certainly a secret wherever it turns up: the key, and a password with its user's name or one that can be
- * no ordinary text. A call that holds one of these is refused; a password such as "narrator" must not keep anybody
- * from having that word read aloud.
+ * Lists strings that are secrets in any context: the key, passwords with their user name, and passwords that cannot be
+ * ordinary text. A call that contains one is refused. Other passwords, such as "narrator", are not listed, because that
+ * word may be read aloud.
  */
 export function unmistakableSecretsOf(env: Environment): string[] {
   const passwords = passwordsOf(env).flatMap(({ plain, withUser }) => [
-    ...plain.filter(isNoOrdinaryText),
+    ...plain.filter(cannotBeText),
     ...withUser,
   ]);
   return [...keyOf(env), ...passwords];
 }
 
-/** @throws AudioError `configuration_error` where there is none */
+/** @throws AudioError `configuration_error` if there is none */
 export function outputDirOf(config: Config): string {
   if (config.outputDir === null) throw configurationError(config);
   return config.outputDir;
 }
 
-/** All faults of a configuration in one error: every tool but `list_voices` answers with it. */
+/** Reports all faults of a configuration in one error, which every tool but `list_voices` throws. */
 export function configurationError(config: Config): AudioError {
   const faults = config.faults.map(({ message, fix }) => `${message} ${fix}`);
   const words = [...faults, ...config.unknownVariables.map(unknownVariableWords)];

@@ -1,4 +1,4 @@
-/** Single checks of `doctor`: what a check says when it fails, in words for a person, and within what time. */
+/** Building blocks for the checks of `doctor`: results, time limits and the proxy check. */
 import { connect } from "node:net";
 import type { ProxySettings } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
@@ -11,11 +11,11 @@ export interface Check {
   readonly ok: boolean;
   readonly detail: string;
   readonly fix: string | null;
-  /** It works, and somebody should look at it all the same. */
+  /** It works, but needs attention. */
   readonly warning?: boolean;
 }
 
-/** Nothing is waited for longer than this, whatever hangs. */
+/** Time limit of every check. */
 export const DEADLINE_MS = 8_000;
 const PROXY_DEADLINE_MS = 3_000;
 
@@ -39,7 +39,7 @@ export function failedBy(name: string, error: unknown): Check {
   return failed(name, detailOf(error), fixOf(error) ?? REMEDIES[error.code]);
 }
 
-/** A check that must end: one that does not, fails, naming what hangs. */
+/** Runs a check. If it does not end in time, it fails. */
 export async function within(name: string, fix: string, check: () => Promise<string>): Promise<Check> {
   const hanging = Promise.withResolvers<Check>();
   const timer = setTimeout(
@@ -57,7 +57,7 @@ export async function within(name: string, fix: string, check: () => Promise<str
   }
 }
 
-/** Whether requests to this host go past the proxy, as NO_PROXY's usual spellings say. */
+/** Whether NO_PROXY, in its usual formats, excludes this host from the proxy. */
 function bypassesProxy(host: URL, noProxy: string | undefined): boolean {
   const entries = (noProxy ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
   return entries.some((entry) => {
@@ -66,7 +66,7 @@ function bypassesProxy(host: URL, noProxy: string | undefined): boolean {
   });
 }
 
-/** What keeps this machine from the proxy; `null`: it is there, or none is used. */
+/** Explains why the proxy cannot be reached; `null` if it can, or if none is used. */
 export async function proxyFault(
   baseUrl: string,
   { httpsProxy, noProxy }: ProxySettings,

@@ -1,4 +1,4 @@
-/** The `doctor` command: what is wrong with this installation and how to mend it. It creates no task and spends nothing. */
+/** The `doctor` command: finds faults of this installation and says how to fix them. Creates no task and spends nothing. */
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
@@ -27,12 +27,12 @@ import {
   within,
 } from "./doctor-checks.ts";
 
-/** Well formed, and no service will ever have given it out. */
+/** A valid task id that no service ever assigned. */
 const IMPOSSIBLE_TASK_ID = "doctor-no-such-task";
 
 const BUDGET = "AUDIO_CREDIT_BUDGET";
 
-/** Settings that hold something, which counts as nothing: a placeholder that a client did not fill in. */
+/** Finds settings with a placeholder that the client did not fill in. They count as unset. */
 function placeholders(env: Environment): string[] {
   return Object.keys(env).filter((name) => {
     return (
@@ -100,8 +100,8 @@ const checkInputFolder = (folder: string): Promise<Check> =>
     describeInputFolder(folder),
   );
 
-/** Whose ledger is opened while the settings name nobody: nothing is read or written in it. */
-const NOBODY = { baseUrl: "none", apiKey: "none" };
+/** Opens the ledger while the settings have no service; nothing is read or written with it. */
+const NO_SERVICE = { baseUrl: "none", apiKey: "none" };
 
 const checkStore = (config: Config): Promise<Check> => {
   const { storeUrl } = config;
@@ -111,7 +111,7 @@ const checkStore = (config: Config): Promise<Check> => {
       : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
   return within("store", fix, async () => {
     const log = createLog("silent", (text) => text);
-    const address = config.service ?? NOBODY;
+    const address = config.service ?? NO_SERVICE;
     const { store } = await openLedger({
       config,
       address,
@@ -128,7 +128,7 @@ const checkStore = (config: Config): Promise<Check> => {
   });
 };
 
-/** A query for an id that cannot exist: 404 means that host and key work, 401 that the key does not. */
+/** Queries an id that cannot exist: a 404 means that host and key work, a 401 that the key does not. */
 async function checkService(config: Config, address: ServiceAddress): Promise<Check[]> {
   const service = createService(address, { proxy: config.proxy });
   const signal = AbortSignal.timeout(DEADLINE_MS);
@@ -158,7 +158,7 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
 const hung = ({ baseUrl }: ServiceAddress): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${DEADLINE_MS / 1000} seconds.`);
 
-/** A host behind a proxy that is down looks just like a host that is down. */
+/** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */
 async function hostFault(config: Config, { baseUrl }: ServiceAddress, error: unknown): Promise<Check> {
   const fault = await proxyFault(baseUrl, config.proxy);
   if (fault === null) return failedBy("host", error);
@@ -169,13 +169,13 @@ async function hostFault(config: Config, { baseUrl }: ServiceAddress, error: unk
   );
 }
 
-/** A misspelt setting leaves its default in force, and nothing else would show it. */
+/** Warns about misspelt settings, because otherwise the default applies silently. */
 function checkNames({ unknownVariables }: Config): Check[] {
   if (unknownVariables.length === 0) return [];
   return [warned("other variables", unknownVariables.map(unknownVariableWords).join(" "))];
 }
 
-/** Others take Node's place, and tell its version as theirs. */
+/** Names the runtime, because other runtimes report a Node version, too. */
 function runtimeName({ node, bun, deno }: NodeJS.ProcessVersions): string {
   if (bun !== undefined) return `Bun ${bun} (not supported; as Node.js ${node})`;
   if (deno !== undefined) return `Deno ${deno} (not supported; as Node.js ${node})`;
@@ -194,7 +194,7 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
     config.outputDir === null ? untested("output folder") : checkFolder(config),
     config.service === null ? unknown : checkService(config, config.service),
   ]);
-  // SQLite stops everything while it waits for a slow disk, and the other checks would be taken for dead meanwhile.
+  // SQLite blocks the process while it waits for a slow disk, which would make the other checks time out.
   if (config.storeUrl === null) await others;
   const hasStore = config.storeUrl !== null || config.stateDir !== null;
   const store = hasStore ? await checkStore(config) : untested("store");
@@ -223,6 +223,6 @@ export async function doctor(asJson: boolean): Promise<0 | 1> {
   const human = `${checks.map(describe).join("\n")}\n${ok ? works : "Something needs mending."}`;
   const text = `${asJson ? JSON.stringify({ ok, checks }, null, 2) : human}\n`;
   await new Promise((resolve) => process.stdout.write(text, resolve));
-  // Whatever hung in a check must not keep the process: its verdict is given.
+  // A check that hangs must not keep the process alive.
   process.exit(ok ? 0 : 1);
 }

@@ -2,7 +2,7 @@
 import { REQUEST_FIELDS, SETTING_NAMES, type SettingName } from "../contract/request-fields.ts";
 import { isFlag, optionOf } from "./narrate-options.ts";
 
-/** As `[--sample-rate RATE]`. */
+/** Formats an option such as `[--sample-rate RATE]`. */
 function settingHelp(name: SettingName): string {
   const value = isFlag(REQUEST_FIELDS[name].schema) ? "" : ` ${name.split("_").at(-1)?.toUpperCase()}`;
   return `[--${optionOf(name)}${value}]`;
@@ -24,13 +24,15 @@ Usage:
                                        what was asked for, its cost and its file; FILE becomes a page with players
   audio-generation-mcp voices [--sample] [--html FILE]
                                        the voices; --sample makes samples (about 210 credits once), FILE plays them
-  audio-generation-mcp narrate FILE|-  a text of any length to one audio file; without --max-credits: its price
+  audio-generation-mcp narrate FILE|-  a text of any length to one audio file, or each row of a sheet (.csv, .tsv)
+                                       to a file of its own; without --max-credits: the price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
-      [--pause-seconds S] [--files one|chapters] [--retake TAKE=QUOTE]... [--skip-failed] [--file-name NAME] [--json]
+      [--pause-seconds S] [--files one|chapters] [--chapters 3-5] [--retake TAKE[@SPEED]=QUOTE]... [--skip-failed]
+      [--file-name NAME] [--json]
   audio-generation-mcp --help | --version
 
 Settings: AUDIO_BASE_URL, AUDIO_API_KEY, AUDIO_OUTPUT_DIR, AUDIO_INPUT_DIR, AUDIO_STATE_DIR,
-  AUDIO_STORE_URL, AUDIO_DEFAULT_VOICE, AUDIO_VOICE_NOTES, AUDIO_PRONUNCIATIONS, AUDIO_WAIT_SECONDS,
+  AUDIO_STORE_URL, AUDIO_DEFAULT_VOICE, AUDIO_VOICE_NOTES, AUDIO_PRONUNCIATIONS, AUDIO_CAPTIONS, AUDIO_WAIT_SECONDS,
   AUDIO_POLL_INTERVAL_SECONDS,
   AUDIO_CREDIT_BUDGET, AUDIO_RESOURCE_LINKS, AUDIO_LOG_LEVEL, HTTPS_PROXY, HTTP_PROXY, NO_PROXY
 `;

@@ -1,9 +1,10 @@
-/** The `narrate` command: a text file to one audio file, from the same ledger as the server's. */
+/** The `narrate` command: turns a text file into one audio file. Uses the same ledger as the server. */
 import { readConfig } from "../config/config.ts";
+import { readArguments } from "../contract/read-arguments.ts";
 import { AudioError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { duration, messageOf } from "../narration/narration-words.ts";
+import { chapterWords, duration, messageOf } from "../narration/narration-words.ts";
 import type { NarrateChanges, Narrations } from "../narration/narrations.ts";
 import { createRedact } from "../redaction.ts";
 import { structuredOf } from "../tools/narrate.ts";
@@ -14,25 +15,24 @@ import {
   narrateRules,
   planRequestOf,
 } from "../tools/narrate-input.ts";
-import { readArguments } from "../tools/read-arguments.ts";
 import { secretsOf } from "./configuration-error.ts";
-import { LazyGeneration } from "./lazy-generation.ts";
 import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { ProgressLine } from "./progress-line.ts";
 import { readAnyText } from "./read-text.ts";
 import { UsageError } from "./usage.ts";
+import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** Exit codes beside those of every command. */
+/** Exit code in addition to those of every command. */
 const EXIT_STOPPED = 3;
 
-/** A command waits until it is done; timers take no more. */
-const FOR_EVER_MS = 2 ** 31 - 1;
+/** The longest delay of a timer, because a command waits until it is done. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface NarrateCommand {
   /** A path, or `-` for standard input. */
   readonly file: string;
-  /** As the tool takes them, but for the text. */
+  /** The tool's arguments without the text. */
   readonly args: Readonly<Record<string, unknown>>;
   readonly asJson: boolean;
 }
@@ -72,16 +72,23 @@ function report(view: NarrationView, asJson: boolean): void {
     return;
   }
   const paths = view.status === "finished" ? view.files.map(({ path }) => path) : [];
-  const beside = view.files.flatMap(({ captions, chapters }) =>
-    [captions, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
+  const beside = view.files.flatMap(({ captions, srt = null, chapters }) =>
+    [captions, srt, chapters].flatMap((saved) => (saved === null ? [] : [saved.path])),
   );
   const head = view.status === "finished" ? finishedWords(view) : messageOf(view);
   const next = nextStepOf(view);
-  const lines = [...paths, ...(paths.length === 0 ? [] : beside), head, ...(next === null ? [] : [next])];
+  const chapters = chapterWords(view);
+  const lines = [
+    ...paths,
+    ...(paths.length === 0 ? [] : beside),
+    head,
+    ...(chapters === "" ? [] : [chapters]),
+    ...(next === null ? [] : [next]),
+  ];
   process.stdout.write(`${lines.map(printable).join("\n")}\n`);
 }
 
-/** A person who presses Ctrl-C stops the spending; what was accepted is saved. */
+/** Ctrl-C stops the spending. Accepted tasks are still saved. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => controller.abort(new Error("interrupted"));
@@ -101,7 +108,7 @@ async function drive(
   if (changes.maxCredits === null) return planned;
   const again = { kind: "narration", narrationId: planned.narrationId } as const;
   try {
-    const call = { signal, windowMs: FOR_EVER_MS, onProgress: (words: string) => line.show(words) };
+    const call = { signal, windowMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
     return await narrations.narrate(again, { ...changes, retakes: [] }, call);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -112,17 +119,17 @@ async function drive(
 }
 
 /**
- * @throws UsageError where an option is wrong
- * @throws CommandError when the settings, the file or the store do not allow it
+ * @throws UsageError if an option is wrong
+ * @throws CommandError for faults of the settings, the file or the store
  */
 export async function narrate({ file, args, asJson }: NarrateCommand): Promise<number> {
   const checkedArgs = checked(args);
   const config = readConfig(process.env);
-  const lazy = new LazyGeneration(config, false);
+  const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
-  lazy.log = createLog(config.logLevel, redact);
-  // The workflow's own timers keep no process alive.
-  const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
+  provider.log = createLog(config.logLevel, redact);
+  // The timers of the workflow do not keep the process alive.
+  const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
     const request = await planRequestOf(checkedArgs, {
@@ -130,17 +137,17 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
       pronunciations: config.pronunciations.rules,
       readInput,
     });
-    const narrations = await lazy.narrations();
+    const narrations = await provider.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
     report(view, asJson);
-    // Without a limit it was only looked at.
-    const isLook = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
-    return isLook || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
+    // Without a limit the call was only a status query.
+    const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
+    return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, redact);
   } finally {
-    await lazy.close();
+    await provider.close();
     clearInterval(keepAlive);
   }
 }

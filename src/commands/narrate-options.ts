@@ -1,11 +1,11 @@
-/** Reads the command line of `narrate` into what the tool of that name takes. */
+/** Converts the command line of `narrate` to arguments of the tool `narrate`. */
 import { parseArgs } from "node:util";
 import type { z } from "zod";
 import { narrateInput } from "../tools/narrate-input.ts";
 import type { NarrateCommand } from "./narrate-command.ts";
 import { UsageError } from "./usage.ts";
 
-/** Arguments of the tool that have no option, or one of another name. */
+/** Arguments of the tool without an option, or with one of another name. */
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;
@@ -14,7 +14,7 @@ const OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = O
   narrateInput.shape,
 ).filter(([argument]) => !NO_OPTION.includes(argument));
 
-/** What stands before and behind the first `=`. */
+/** Splits at the first `=`. */
 function pair(option: string, given: string): [string, string] {
   const at = given.indexOf("=");
   if (at > 0 && at < given.length - 1) return [given.slice(0, at), given.slice(at + 1)];
@@ -39,8 +39,9 @@ export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   }
   if (values.retake !== undefined) {
     given["retakes"] = values.retake.map((retake) => {
-      const [take, quote] = pair("retake", retake);
-      return { take, quote };
+      const [which, quote] = pair("retake", retake);
+      const [take, speed] = which.split("@");
+      return speed === undefined ? { take, quote } : { take: take || "1", speed, quote };
     });
   }
   return { file, args: given, asJson: values.json === true };

@@ -1,7 +1,7 @@
-/** What a Node that is too old can still do: tell every client that asks why nothing works. Runs on Node 20. */
+/** Answers every request with an error if Node is too old. Runs on Node 20. */
 import { createInterface } from "node:readline";
 
-/** A request's id; `undefined`: it is none, and nobody waits for an answer. Looked at by hand, for nothing else is loaded here. */
+/** Extracts the id of a request; `undefined` for other messages. Parsed without a library, because this file must load on an old Node. */
 function idOf(line: string): string | number | undefined {
   try {
     const message: unknown = JSON.parse(line);
@@ -14,8 +14,8 @@ function idOf(line: string): string | number | undefined {
 }
 
 /**
- * Answers each request on standard input with an error that carries the sentence, because clients show those and
- * hide standard error; ends with exit code 1 when the client goes.
+ * Answers each request on standard input with an error, because clients show errors but hide standard error. Exits with
+ * code 1 when the client disconnects.
  */
 export function answerWithError(sentence: string): void {
   process.exitCode = 1;

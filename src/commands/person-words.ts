@@ -1,4 +1,4 @@
-/** A failure in words for a person at a shell: the server's own speak to an assistant in the midst of a call. */
+/** Describes failures to a person at a shell, because the server's own remedies address an assistant. */
 import type { AudioError, ErrorCode } from "../errors.ts";
 import { describeCause } from "../log.ts";
 import { CommandError } from "./usage.ts";
@@ -16,18 +16,18 @@ const FIXES: Partial<Record<ErrorCode, string>> = {
   disk_full: "Free disk space, or set AUDIO_OUTPUT_DIR to a folder on another disk.",
 };
 
-/** What happened; most messages name the system's code already, and where one does not, the cause is all there is to go by. */
+/** Describes the failure. Adds the cause if the message does not contain the system's error code. */
 export function detailOf({ message, cause }: AudioError): string {
   const isExplained = cause === undefined || /\([A-Z][A-Z0-9_]+\)|: [A-Z]+[ :]/.test(message);
   return isExplained ? message : `${message} (${describeCause(cause)})`;
 }
 
-/** What mends it; `undefined`: nothing that a person would not know from the detail. */
+/** Says how to fix the failure; `undefined` if the detail is enough. */
 export function fixOf({ code, remedy }: AudioError): string | undefined {
   return remedy ?? FIXES[code];
 }
 
-/** A failure as a command ends with it: with what mends this very one, where it says so. */
+/** Converts a failure to the error that ends a command, with its remedy if it has one. */
 export function commandError(error: AudioError, redact: (text: string) => string): CommandError {
   const { remedy } = error;
   return new CommandError(redact(`${detailOf(error)}${remedy === undefined ? "" : ` ${remedy}`}`));

@@ -1,4 +1,4 @@
-/** The sandbox behind `--sandbox`: started inside this process, with an empty ledger of its own, gone with it. */
+/** The sandbox of `--sandbox`: runs inside this process with a new ledger, and both end with the process. */
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../clock.ts";
@@ -18,7 +18,7 @@ export interface PrivateSandbox {
   stop(): Promise<void>;
 }
 
-/** @throws AudioError `configuration_error` when its packages are missing, `store_unavailable` for the state folder */
+/** @throws AudioError `configuration_error` if its packages are missing, `store_unavailable` for the state folder */
 export async function startPrivateSandbox(config: Config): Promise<PrivateSandbox> {
   if (config.stateDir === null) throw configurationError(config);
   const stateDir = await makeStateDir(config.stateDir);
@@ -40,10 +40,10 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   }
 }
 
-/** No sandbox goes a week without a change; what is older is somebody's of whom nobody can tell whether he lives. */
+/** Removes folders after this time even if their process may be alive, because no sandbox goes a week without a change. */
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** What killed processes left: their ledgers were for their own life only. */
+/** Removes the folders of dead processes, because their ledgers are of no further use. */
 async function sweepLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
@@ -55,7 +55,7 @@ async function sweepLeftovers(parent: string): Promise<void> {
   }
 }
 
-/** The time of the newest file below a folder; now, where that cannot be told. */
+/** The time of the newest file in a folder; the current time if it cannot be read. */
 async function lastChange(path: string): Promise<number> {
   try {
     const names = await readdir(path, { recursive: true });
@@ -68,7 +68,7 @@ async function lastChange(path: string): Promise<number> {
   }
 }
 
-/** The state folder is written to with the same care as the output folder, but it is another setting that mends it. */
+/** Creates the state folder with the checks of the output folder, but names AUDIO_STATE_DIR in errors. */
 async function makeStateDir(parent: string): Promise<string> {
   try {
     await (await openOutputFolder(parent)).ensureWritable();
@@ -90,7 +90,7 @@ async function makeStateDir(parent: string): Promise<string> {
   }
 }
 
-/** Why a folder cannot be used, without the words about audio that are for the output folder. */
+/** Extracts why a folder cannot be used, without the words about the output folder. */
 function reasonOf({ code, message }: AudioError): string {
   if (code === "disk_full") return "there is no room left on the disk.";
   return /.*: (.*)$/.exec(message)?.[1] ?? message;

@@ -1,4 +1,4 @@
-/** Shows how far a command is: one line that is written over on a terminal, plain lines elsewhere. */
+/** Shows the progress of a command: one line that is overwritten on a terminal, separate lines elsewhere. */
 import { printable } from "./printable.ts";
 
 const BAR_COLUMNS = 24;
@@ -10,7 +10,7 @@ export interface Screen {
   write(text: string): unknown;
 }
 
-/** A bar in front of words that say "12 of 300". */
+/** Puts a bar in front of words that contain "12 of 300". */
 function withBar(words: string): string {
   const [, done, total] = /(\d+) of (\d+)/.exec(words) ?? [];
   if (done === undefined || total === undefined) return words;
@@ -27,7 +27,7 @@ export class ProgressLine {
     this.#screen = screen;
   }
 
-  /** The same words again show nothing. */
+  /** Ignores repeated words. */
   show(words: string): void {
     if (words === this.#shown) return;
     this.#shown = words;
@@ -41,7 +41,7 @@ export class ProgressLine {
     this.#columns = line.length;
   }
 
-  /** Leaves the last line where it is. */
+  /** Keeps the last line. */
   end(): void {
     if (this.#screen.isTTY === true && this.#columns > 0) this.#screen.write("\n");
   }

@@ -1,22 +1,21 @@
-/** Reads the text that a person named on the command line, wherever it lies, for they typed it; the rules of texts hold. */
+/** Reads the text named on the command line. Any folder is allowed, because the user typed the path. */
 import { createReadStream } from "node:fs";
 import { AudioError } from "../errors.ts";
-import { formatOfName, type InputText } from "../files/input-folder.ts";
-import { decodeText, readStream } from "../files/text-bytes.ts";
+import { formatOfName, type InputText, readInput } from "../files/input-format.ts";
 
 const STANDARD_INPUT = "-";
 
 /**
- * @param file a path, or `-` for standard input, which is read as Markdown; a name without a known extension is plain
- * @throws AudioError `invalid_request` naming what is wrong with it
+ * @param file a path, or `-` for standard input, which is read as Markdown; unknown extensions are plain text
+ * @throws AudioError `invalid_request` with the fault of the file
  */
 export async function readAnyText(file: string): Promise<InputText> {
   const isStandardInput = file === STANDARD_INPUT;
   const name = isStandardInput ? "Standard input" : file;
   const stream = isStandardInput ? process.stdin : createReadStream(file);
   try {
-    const text = decodeText(await readStream(stream, name), name);
-    return { text, format: isStandardInput ? "markdown" : (formatOfName(file) ?? "plain") };
+    const format = isStandardInput ? "markdown" : (formatOfName(file) ?? "plain");
+    return await readInput(stream, format, name);
   } catch (error) {
     if (error instanceof AudioError) throw error;
     const why = error instanceof Error && "code" in error ? String(error.code) : String(error);

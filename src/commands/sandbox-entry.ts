@@ -1,5 +1,5 @@
-/** The package's entry `audio-generation-mcp/sandbox`: opens the sandbox's door, or names the packages that are missing. */
+/** The package's entry `audio-generation-mcp/sandbox`: exports the sandbox, or throws an error with the missing packages. */
 import { loadSandbox } from "./sandbox-loader.ts";
 
-// A static export would load the sandbox, and with it the packages, before anything here could look for them.
+// A static export would load the sandbox and its packages before the check for missing ones.
 export const { SandboxUsageError, startSandbox } = await loadSandbox();

@@ -1,11 +1,11 @@
-/** Loads the sandbox, whose packages are optional: a missing one is named with the command that installs it. */
+/** Loads the sandbox. Its packages are optional; the error for missing ones contains the install command. */
 import manifest from "../../package.json" with { type: "json" };
 import { CommandError } from "./usage.ts";
 
-/** The sandbox's packages, which stay outside of the build. */
+/** The sandbox's packages, which are not bundled. */
 export const SANDBOX_PACKAGES = Object.keys(manifest.peerDependencies);
 
-/** Quoted, because some shells take `^` for their own. */
+/** Quoted, because `^` is special in some shells. */
 const INSTALL = `npm install ${Object.entries(manifest.peerDependencies)
   .map(([name, range]) => `"${name}@${range}"`)
   .join(" ")}`;

@@ -1,4 +1,4 @@
-/** The `sandbox` command: serves the sandbox alone until it is told to stop. */
+/** The `sandbox` command: runs the sandbox alone until it receives a signal. */
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
 
@@ -9,7 +9,7 @@ export interface SandboxCommand {
   readonly timeScale: number | undefined;
 }
 
-/** Prints one JSON line when it listens, and nothing more on stdout. */
+/** Prints one JSON line on stdout when it listens, and nothing else. */
 export async function sandbox(command: SandboxCommand): Promise<void> {
   const { SandboxUsageError, startSandbox } = await loadSandbox();
   const { readAccountsFile } = await import("../sandbox/accounts/accounts-file.ts");
@@ -25,9 +25,9 @@ export async function sandbox(command: SandboxCommand): Promise<void> {
       running.stop().finally(() => process.exit(0));
     };
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
-    // Nobody is there to be told where it listens, so nobody can use it.
+    // Without a reader of stdout nobody knows the address, so nobody can use it.
     process.stdout.once("error", stop);
-    // A closed stderr must not end it: faults go unread then.
+    // A closed stderr must not stop it.
     process.stderr.on("error", () => undefined);
     process.stdout.write(`${JSON.stringify({ base_url: running.baseUrl, api_key: running.apiKey })}\n`);
   } catch (error) {

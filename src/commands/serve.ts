@@ -1,41 +1,41 @@
-/** Serves MCP on stdio: starts at once, builds the workflow on first use, and stops in time. */
+/** Serves MCP on stdio. Builds the workflow on first use, and stops within a time limit. */
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { readConfig } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { createLog, type Log } from "../log.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
+import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
-import { StdioWire } from "../server/stdio-wire.ts";
 import { secretsOf, unmistakableSecretsOf } from "./configuration-error.ts";
-import { LazyGeneration, sandboxEnvironment } from "./lazy-generation.ts";
+import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
-/** A client that is gone must not wait for us, whatever hangs (docs/reference.md, Stopping). */
+/** Time limit for stopping, whatever hangs (docs/reference.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
-/** Any delay that Node takes. */
-const FOR_EVER_MS = 2 ** 31 - 1;
+/** The longest delay of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** What is wrong with a line that is no protocol can take pages. */
-const MOST_OF_A_COMPLAINT = 300;
+/** The error about an invalid line can be pages long. */
+const MAX_COMPLAINT_CHARACTERS = 300;
 
-/** A client that goes on and on with lines that are no message must not fill the log. */
-const MOST_REFUSALS_TOLD = 5;
+/** A client that keeps sending invalid lines must not fill the log. */
+const MAX_LOGGED_REFUSALS = 5;
 
-/** Tells of the first lines that were no message; of further ones only somebody who looks for faults. */
-function refusalTeller(log: Log): (sentence: string) => void {
-  let told = 0;
+/** Logs the first invalid lines as warnings, and further ones only at the level debug. */
+function refusalLogger(log: Log): (sentence: string) => void {
+  let count = 0;
   return (sentence) => {
-    told += 1;
+    count += 1;
     const words = `a line of the client was refused: ${sentence}`;
-    if (told > MOST_REFUSALS_TOLD) log.debug(words);
-    else if (told < MOST_REFUSALS_TOLD) log.warn(words);
+    if (count > MAX_LOGGED_REFUSALS) log.debug(words);
+    else if (count < MAX_LOGGED_REFUSALS) log.warn(words);
     else log.warn(`${words} Further ones are told at the level debug alone.`);
   };
 }
 
-/** A question that is answered with yes once. */
-function onceOnly(): () => boolean {
+/** Creates a function that returns true only on its first call. */
+function trueOnce(): () => boolean {
   let isFirst = true;
   return () => {
     const answer = isFirst;
@@ -44,45 +44,45 @@ function onceOnly(): () => boolean {
   };
 }
 
-/** One that is too long has ended the connection. */
-const hasEndedConnection = (complaint: string): boolean => complaint.includes("exceeded");
+/** An oversized message closes the connection. */
+const closedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
-/** Files are closed within that, or their disk no longer answers. */
-const FILES_WITHIN_MS = 200;
+/** Grace period for pending file operations. After it we assume that the disk hangs. */
+const FILE_GRACE_MS = 200;
 
-/** Exits. Node waits for its threads first, and one that asks a disk that is gone never comes back: then without it. */
-function leave(code: number): void {
+/** Exits. process.exit() waits for worker threads, so if one is stuck on a dead disk, we kill ourselves with SIGKILL. */
+function exit(code: number): void {
   const waitsForFiles = (): boolean =>
     process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"));
   if (!waitsForFiles()) process.exit(code);
   setTimeout(() => {
     if (waitsForFiles()) process.kill(process.pid, "SIGKILL");
     process.exit(code);
-  }, FILES_WITHIN_MS);
+  }, FILE_GRACE_MS);
 }
 
-/** Stops once, on whatever comes first, and always exits. */
+/** Returns a function that stops once and always exits. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {
     if (isStopping) return;
     isStopping = true;
-    setTimeout(() => leave(code), STOP_WITHIN_MS);
+    setTimeout(() => exit(code), STOP_WITHIN_MS);
     stop()
       .catch((cause: unknown) => log.warn("stopping was not clean", cause))
-      .finally(() => leave(code));
+      .finally(() => exit(code));
   };
 }
 
 export function serve(isSandbox: boolean): void {
   const config = readConfig(isSandbox ? sandboxEnvironment(process.env) : process.env);
-  const lazy = new LazyGeneration(config, isSandbox);
+  const provider = new WorkflowProvider(config, isSandbox);
   const redact = createRedact(secretsOf(process.env));
-  const log = createLog(config.logLevel, (text) => lazy.redact(redact(text)));
-  lazy.log = log;
-  const isFirstSuccess = onceOnly();
-  const isFirstUse = onceOnly();
-  const isFirstOnSandbox = onceOnly();
+  const log = createLog(config.logLevel, (text) => provider.redact(redact(text)));
+  provider.log = log;
+  const isFirstSuccess = trueOnce();
+  const isFirstUse = trueOnce();
+  const isFirstOnSandbox = trueOnce();
   const instructions = instructionsFor({ ...config, isSandbox });
   const handle = serveStdio(
     ({ era }) =>
@@ -92,12 +92,12 @@ export function serve(isSandbox: boolean): void {
             assertConfigured: () => {
               if (isFirstUse())
                 for (const each of config.unknownVariables) log.warn(unknownVariableWords(each));
-              lazy.assertConfigured();
+              provider.assertConfigured();
             },
-            generation: () => lazy.get(),
-            knownGeneration: () => lazy.knownGeneration(),
-            narrations: () => lazy.narrations(),
-            // Few calls name a file, so its code is loaded by the first of them.
+            generation: () => provider.get(),
+            existingGeneration: () => provider.existingGeneration(),
+            narrations: () => provider.narrations(),
+            // Loaded on demand, because few calls name a file.
             readInput: async (file) => {
               const { readInputFile } = await import("../files/input-folder.ts");
               return await readInputFile(config.inputDir, file);
@@ -108,9 +108,9 @@ export function serve(isSandbox: boolean): void {
             defaultVoice: config.defaultVoice,
             defaultWaitSeconds: config.waitSeconds,
           },
-          openLedger: () => lazy.openLedger(),
+          localGeneration: () => provider.localGeneration(),
           instructions,
-          redact: (text) => lazy.redact(redact(text)),
+          redact: (text) => provider.redact(redact(text)),
           holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
           resourceLinks: config.resourceLinks,
           note: () => (isSandbox && isFirstOnSandbox() ? SANDBOX_NOTE : null),
@@ -119,31 +119,31 @@ export function serve(isSandbox: boolean): void {
         era,
       ),
     {
-      transport: new StdioWire(process.stdin, process.stdout, refusalTeller(log)),
+      transport: new LenientStdioTransport(process.stdin, process.stdout, refusalLogger(log)),
       onerror: (error) => {
-        const complaint = error.message.slice(0, MOST_OF_A_COMPLAINT);
-        if (!hasEndedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
-        // A person may wonder where the server has gone.
+        const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
+        if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
+        // Logged as an error, because it explains why the server stops.
         log.error(`the client's message was too large, stopping: ${complaint}`);
         stop(0);
       },
     },
   );
-  // A host may hand over a standard input that keeps no process alive (Electron's utility processes do).
-  setInterval(() => undefined, FOR_EVER_MS);
+  // Keeps the process alive, because the standard input of some hosts does not (Electron's utility processes).
+  setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {
-    await Promise.all([handle.close(), lazy.close()]);
+    await Promise.all([handle.close(), provider.close()]);
   });
   process.stdin.once("end", () => stop(0));
   process.stdin.once("close", () => stop(0));
   process.stdin.once("error", () => stop(0));
   process.stdout.once("error", () => stop(0));
   process.stdout.once("close", () => stop(0));
-  // Again and again: a host and a terminal may both send one, and the second must not end what the first has begun.
+  // `on` and not `once`: host and terminal may both send a signal, and the second must not kill the process while it stops.
   process.on("SIGTERM", () => stop(0));
   process.on("SIGINT", () => stop(0));
   process.on("SIGHUP", () => stop(0));
-  // Nobody reads the log any more: no reason to stop, and nowhere to say so.
+  // A closed stderr is no reason to stop.
   process.stderr.on("error", () => undefined);
   process.on("unhandledRejection", (cause) => log.error("an unhandled rejection", cause));
   process.on("uncaughtException", (cause) => {

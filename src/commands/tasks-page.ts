@@ -1,35 +1,35 @@
-/** The ledger as one web page: what was asked for, when, what it cost, and players for the files. It has no script, and loads nothing but the sound of this machine. */
+/** Renders the ledger as a web page: requests, dates, costs, and players for the files. The page has no script and loads only audio files of this machine. */
 import { pathToFileURL } from "node:url";
 
-/** One request or narration, as the page shows it. */
+/** A request or a narration on the page. */
 export interface PageEntry {
   readonly what: string;
-  /** Local date and time with its offset, as in ISO 8601. */
+  /** Local date and time with offset, in ISO 8601. */
   readonly at: string;
   readonly status: string;
-  /** `null`: none yet, or not known. */
+  /** `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
-  /** What each of its tasks counts, by the name of its work: entries may share a task. */
+  /** Credits of each task by its work name, because entries may share a task. */
   readonly charges: ReadonlyMap<string, number>;
   readonly seconds: number | null;
-  /** Whose voice, in words; of a narration, that it is one. */
+  /** A description of the voice, or `narration`. */
   readonly voice: string;
   readonly take: number;
   readonly id: string;
   readonly paths: readonly string[];
   readonly missingPaths: readonly string[];
-  /** Where nothing is saved. */
+  /** Shown if nothing is saved. */
   readonly next: string;
 }
 
-/** A file that begins so is one of ours, and may be written again. */
+/** A file that starts with this marker is ours and may be overwritten. */
 export const PAGE_MARKER = "<!doctype html><!-- audio-generation-mcp tasks -->";
 export const VOICES_MARKER = "<!doctype html><!-- audio-generation-mcp voices -->";
 
 interface PageOptions {
   readonly marker?: string;
   readonly title?: string;
-  /** There are requests that are not among the entries. */
+  /** There are older requests that are not among the entries. */
   readonly hasOlder?: boolean;
 }
 
@@ -41,10 +41,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text for elements and quoted attributes alike. */
+/** Escapes text for elements and quoted attributes. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (letter) => ENTITIES[letter] ?? letter);
 
-/** Text of anybody: characters in it that turn the direction of writing act on nothing else. */
+/** Isolates untrusted text, so that its bidirectional characters do not affect other text. */
 const isolated = (text: string): string => `<bdi>${escaped(text)}</bdi>`;
 
 const STYLES = `:root{color-scheme:light dark;--ink:light-dark(#1d1c1a,#f1efea);--dim:light-dark(#5d5a54,#b3aea4);--line:light-dark(#dedbd3,#45423c);--bar:light-dark(#b4532a,#ec9a6d)}
@@ -57,10 +57,10 @@ article{border-top:1px solid var(--line);padding:1rem 0}
 article p{margin:.2rem 0;overflow-wrap:anywhere}.facts{color:var(--dim);font-size:.85rem}audio{width:100%;max-width:30rem;margin-top:.4rem;display:block}
 code{font-size:.8rem}`;
 
-/** The page may sound files of this machine, and nothing else. */
+/** The page may load only audio files of this machine. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; media-src file:";
 
-/** Bars that a person can compare; the figures stand beside them. */
+/** Renders sums as bars with their figures. */
 function chart(title: string, sums: ReadonlyMap<string, number>): string {
   const most = Math.max(1, ...sums.values());
   const rows = [...sums].map(([name, credits]) => {
@@ -70,8 +70,8 @@ function chart(title: string, sums: ReadonlyMap<string, number>): string {
   return `<section><h2>${title}</h2><dl>${rows.join("\n")}</dl></section>`;
 }
 
-/** The first rows, and the rest as one, so that the figures add up to the whole. */
-function summedUp(
+/** Keeps the first rows and adds up the rest in one row, so that the figures add up to the total. */
+function withRest(
   sums: readonly (readonly [string, number])[],
   most: number,
   rest: string,
@@ -82,13 +82,13 @@ function summedUp(
   return new Map([...sums.slice(0, most), [`${left.length} ${rest}`, credits]]);
 }
 
-/** The longest lists that still are small charts. */
-const MOST_DAYS = 31;
-const MOST_VOICES = 20;
+/** Maximum number of rows in a chart. */
+const MAX_CHART_DAYS = 31;
+const MAX_CHART_VOICES = 20;
 
 /**
- * What each entry adds to the totals, in the order of the entries. A task counts once: with the entry that knows most
- * of its cost, the oldest of these.
+ * Computes what each entry adds to the totals. A task counts only once, with the entry that has the highest cost for it,
+ * or the oldest of these.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
@@ -113,7 +113,7 @@ function sumsBy(
   return sums;
 }
 
-/** What browsers play; raw pcm is none of it. */
+/** Formats that browsers play; raw pcm is not one. */
 const PLAYABLE = /\.(?:mp3|wav|ogg)$/i;
 
 function fileOf(path: string): string {
@@ -148,17 +148,17 @@ export function tasksPage(
   const counted = countedOnce(entries);
   const days = sumsBy(counted, ({ at }) => at.slice(0, 10));
   const voices = sumsBy(counted, ({ voice }) => voice || "not known");
-  const newestDays = summedUp([...days], MOST_DAYS, "earlier days");
-  const dearest = summedUp(
+  const newestDays = withRest([...days], MAX_CHART_DAYS, "earlier days");
+  const mostExpensive = withRest(
     [...voices].sort(([, a], [, b]) => b - a),
-    MOST_VOICES,
+    MAX_CHART_VOICES,
     "other voices",
   );
   const total = [...days.values()].reduce((sum, credits) => sum + credits, 0);
   const charts =
     total === 0
       ? ""
-      : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", dearest)}</div>`;
+      : `<div class="charts">${chart("Cost by day", newestDays)}${chart("Cost by voice", mostExpensive)}</div>`;
   const count = hasOlder
     ? `The newest ${entries.length} requests, ${total} credits. Older ones are neither shown nor counted here.`
     : `${entries.length} ${entries.length === 1 ? "request" : "requests"}, ${total} credits.`;

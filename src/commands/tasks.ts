@@ -1,4 +1,4 @@
-/** The `tasks` command: the ledger for a person, as JSON, or as a page. It asks the service nothing. */
+/** The `tasks` command: lists the ledger as text, as JSON, or as a web page. Does not ask the service. */
 import { systemClock } from "../clock.ts";
 import { readConfig, type ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
@@ -21,14 +21,14 @@ import { commandError } from "./person-words.ts";
 import { printable, printableJson } from "./printable.ts";
 import { PAGE_MARKER, type PageEntry, tasksPage } from "./tasks-page.ts";
 
-const MOST_TASKS = 100;
+const MAX_TASKS = 100;
 
-/** A page has room for more than a terminal. */
-const MOST_ON_PAGE = 2000;
+/** Higher than for a terminal, because a page can be scrolled and searched. */
+const MAX_TASKS_ON_PAGE = 2000;
 
 type Row = ReturnType<typeof taskRow>;
 
-/** A task or a narration, for programs and for people. */
+/** A task or a narration in all output forms. */
 interface Entry {
   readonly atMs: number;
   readonly row: Record<string, unknown>;
@@ -95,11 +95,11 @@ function pageEntryOfNarration(row: NarrationRow, bill: NarrationBill): PageEntry
 
 interface Listing {
   readonly entries: readonly Entry[];
-  /** What a person is told where there are none. */
-  readonly nothing: string;
+  /** Printed if there are no entries. */
+  readonly emptyMessage: string;
 }
 
-function nothingYet({ baseUrl }: ServiceAddress, otherOrigins: readonly string[]): string {
+function noRequestsMessage({ baseUrl }: ServiceAddress, otherOrigins: readonly string[]): string {
   return otherOrigins.length === 0
     ? "No requests recorded yet."
     : `No requests recorded yet for ${baseUrl} (AUDIO_BASE_URL); the ledger holds some for ${otherOrigins.join(", ")}.`;
@@ -139,27 +139,29 @@ async function readListing(limit: number): Promise<Listing> {
       })),
     ].sort((a, b) => b.atMs - a.atMs);
     const others = all.length === 0 ? await ledger.store.otherOrigins() : [];
-    return { entries: all, nothing: printable(nothingYet(address, others)) };
+    return { entries: all, emptyMessage: printable(noRequestsMessage(address, others)) };
   } finally {
     await ledger.store.close();
   }
 }
 
 /**
- * @param htmlFile where to write a page; `undefined`: what there is goes to stdout
- * @throws CommandError when the settings, the store or what is there already do not allow it
+ * @param htmlFile path of the web page; `undefined` prints to stdout
+ * @throws CommandError for faults of the settings, the store or an existing file
  */
 export async function tasks(asJson: boolean, htmlFile?: string): Promise<void> {
   try {
-    const { entries, nothing } = await readListing(htmlFile === undefined ? MOST_TASKS : MOST_ON_PAGE + 1);
+    const { entries, emptyMessage } = await readListing(
+      htmlFile === undefined ? MAX_TASKS : MAX_TASKS_ON_PAGE + 1,
+    );
     if (htmlFile !== undefined) {
-      const shown = entries.slice(0, MOST_ON_PAGE).map((entry) => entry.page);
-      const page = tasksPage(shown, { hasOlder: entries.length > MOST_ON_PAGE });
+      const shown = entries.slice(0, MAX_TASKS_ON_PAGE).map((entry) => entry.page);
+      const page = tasksPage(shown, { hasOlder: entries.length > MAX_TASKS_ON_PAGE });
       process.stdout.write(`Written: ${printable(await writeOwn(htmlFile, PAGE_MARKER, page))}\n`);
       return;
     }
     const rows = entries.map(({ row }) => row);
-    const human = rows.length === 0 ? nothing : entries.map(({ words }) => words).join("\n");
+    const human = rows.length === 0 ? emptyMessage : entries.map(({ words }) => words).join("\n");
     process.stdout.write(`${asJson ? printableJson({ tasks: rows, count: rows.length }) : human}\n`);
   } catch (error) {
     if (error instanceof AudioError) throw commandError(error, createRedact(secretsOf(process.env)));

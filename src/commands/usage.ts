@@ -1,7 +1,7 @@
-/** Errors of the command line, each one sentence. */
+/** Errors of the command line, printed as one sentence. */
 
-/** Wrong words on the command line: exit 2. */
+/** Wrong usage of the command line: exit code 2. */
 export class UsageError extends Error {}
 
-/** A command that could not do its work: exit 1. */
+/** A failed command: exit code 1. */
 export class CommandError extends Error {}

@@ -1,4 +1,4 @@
-/** The `voices` command: the voices and their samples; makes samples, and a page to hear them. */
+/** The `voices` command: lists voices and their samples, makes samples, and writes a page that plays them. */
 import { systemClock } from "../clock.ts";
 import { readConfig } from "../config/config.ts";
 import { sampleLanguage, sampleOf } from "../contract/voice-samples.ts";
@@ -10,22 +10,22 @@ import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
 import { secretsOf } from "./configuration-error.ts";
-import { LazyGeneration } from "./lazy-generation.ts";
 import { commandError } from "./person-words.ts";
 import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
+import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** A command waits until it is done; timers take no more. */
-const FOR_EVER_MS = 2 ** 31 - 1;
+/** The longest delay of a timer, because a command waits until it is done. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
-  /** Samples that are not here yet are made: 10 credits each, once for an account. */
+  /** Makes missing samples, for 10 credits each, once per account. */
   readonly makesSamples: boolean;
-  /** Where to write the page. */
+  /** Path of the page. */
   readonly htmlFile: string | undefined;
 }
 
-interface Heard {
+interface VoiceSample {
   readonly voice: Voice;
   readonly path: string | null;
   readonly creditsNow: number;
@@ -33,12 +33,16 @@ interface Heard {
   readonly error: AudioError | null;
 }
 
-async function hear(generation: Generation, voice: Voice, makesSamples: boolean): Promise<Heard> {
+async function sampleOfVoice(
+  generation: Generation,
+  voice: Voice,
+  makesSamples: boolean,
+): Promise<VoiceSample> {
   const input = sampleOf(voice);
   const saved = await generation.parts.saved({ input, take: 1 });
   if (saved !== null) return { voice, path: saved.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
-  const call = { signal: new AbortController().signal, windowMs: FOR_EVER_MS, onProgress: () => undefined };
+  const call = { signal: new AbortController().signal, windowMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
     const view = await generation.generate({ input, take: 1, fileName: null }, call);
     const creditsNow = view.replayed ? 0 : (view.billing?.charged_credits ?? 0);
@@ -49,12 +53,12 @@ async function hear(generation: Generation, voice: Voice, makesSamples: boolean)
   }
 }
 
-function lineOf({ voice, path, error }: Heard): string {
+function lineOf({ voice, path, error }: VoiceSample): string {
   const state = path ?? error?.message ?? "no sample here";
   return printable(`${voice.id}: ${state}`);
 }
 
-const pageEntry = ({ voice, path, error }: Heard): PageEntry => ({
+const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
   what: `${voice.name}: ${sampleOf(voice).prompt}`,
   at: isoWithOffset(systemClock.wallMs()),
   status: voice.mixed ? `${voice.languages.join(", ")}, mixed` : voice.languages.join(", "),
@@ -70,19 +74,19 @@ const pageEntry = ({ voice, path, error }: Heard): PageEntry => ({
 });
 
 /**
- * @returns the exit code: 1 where a sample that was asked for could not be made
- * @throws CommandError when the settings, the store or what has the page's name do not allow it
+ * @returns the exit code: 1 if a requested sample could not be made
+ * @throws CommandError for faults of the settings, the store or an existing file
  */
 export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise<number> {
   const config = readConfig(process.env);
-  const lazy = new LazyGeneration(config, false);
+  const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
-  lazy.log = createLog(config.logLevel, redact);
-  // The workflow's own timers keep no process alive.
-  const keepAlive = setInterval(() => undefined, FOR_EVER_MS);
+  provider.log = createLog(config.logLevel, redact);
+  // The timers of the workflow do not keep the process alive.
+  const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    const generation = await lazy.get();
-    const all = await Promise.all(VOICES.map((voice) => hear(generation, voice, makesSamples)));
+    const generation = await provider.get();
+    const all = await Promise.all(VOICES.map((voice) => sampleOfVoice(generation, voice, makesSamples)));
     process.stdout.write(`${all.map(lineOf).join("\n")}\n`);
     if (makesSamples) {
       const credits = all.reduce((sum, { creditsNow }) => sum + creditsNow, 0);
@@ -97,7 +101,7 @@ export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise
     if (!(error instanceof AudioError)) throw error;
     throw commandError(error, redact);
   } finally {
-    await lazy.close();
+    await provider.close();
     clearInterval(keepAlive);
   }
 }

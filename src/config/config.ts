@@ -9,7 +9,7 @@ import { type UnknownVariable, unknownVariables } from "./unknown-variables.ts";
 
 export type { ProxySettings } from "./connections.ts";
 export type { ServiceAddress } from "./service-address.ts";
-export type { ResourceLinks } from "./settings.ts";
+export type { CaptionFiles, ResourceLinks } from "./settings.ts";
 
 export interface Config extends Settings {
   /** `null` while address or key are missing or faulty; then `faults` says so. */

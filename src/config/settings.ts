@@ -13,6 +13,10 @@ import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
+/** What lies beside each narration: captions as WebVTT, as SubRip, or both. */
+const CAPTION_FILES = ["vtt", "srt", "both"] as const;
+export type CaptionFiles = (typeof CAPTION_FILES)[number];
+
 /** What was read before, because other settings depend on it. */
 export interface ReadBefore {
   readonly storeUrl: string | null;
@@ -36,6 +40,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),
     pronunciations: readFileSetting(reader, "AUDIO_PRONUNCIATIONS", readPronunciations, NO_PRONUNCIATIONS),
+    captions: reader.choice("AUDIO_CAPTIONS", CAPTION_FILES) ?? "vtt",
     resourceLinks: reader.choice("AUDIO_RESOURCE_LINKS", RESOURCE_LINKS) ?? "auto",
     waitSeconds: reader.number("AUDIO_WAIT_SECONDS", 45, between(0, 3600), "a number from 0 to 3600"),
     pollIntervalSeconds: readPollInterval(reader, isLoopback),

@@ -46,8 +46,26 @@ function show(name: string): string {
   );
 }
 
-function refuse(name: string, rule: string): never {
-  throw new AudioError("invalid_file_name", `file_name ${show(name)} cannot be used: it ${rule}.`);
+function faultOf(name: string, format?: OutputFormat): string | null {
+  const [, broken] = RULES.find(([breaks]) => breaks(name)) ?? [];
+  if (broken !== undefined) return broken;
+  const stem = stemOf(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
+  if (stem.trim() === "") return "must contain more than its extension and white space";
+  const length = codePointLength(stem);
+  if (length > FILE_NAME_MAX_CODE_POINTS) {
+    return `must be at most ${FILE_NAME_MAX_CODE_POINTS} characters (this one has ${length})`;
+  }
+  const sizeBytes = Buffer.byteLength(stem);
+  const mostBytes = NAME_MAX_BYTES - RESERVED_BYTES;
+  return sizeBytes > mostBytes
+    ? `must be at most ${mostBytes} bytes of UTF-8 (this one has ${sizeBytes})`
+    : null;
+}
+
+/** Why a name cannot be used, with the name as it may stand in a message; `null`: it can. */
+export function fileNameFault(name: string, format?: OutputFormat): string | null {
+  const rule = faultOf(name, format);
+  return rule === null ? null : `${show(name)} cannot be used: it ${rule}`;
 }
 
 /**
@@ -57,18 +75,8 @@ function refuse(name: string, rule: string): never {
  * @throws AudioError `invalid_file_name`, naming the rule
  */
 export function checkFileName(name: string, format?: OutputFormat): void {
-  for (const [breaks, rule] of RULES) if (breaks(name)) refuse(name, rule);
-  const stem = stemOf(name, format === undefined ? ALL_EXTENSIONS : [FILE_EXTENSIONS[format]]);
-  if (stem.trim() === "") refuse(name, "must contain more than its extension and white space");
-  const length = codePointLength(stem);
-  if (length > FILE_NAME_MAX_CODE_POINTS) {
-    refuse(name, `must be at most ${FILE_NAME_MAX_CODE_POINTS} characters (this one has ${length})`);
-  }
-  const sizeBytes = Buffer.byteLength(stem);
-  const mostBytes = NAME_MAX_BYTES - RESERVED_BYTES;
-  if (sizeBytes > mostBytes) {
-    refuse(name, `must be at most ${mostBytes} bytes of UTF-8 (this one has ${sizeBytes})`);
-  }
+  const fault = fileNameFault(name, format);
+  if (fault !== null) throw new AudioError("invalid_file_name", `file_name ${fault}.`);
 }
 
 /**

@@ -1,32 +1,17 @@
 /** Reads the text files that an assistant names: only inside the folder that the person chose for it (docs/reference.md, Input). */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
-import { extname, isAbsolute, relative, resolve, sep } from "node:path";
+import { isAbsolute, relative, resolve, sep } from "node:path";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import { isInside } from "./file-content.ts";
 import { systemCode } from "./file-failure.ts";
+import { EXTENSIONS_IN_WORDS, formatOfName, type InputText, maxBytesOf, readInput } from "./input-format.ts";
 import { realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
-import { decodeText, readStream, refuseInput, TEXT_FILE_MAX_BYTES, tooLong } from "./text-bytes.ts";
+import { refuseInput, tooLong } from "./text-bytes.ts";
 
 const SETTING = "AUDIO_INPUT_DIR";
-
-/** A text, and how it is marked up. */
-export interface InputText {
-  readonly text: string;
-  readonly format: "plain" | "markdown";
-}
-
-const FORMATS: Readonly<Record<string, InputText["format"]>> = {
-  ".txt": "plain",
-  ".md": "markdown",
-  ".markdown": "markdown",
-};
-
-/** How a file's name says that it is marked up; `null` for names that are not read. */
-export const formatOfName = (path: string): InputText["format"] | null =>
-  FORMATS[extname(path).toLowerCase()] ?? null;
 
 /** So many names help an assistant that guessed one; more would only cost. */
 const SHOWN_NAMES = 10;
@@ -51,7 +36,7 @@ async function namesIn(root: string): Promise<string> {
     .map(({ name }) => name)
     .filter((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name))
     .sort();
-  if (names.length === 0) return `There is no .txt or .md file at the top of ${root}.`;
+  if (names.length === 0) return `There is no ${EXTENSIONS_IN_WORDS} file at the top of ${root}.`;
   const shown = names.slice(0, SHOWN_NAMES).map((name) => JSON.stringify(name));
   return `${root} holds ${shown.join(", ")}${names.length > SHOWN_NAMES ? " and more" : ""}.`;
 }
@@ -109,7 +94,7 @@ function pathInside(folder: string, file: string, name: string): string {
   }
   // `notes.txt:hidden.txt` is a stream beside a file's content.
   if (sep === "\\" && way.includes(":")) throw refuseInput(name, "is no path of a file");
-  if (formatOfName(path) === null) throw refuseInput(name, "is no .txt, .md or .markdown file");
+  if (formatOfName(path) === null) throw refuseInput(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
 }
 
@@ -141,7 +126,7 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
   const real = await realPath(path);
   if (!(await isInside(real, root))) throw outside(name, root);
   if (formatOfName(real) === null)
-    throw refuseInput(name, "leads to a file that is no .txt, .md or .markdown");
+    throw refuseInput(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
   // To open a device may already do something, so the kind is asked for before, too.
   if (!(await lstat(real)).isFile()) throw refuseInput(name, "is no regular file");
   const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
@@ -149,7 +134,8 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
     const opened = await handle.stat();
     if (!opened.isFile()) throw refuseInput(name, "is no regular file");
     if (!(await isOpenedInside(handle, path, root))) throw outside(name, root);
-    if (opened.size > TEXT_FILE_MAX_BYTES) throw tooLong(name);
+    const maxBytes = maxBytesOf(formatOfName(path) ?? "plain");
+    if (opened.size > maxBytes) throw tooLong(name, maxBytes);
     return handle;
   } catch (error) {
     await handle.close();
@@ -183,9 +169,11 @@ export async function readInputFile(folder: string | null, file: string): Promis
   try {
     const handle = await openInside(path, root, name);
     try {
-      const bytes = await readStream(handle.createReadStream({ autoClose: false }), name);
-      const text = decodeText(bytes, name);
-      return { text, format: formatOfName(path) ?? "plain" };
+      return await readInput(
+        handle.createReadStream({ autoClose: false }),
+        formatOfName(path) ?? "plain",
+        name,
+      );
     } finally {
       await handle.close();
     }

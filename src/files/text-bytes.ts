@@ -3,15 +3,14 @@ import { AudioError } from "../errors.ts";
 
 /** Five novels: enough for any text, and little enough to be held in memory. */
 export const TEXT_FILE_MAX_BYTES = 8 * 1024 * 1024;
-const MAX_MIB = TEXT_FILE_MAX_BYTES / 1024 / 1024;
 
 /** A refusal that names the input and the rule that it breaks. */
 export function refuseInput(name: string, rule: string, remedy?: string): AudioError {
   return new AudioError("invalid_request", `${name} ${rule}. Nothing was sent.`, { remedy });
 }
 
-export function tooLong(name: string): AudioError {
-  return refuseInput(name, `is larger than ${MAX_MIB} MiB, the most that is read`);
+export function tooLong(name: string, maxBytes: number): AudioError {
+  return refuseInput(name, `is larger than ${maxBytes / 1024 / 1024} MiB, the most that is read`);
 }
 
 /**
@@ -19,15 +18,19 @@ export function tooLong(name: string): AudioError {
  *
  * @param stream of bytes: of a file, a pipe or standard input
  * @param name of the input, for a message, as it begins a sentence
- * @throws AudioError `invalid_request` past {@link TEXT_FILE_MAX_BYTES}
+ * @throws AudioError `invalid_request` past the limit
  */
-export async function readStream(stream: AsyncIterable<unknown>, name: string): Promise<Uint8Array> {
+export async function readStream(
+  stream: AsyncIterable<unknown>,
+  name: string,
+  maxBytes = TEXT_FILE_MAX_BYTES,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of stream) {
     if (!(chunk instanceof Uint8Array)) throw new TypeError("a stream of bytes was expected");
     sizeBytes += chunk.byteLength;
-    if (sizeBytes > TEXT_FILE_MAX_BYTES) throw tooLong(name);
+    if (sizeBytes > maxBytes) throw tooLong(name, maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, sizeBytes);

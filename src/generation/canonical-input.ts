@@ -1,13 +1,13 @@
-/** The one spelling of a request that is hashed and sent. */
+/** Builds the canonical JSON of a request, which is hashed and sent. */
 import { type AudioInput, normalizeAudioInput } from "../contract/audio-input.ts";
 import { REQUEST_BODY_MAX_BYTES } from "../contract/service-limits.ts";
 import { AudioError } from "../errors.ts";
 
 /**
- * Canonical JSON of an input: defaults filled in, keys sorted, white space around the text taken off, because nobody
- * hears it. The same request always gives the same bytes, so it always gives the same idempotency key.
+ * Fills in defaults, sorts keys and trims the text, because nobody hears white space. Equal requests give equal
+ * bytes, and therefore equal idempotency keys.
  *
- * @throws AudioError `request_too_large` when the body would pass 32 KiB: it is not sent
+ * @throws AudioError `request_too_large` when the body exceeds 32 KiB; it is not sent
  */
 export function canonicalInput(input: AudioInput): string {
   const prompt = input.prompt.trim();

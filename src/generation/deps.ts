@@ -1,4 +1,4 @@
-/** What the workflow needs from the floors below, in one narrow bundle. */
+/** The dependencies of the workflow on the floors below. */
 import type { Service } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
@@ -7,16 +7,16 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
-/** Intervals of the workflow; all but `followMs` and `transferWaitMs` are multiplied by the time scale already. */
+/** Intervals of the workflow, already scaled except for `followMs` and `transferWaitMs`. */
 export interface Timing {
   readonly pollIntervalMs: number;
-  /** How long the service may take over a task, and how long we go on in all: a little longer than it recovers. */
+  /** Total time for one stage of a job. Slightly longer than the service takes to recover a task. */
   readonly recoveryMs: number;
   /** Multiplies backoff delays. */
   readonly scale: number;
-  /** How often a follower looks into the ledger for what another process is doing. */
+  /** Interval at which a follower reads the ledger for the progress of another process. */
   readonly followMs: number;
-  /** What a download waits before it answers `timeout` (`AUDIO_WAIT_SECONDS`). */
+  /** Time that a download waits before it returns `timeout` (`AUDIO_WAIT_SECONDS`). */
   readonly transferWaitMs: number;
 }
 
@@ -39,7 +39,7 @@ export interface GenerationDeps {
   readonly limits: Limits;
   readonly ledger: Ledger;
   readonly folder: OutputFolder;
-  /** For the parts of narrations; inside the folder. */
+  /** Subfolder of `folder` for the parts of narrations. */
   readonly parts: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;

@@ -1,4 +1,4 @@
-/** The workflow's front door: one object with every use case. */
+/** The entry point of the workflow: one object with every use case. */
 import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type Recorded } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
@@ -7,8 +7,8 @@ import type { Handle } from "../ledger/rules/handles.ts";
 import type { Spending } from "../limits/limits.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { handleOf } from "./handle.ts";
+import type { HandleOperations, HandleOrView } from "./handles/handle-status.ts";
 import type { RequestHandles } from "./handles/request-handles.ts";
-import type { Begun, HandleWork } from "./handles/standing.ts";
 import { Jobs } from "./job/jobs.ts";
 import type { Call } from "./job/wait-for-job.ts";
 import { paceOfLedger } from "./pace.ts";
@@ -18,41 +18,41 @@ import { type DownloadRequest, download } from "./use-cases/download-task.ts";
 import { type GenerateRequest, generateWork, workOf } from "./use-cases/generate.ts";
 import { findPart, finishPart, generatePart, type PartWork, savedPart } from "./use-cases/generate-part.ts";
 import { type ListedFile, newestSaved, newestTaskIds } from "./use-cases/newest-saved.ts";
-import { isOtherSpelling } from "./use-cases/other-spelling.ts";
+import { hasOtherPronunciation } from "./use-cases/other-pronunciation.ts";
 import { getTask } from "./use-cases/query-task.ts";
 import { type AudioBytes, readAudio, readFile, readPieceOfFile } from "./use-cases/read-audio.ts";
 import { readPiece } from "./use-cases/read-task-piece.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
-import { unansweredTwin } from "./use-cases/unanswered-twin.ts";
+import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
-/** Every method throws {@link AudioError}; those of a tool also take up what was left behind. */
+/** Every method throws {@link AudioError}. Methods behind a tool also resume unfinished tasks. */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
-  /** For clients that take a task of the protocol's extension for an answer; loaded by the first of them. */
+  /** For clients that accept a task of the protocol's extension as the answer. Loaded on first use. */
   handles(): Promise<{
-    begin(request: GenerateRequest, call: Call): Promise<Begun<TaskView>>;
-    /** A handle of this account, of whatever kind; `null`: it has none of that name. */
+    start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
+    /** Finds a handle of this API key, of either kind; `null` if there is none. */
     find(handle: string): Promise<Handle | null>;
-    readonly work: HandleWork<TaskView>;
+    readonly work: HandleOperations<TaskView>;
   }>;
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
-  /** What this account's ledger has spent; the service is not asked. */
+  /** Credits spent according to the ledger; does not ask the service. */
   spending(): Promise<Spending>;
   readonly parts: PartWork;
-  /** For lists that a client asks for by itself: takes nothing up, and asks the service nothing. */
+  /** For lists that clients request on their own: resumes nothing and does not ask the service. */
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;
-  /** A file of a narration, verified, whose extension names its format. */
+  /** Reads and verifies a file of a narration; its extension names the format. */
   readFile(file: SavedFile): Promise<AudioBytes>;
-  /** A piece of a task's saved audio, of a file that is verified once and not for each piece. */
+  /** Reads a piece of a task's saved audio; verifies the file once, not for each piece. */
   readPiece(taskId: string, piece: Piece): Promise<AudioBytes>;
   readPieceOfFile(file: SavedFile, piece: Piece): Promise<AudioBytes>;
-  /** A piece of the captions or chapters that lie beside a narration's file. */
+  /** Reads a piece of the captions or chapters saved beside a narration's file. */
   readCompanion(saved: Recorded, piece: Piece): Promise<Uint8Array>;
-  /** Saved audio's bytes, verified; `too_large` over `maxBytes`. */
+  /** Reads and verifies saved audio; throws `too_large` above `maxBytes`. */
   bytesOf(audio: SavedAudio, maxBytes: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -61,37 +61,37 @@ export function createGeneration(deps: GenerationDeps): Generation {
   const jobs = new Jobs(deps);
   const resumer = new Resumer(deps, jobs);
   const pieces = createPieceReader();
-  jobs.whenPlacesAreTaken(() => resumer.soon());
+  jobs.onInFlightFull(() => resumer.schedule());
   let handles: Promise<RequestHandles> | undefined;
   return {
     generate: async (request, call) => {
-      resumer.soon();
+      resumer.schedule();
       const work = workOf(request);
-      const twin = await unansweredTwin(deps, work);
+      const twin = await findUnansweredDuplicate(deps, work);
       if (twin === null) return await generateWork(deps, jobs, work, request, call);
       const view = await getTask(deps, jobs, twin.record.taskId ?? handleOf(twin.record), call);
       return { ...view, notes: [...view.notes, twin.note] };
     },
     handles: async () => {
-      resumer.soon();
+      resumer.schedule();
       handles ??= import("./handles/request-handles.ts").then((room) => new room.RequestHandles(deps, jobs));
       const work = await handles;
       return {
-        begin: (request, call) => work.begin(workOf(request), request, call),
+        start: (request, call) => work.start(workOf(request), request, call),
         find: (handle) => deps.ledger.store.handle(handle),
         work,
       };
     },
     getTask: (taskId, call) => {
-      resumer.soon();
+      resumer.schedule();
       return getTask(deps, jobs, taskId, call);
     },
     download: (request, call) => {
-      resumer.soon();
+      resumer.schedule();
       return download(deps, jobs, request, call);
     },
     listTasks: (query) => {
-      resumer.soon();
+      resumer.schedule();
       return listTasks(deps, query);
     },
     spending: () => deps.limits.spending(),
@@ -99,7 +99,7 @@ export function createGeneration(deps: GenerationDeps): Generation {
       find: (request) => findPart(deps, request),
       saved: (request) => savedPart(deps, request),
       generate: (request, call) => generatePart(deps, jobs, request, call),
-      isOtherSpelling: (request) => isOtherSpelling(deps, request),
+      hasOtherPronunciation: (request) => hasOtherPronunciation(deps, request),
       finish: (request, call) => finishPart(deps, jobs, request, call),
       pace: (voice) => paceOfLedger(deps, voice),
     },

@@ -1,4 +1,4 @@
-/** Whose audio has a name in the output folder, as the ledger knows it. */
+/** Finds the record or narration that owns a file name in the output folder. */
 import { join } from "node:path";
 import { otherSpellings } from "../files/real-path.ts";
 import { isIntact } from "../files/save-audio.ts";
@@ -13,7 +13,7 @@ export interface NameOwner {
   readonly file: SavedFile;
 }
 
-/** Who wrote the file of that name, as the ledger knows it; `null` where it does not, or the file is not as it was. */
+/** Finds the record that wrote the file of that name; `null` if none did or the file has changed since. */
 export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<NameOwner | null> {
   const path = join(folder.root, name);
   for (const spelling of [path, ...(await otherSpellings(path, folder.root))]) {
@@ -26,8 +26,8 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
   return null;
 }
 
-/** Whether audio may be saved under a name: also with the very same bytes, two takes have a file each. */
-export async function mayHaveName(
+/** Whether audio may be saved under a name. Two takes get separate files even if their bytes are equal. */
+export async function isNameAvailable(
   deps: Deps,
   { workId, replaces, files }: TaskRecord,
   name: string,
@@ -38,12 +38,12 @@ export async function mayHaveName(
   return owner === null || owner.record.workId === workId;
 }
 
-/** So many of the newest narrations are looked at. */
-const MOST_NARRATIONS = 500;
+/** Number of newest narrations to search. */
+const MAX_NARRATIONS = 500;
 
-/** The narration that saved a file of that name; `null`: none did. */
+/** Finds the narration that saved a file of that name; `null` if none did. */
 export async function narrationWith({ ledger, folder }: Deps, name: string): Promise<string | null> {
   const path = JSON.stringify(join(folder.root, name));
-  const all = await ledger.store.narrations.newest(MOST_NARRATIONS);
+  const all = await ledger.store.narrations.newest(MAX_NARRATIONS);
   return all.find(({ state }) => state.includes(`"path":${path}`))?.narrationId ?? null;
 }

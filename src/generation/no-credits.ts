@@ -1,29 +1,29 @@
-/** A 402 that answers the next question: what the hold is, what this text would come to, and what does not help. */
+/** Explains a 402: the reserved credits, the estimated cost of this text, and what to do. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { estimateCredits } from "../contract/estimate.ts";
 import { AudioError } from "../errors.ts";
 
 interface CreditRequest {
   readonly prompt: string;
-  /** The factor of its pace that was asked for. */
+  /** Requested speed factor. */
   readonly speed?: number | undefined;
 }
 
-/** Whoever gave a remedy of its own knew more than what the text would cost. */
-export const isUnexplained = (error: AudioError): boolean =>
+/** Whether the error still needs an explanation; a remedy given by the thrower is more specific. */
+export const lacksRemedy = (error: AudioError): boolean =>
   error.code === "insufficient_credits" && error.remedy === undefined;
 
 /**
- * The service's refusal for want of credits, told with what this text would about cost; any other error as it is.
+ * Adds the estimated cost of this text to an `insufficient_credits` error; returns other errors unchanged.
  *
- * @param pace how much longer than estimated earlier tasks were
+ * @param pace ratio of actual to estimated length in earlier tasks
  */
 export function explainCredits(
   error: AudioError,
   { prompt, speed = 1 }: CreditRequest,
   pace = 1,
 ): AudioError {
-  if (!isUnexplained(error)) return error;
+  if (!lacksRemedy(error)) return error;
   const about = estimateCredits(prompt, speed / pace);
   return new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,

@@ -1,29 +1,29 @@
-/** How much longer or shorter this service speaks than the fixed table of estimates says, by what earlier tasks came to. */
+/** Calibrates length estimates by the actual length of earlier tasks. */
 import { estimateSeconds } from "../contract/estimate.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { type StoredInput, storedInput } from "./saved-files.ts";
 
-/** So many of the newest tasks are looked at. */
-const LOOKED_AT = 60;
-/** Fewer say nothing. */
-const FEWEST_TASKS = 5;
-/** Shorter texts are mostly the silence around them. */
-const SHORTEST_ESTIMATE_SECONDS = 3;
-/** Beyond this it is not the pace that differs. */
-const LARGEST_FACTOR = 2;
+/** Number of newest tasks to compare. */
+const MAX_TASKS = 60;
+/** Fewer tasks are not significant. */
+const MIN_TASKS = 5;
+/** The audio of shorter texts is mostly leading and trailing silence. */
+const MIN_ESTIMATE_SECONDS = 3;
+/** A larger difference has another cause than pace. */
+const MAX_FACTOR = 2;
 
-interface Spoken {
+interface MeasuredPace {
   readonly voice: StoredInput["voice"];
-  /** Seconds over those that the table said. */
+  /** Actual seconds divided by estimated seconds. */
   readonly ratio: number;
 }
 
-function spoken(record: TaskRecord): Spoken[] {
+function measuredPace(record: TaskRecord): MeasuredPace[] {
   const input = storedInput(record);
   if (input === null || record.audioSeconds === null) return [];
   const estimated = estimateSeconds(input.spoken) / input.speed;
-  if (estimated < SHORTEST_ESTIMATE_SECONDS) return [];
+  if (estimated < MIN_ESTIMATE_SECONDS) return [];
   return [{ voice: input.voice, ratio: record.audioSeconds / estimated }];
 }
 
@@ -35,28 +35,28 @@ function median(numbers: readonly number[]): number {
 }
 
 /**
- * The factor by which an estimate is multiplied before it is shown: the median of what earlier tasks came to, of the
- * same voice where there are enough of them. It decides nothing: keys, limits and where a text is cut follow the fixed
- * table alone.
+ * Returns the factor to multiply displayed estimates by: the median ratio of earlier tasks, restricted to the same
+ * voice if there are enough. Idempotency keys, limits and the division into parts do not use it, because they must
+ * not change with the history.
  *
  * @param records of finished tasks, in any order
- * @returns from 0.5 to 2; 1 where too little is known
+ * @returns 0.5 to 2; 1 if there are too few tasks
  */
 export function paceOf(records: readonly TaskRecord[], voice: string | null): number {
-  const all = records.flatMap(spoken);
+  const all = records.flatMap(measuredPace);
   const ofVoice = all.filter((one) => one.voice === voice);
-  const ratios = (ofVoice.length >= FEWEST_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
-  if (ratios.length < FEWEST_TASKS) return 1;
-  return Math.min(LARGEST_FACTOR, Math.max(1 / LARGEST_FACTOR, median(ratios)));
+  const ratios = (ofVoice.length >= MIN_TASKS ? ofVoice : all).map(({ ratio }) => ratio);
+  if (ratios.length < MIN_TASKS) return 1;
+  return Math.min(MAX_FACTOR, Math.max(1 / MAX_FACTOR, median(ratios)));
 }
 
-/** The same of this ledger's newest tasks; 1 where the ledger cannot be asked, for an estimate is not worth an error. */
+/** Computes the pace from the ledger. Returns 1 if the ledger fails, because an estimate is not worth an error. */
 export async function paceOfLedger(
   { ledger, log }: Pick<GenerationDeps, "ledger" | "log">,
   voice: string | null,
 ): Promise<number> {
   try {
-    const records = await ledger.list({ accounts: "own", status: "succeeded", limit: LOOKED_AT });
+    const records = await ledger.list({ accounts: "own", status: "succeeded", limit: MAX_TASKS });
     return paceOf(records, voice);
   } catch (error) {
     log.debug(`an estimate was not calibrated: ${String(error)}`);

@@ -1,4 +1,4 @@
-/** Respells the prompt of a request, which stays within the service's bounds. */
+/** Respells the prompt of a request and checks that it stays within the service's bounds. */
 import type { AudioInput } from "../contract/audio-input.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../contract/service-limits.ts";
 import { withThousands } from "../contract/thousands.ts";
@@ -8,13 +8,13 @@ import { type Pronunciation, respell, rulesFor } from "../pronunciation.ts";
 
 export interface RespelledInput {
   readonly input: AudioInput;
-  /** The prompt as it was given; `null`: nothing of it is respelled. */
+  /** The prompt as given; `null` if nothing was respelled. */
   readonly writtenPrompt: string | null;
-  /** The words of the rules that were used. */
+  /** The words whose rules applied. */
   readonly words: readonly string[];
 }
 
-/** @throws AudioError `invalid_request` where the prompt becomes too long */
+/** @throws AudioError `invalid_request` if the prompt becomes too long */
 export function respelledInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
   const { text, words } = respell(input.prompt, rulesFor(rules, input.voice));
   if (text === input.prompt) return { input, writtenPrompt: null, words: [] };

@@ -1,10 +1,10 @@
-/** Takes up what was left behind: accepted tasks that nobody has saved. Never creates, never runs at start-up. */
+/** Resumes accepted tasks whose audio was never saved. Never sends a create, and never runs at start-up. */
 import type { GenerationDeps } from "./deps.ts";
 import type { Jobs } from "./job/jobs.ts";
 
-/** More open tasks than this are taken up in later rounds. */
-const MOST_PER_ROUND = 50;
-const SHORTEST_BETWEEN_MS = 2000;
+/** Later rounds resume the tasks beyond this number. */
+const MAX_PER_ROUND = 50;
+const MIN_INTERVAL_MS = 2000;
 
 export class Resumer {
   readonly #deps: GenerationDeps;
@@ -17,10 +17,10 @@ export class Resumer {
     this.#jobs = jobs;
   }
 
-  /** Starts a round in the background, unless one has just been. A failing one is logged: the call itself will say more. */
-  soon(): void {
+  /** Schedules a round in the background, unless one ran just now. Failures are only logged, because the call itself reports them. */
+  schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();
-    if (nowMs - this.#lastMs < SHORTEST_BETWEEN_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
+    if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.scale, 0.05)) return;
     this.#lastMs = nowMs;
     this.#round = this.#round
       .then(() => this.#run())
@@ -29,12 +29,12 @@ export class Resumer {
 
   async #run(): Promise<void> {
     const { ledger } = this.#deps;
-    for (const record of await ledger.list({ accounts: "own", openOnly: true, limit: MOST_PER_ROUND })) {
+    for (const record of await ledger.list({ accounts: "own", openOnly: true, limit: MAX_PER_ROUND })) {
       this.#jobs.start(record, "finish");
     }
   }
 
-  /** Ends the round that is under way. */
+  /** Waits for the current round. */
   async close(): Promise<void> {
     await this.#round;
   }

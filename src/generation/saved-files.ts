@@ -1,4 +1,4 @@
-/** Finds the saved copy of a task's audio on this machine, checked against the disk. */
+/** Finds the saved copy of a task's audio on this machine and verifies it. */
 import { basename } from "node:path";
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
@@ -10,7 +10,7 @@ import type { SavedFile } from "../files/saved-file.ts";
 import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 
-/** Format and rate of a record's audio: as the service stated them, else as they were asked for. */
+/** Returns format and sample rate as reported by the service, or as requested if it reported none. */
 export function formatOf(record: TaskRecord): {
   format: (typeof OUTPUT_FORMATS)[number];
   sampleRateHz: number;
@@ -26,8 +26,8 @@ function voiceWithoutName(hasReferences: boolean, hasImage: boolean): string {
 }
 
 /**
- * What is needed of a stored request, read leniently: it was right when it was sent, and a voice that has been
- * retired since, or a field of a newer version, is no reason not to save or list it.
+ * Parses a stored request leniently. It was valid when it was sent, so a retired voice or an unknown field must not
+ * prevent saving or listing it.
  */
 const storedInputSchema = z
   .object({
@@ -40,20 +40,20 @@ const storedInputSchema = z
     speed: z.number().positive().catch(1),
   })
   .transform(({ prompt, voice, audio_references, image_url, output_format, sample_rate, speed }) => ({
-    /** As it was sent. */
+    /** The prompt as sent. */
     spoken: prompt,
     speed,
-    /** Whose voice it is: a preset's id, or in words what stands in for one. */
+    /** Id of a preset voice, or a description of the voice source. */
     voice: voice ?? voiceWithoutName(audio_references.length > 0, image_url !== null),
     format: output_format,
     sampleRateHz: sample_rate,
   }));
 export type StoredInput = z.infer<typeof storedInputSchema> & {
-  /** As it was given. */
+  /** The prompt as given, before respelling. */
   readonly prompt: string;
 };
 
-/** The request behind a record; `null` for a task made elsewhere, or one that cannot be read at all. */
+/** Parses the request of a record; `null` for a task made elsewhere or an unreadable request. */
 export function storedInput(record: TaskRecord): StoredInput | null {
   if (record.input === null) return null;
   try {
@@ -65,10 +65,10 @@ export function storedInput(record: TaskRecord): StoredInput | null {
 }
 
 /**
- * This machine's copy of the audio, with the very bytes that were saved; one under the wanted name is preferred, and
- * sound audio to bytes that are none. Whatever a file was recorded on, size and hash say that it is the one.
+ * Finds an unchanged copy of the audio on this machine, by size and hash. Prefers files that match their format,
+ * then files with the wanted name.
  *
- * @param fileName as the caller gave it, without or with extension; `null` for any
+ * @param fileName as given by the caller, with or without extension; `null` for any
  */
 export async function findSaved(
   deps: Pick<GenerationDeps, "folder">,
@@ -85,15 +85,15 @@ export async function findSaved(
   return null;
 }
 
-/** The name that a caller's `file_name` comes to for this record's audio; without one, a name of our own. */
+/** Returns the full file name for a caller's `file_name`, or an automatic name without one. */
 export function wantedName(record: TaskRecord, fileName: string | null): string {
   const { format } = formatOf(record);
   if (fileName !== null) return givenName(fileName, format);
   return automaticName(format, storedInput(record)?.prompt ?? null, record.taskId ?? "task");
 }
 
-/** What is said of audio whose first bytes are not its format's: paid for, kept, and not handed out as audio. */
-export function unsoundError(record: TaskRecord, file: SavedFile): AudioError {
+/** The error for bytes that do not match their format: they are paid for and kept, but not returned as audio. */
+export function wrongFormatError(record: TaskRecord, file: SavedFile): AudioError {
   return new AudioError(
     "unexpected_response",
     `The service delivered bytes that are not ${formatOf(record).format}; they are kept as ${file.path}.`,

@@ -1,10 +1,10 @@
-/** The error of a task that failed: what the service says of it, and what it cost. */
+/** The error for a failed task: the service's reason and the cost. */
 import { quoteServiceText, serviceReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
 import { isRefunded, type TaskRecord } from "../ledger/record.ts";
 
-/** The service's words are quoted: they are data, whatever they ask for. A record may be older than that judgement. */
+/** Quotes the service's words, because they are data and not instructions. Checks them again, because the record may be older than the check. */
 function failureReason({ taskError }: TaskRecord): string {
   const words = serviceReason(taskError?.message ?? "");
   return words === ""

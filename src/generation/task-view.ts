@@ -1,4 +1,4 @@
-/** What a use case hands to its tool: a task as one call sees it. */
+/** The view of a task that a use case returns to its tool. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { Billing, TaskStatus } from "../contract/audio-task.ts";
 import type { SavedFile } from "../files/saved-file.ts";
@@ -6,7 +6,7 @@ import type { TaskRecord } from "../ledger/record.ts";
 import { handleOf } from "./handle.ts";
 import { formatOf, storedInput } from "./saved-files.ts";
 
-/** Audio on disk, verified when it was saved. */
+/** Audio on disk. */
 export interface SavedAudio {
   readonly path: string;
   readonly format: OutputFormat;
@@ -18,24 +18,24 @@ export interface SavedAudio {
 
 export interface TaskView {
   readonly taskId: string | null;
-  /** Names the record, also while it has no task id; `null` for a task that this ledger does not hold. */
+  /** Names the record even without a task id; `null` for a task that is not in this ledger. */
   readonly handle: string | null;
   readonly status: "waiting" | TaskStatus;
-  /** While it is `waiting`: a create was sent, and its answer not seen. */
+  /** For status `waiting`: a create was sent, and its response was never received. */
   readonly wasSent: boolean;
   readonly take: number | null;
-  /** A preset's id, or in words what stands in for one; `null` where that is not known. */
+  /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
   readonly idempotencyKey: string | null;
-  /** This call attached to an existing task: nothing new was reserved by it. */
+  /** This call found an existing task, so it reserved nothing new. */
   readonly replayed: boolean;
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
   readonly audio: SavedAudio | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** What is going on with a task that has not come to its file yet, in one sentence; `null`: what its status says. */
+  /** One sentence about an unfinished task; `null` if the status says it all. */
   readonly activity: string | null;
-  /** Things worth saying beside the usual, in whole sentences. */
+  /** Additional sentences for the result. */
   readonly notes: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export interface ViewFacts {
   readonly notes?: readonly string[];
 }
 
-/** A record as a call sees it; a claim not answered yet is `waiting`, whether it was sent or not. */
+/** Builds the view of a record. Reports `unresolved` as `waiting`. */
 export function viewOf(record: TaskRecord, facts: ViewFacts): TaskView {
   return {
     taskId: record.taskId,

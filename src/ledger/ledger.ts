@@ -180,7 +180,7 @@ export class Ledger {
    * Asks for a create to be sent now: pause, rate, places in flight and budget are judged, and the record becomes
    * `unresolved`, in one step.
    *
-   * @param send a new name for this send; see {@link takeBack}
+   * @param send a new name for this send; see {@link releaseAdmission}
    * @param wantedBy the narration that pays for it, `null`: a caller asked for it by itself; and whether all callers have
    *   handles
    */
@@ -218,7 +218,7 @@ export class Ledger {
   }
 
   /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
-  async takeBack(record: TaskRecord, send: string): Promise<TaskRecord | null> {
+  async releaseAdmission(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
     const slot: SlotRelease = { slotId: send, outcome: "unsent" };
     if (stored === null) {

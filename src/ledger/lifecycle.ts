@@ -28,7 +28,7 @@ export type TaskEvent =
   /** The service does not know the task any more. */
   | { readonly kind: "gone"; readonly taskId: string }
   /** The service had said that the task succeeded, and then that its audio is not ready. */
-  | { readonly kind: "takenBack"; readonly taskId: string; readonly atMs: number }
+  | { readonly kind: "resultRevoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
   /** The attempt's task failed, and the request is to be tried once more. `error`: handles of that attempt end with it. */
@@ -82,7 +82,7 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
       return observed(record, event);
     case "gone":
       return record.taskId === event.taskId && !record.isGone ? { ...record, isGone: true } : record;
-    case "takenBack": {
+    case "resultRevoked": {
       const isNews = record.taskId === event.taskId && record.status === "succeeded";
       if (!isNews || record.files.length > 0) return record;
       const open = { ...record, status: "processing" as const, finishedAtMs: null };

@@ -86,13 +86,13 @@ export class Creates {
 
   /** An admission that nobody uses. Never rejects: what the store cannot be told now, it is told later. */
   async giveBack(grant: CreateGrant): Promise<void> {
-    if (grant.kind === "admitted") await this.#takeBack(grant.record, grant.send);
+    if (grant.kind === "admitted") await this.#releaseAdmission(grant.record, grant.send);
   }
 
-  async #takeBack(record: TaskRecord, send: string): Promise<void> {
+  async #releaseAdmission(record: TaskRecord, send: string): Promise<void> {
     const { housekeeping, ledger } = this.#options;
     housekeeping.unwatch(send);
-    await housekeeping.report("an unused admission", () => ledger.takeBack(record, send));
+    await housekeeping.report("an unused admission", () => ledger.releaseAdmission(record, send));
     this.#line.wake();
   }
 
@@ -124,7 +124,7 @@ export class Creates {
       )
       .catch((error: unknown) => {
         // The answer may have been lost on its way: then the store holds place and credits for nobody.
-        void this.#takeBack(record, send);
+        void this.#releaseAdmission(record, send);
         throw error;
       });
     switch (admission.kind) {

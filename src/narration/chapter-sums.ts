@@ -1,7 +1,10 @@
 /** What each chapter of a plan comes to, for whoever is to pay. */
 import type { StoredPlan } from "./narration-state.ts";
+import { chapterNumber } from "./plan/chapter-number.ts";
 
 export interface ChapterSum {
+  /** 1 for the first heading; 0 for what stands before it. */
+  readonly number: number;
   /** `null`: what stands before the first heading. */
   readonly title: string | null;
   readonly seconds: number;
@@ -16,12 +19,18 @@ export function chapterSums(
   parts: readonly Planned[],
 ): ChapterSum[] {
   if (sections.length < 2) return [];
-  const sums = sections.map(({ title }) => ({ title, seconds: 0, credits: 0 }));
+  const sums = sections.map(({ title }, index) => ({
+    number: chapterNumber(sections, index),
+    title,
+    seconds: 0,
+    credits: 0,
+  }));
   for (const { section, estimatedSeconds, estimatedCredits } of parts) {
     const sum = sums[section];
     if (sum === undefined) continue;
     sum.seconds += estimatedSeconds;
     sum.credits += estimatedCredits;
   }
-  return sums;
+  // Chapters that were not chosen have no parts.
+  return sums.filter(({ seconds }) => seconds > 0);
 }

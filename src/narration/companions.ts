@@ -1,8 +1,9 @@
 /** What lies beside a narration's file: its captions, and its chapters for players that read them from a file. */
 import { basename } from "node:path";
-import { makeCaptions } from "../audio/captions/captions.ts";
+import { type Captions, makeCaptions } from "../audio/captions/captions.ts";
 import { chaptersJson } from "../audio/captions/chapters.ts";
 import type { JoinedAudio, JoinPart } from "../audio/join.ts";
+import type { CaptionFiles } from "../config/config.ts";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { estimateSeconds } from "../contract/estimate.ts";
 import { extendedName } from "../files/file-name.ts";
@@ -14,6 +15,7 @@ import { sentencesOf } from "./plan/sentences.ts";
 
 export interface CompanionOrder {
   readonly folder: OutputFolder;
+  readonly captionFiles: CaptionFiles;
   readonly saved: SavedFile;
   readonly format: OutputFormat;
   readonly title: string;
@@ -21,14 +23,16 @@ export interface CompanionOrder {
   /** Of each source, what is spoken and by whom. */
   readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
+  /** Of a timeline, the silence at the beginning of each source; otherwise empty. */
+  readonly leads: readonly number[];
   readonly signal: AbortSignal;
 }
 
-/** Saves `NAME.vtt`, and `NAME.chapters.json` where there are chapters, under the name that the audio got. */
+/** Saves the captions, and `NAME.chapters.json` where there are chapters, under the name that the audio got. */
 export async function makeCompanions(
   order: CompanionOrder,
-): Promise<Pick<NarrationFile, "captions" | "chapters">> {
-  const { folder, saved, format, title, sources, spoken, joined, signal } = order;
+): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {
+  const { folder, captionFiles, saved, format, title, sources, spoken, joined, leads, signal } = order;
   const name = basename(saved.path);
   const parts = sources.map(({ path, durationSeconds, sampleRateHz }, index) => ({
     path,
@@ -36,6 +40,7 @@ export async function makeCompanions(
     sampleRateHz,
     span: joined.parts[index] ?? { startSeconds: 0, endSeconds: 0 },
     speaker: spoken[index]?.speaker,
+    leadSeconds: leads[index],
     sentences: sentencesOf(spoken[index]?.text ?? "").map((text) => ({
       text,
       weight: estimateSeconds(text),
@@ -50,5 +55,8 @@ export async function makeCompanions(
           extendedName(name, ".chapters", ".json"),
           chaptersJson(title, joined.chapters),
         );
-  return { chapters, captions: await saveText(folder, extendedName(name, "", ".vtt"), captions) };
+  const save = async (form: keyof Captions): Promise<NonNullable<NarrationFile["captions"]>> =>
+    await saveText(folder, extendedName(name, "", `.${form}`), captions[form]);
+  if (captionFiles !== "both") return { chapters, captions: await save(captionFiles) };
+  return { chapters, captions: await save("vtt"), srt: await save("srt") };
 }

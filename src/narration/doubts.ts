@@ -1,7 +1,8 @@
 /** What is odd about the sound of single parts: told with the file, for a person to listen to. */
 import type { JoinedAudio } from "../audio/join.ts";
-import type { NarrationProblem, StoredPlan } from "./narration-state.ts";
-import type { PartFile } from "./part-request.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
+import { type PartFile, partRequest } from "./part-request.ts";
+import { lateCues } from "./timeline/late-cues.ts";
 
 /** Encoders add some silence, and services round. */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
@@ -34,19 +35,36 @@ function cutDoubt(seconds: number, pace: number, usualPace: number): string | nu
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
 }
 
-/** @param joined of these parts, in their order */
+/**
+ * @param joined of these parts, in their order
+ * @param leads of a timeline, the silence at the beginning of each
+ */
 export function doubtsOf(
   plan: StoredPlan,
+  state: Pick<NarrationState, "takes">,
   parts: readonly PartFile[],
   joined: Pick<JoinedAudio, "parts">,
+  leads: readonly number[] = [],
 ): NarrationProblem[] {
   const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
-  const paces = parts.map(({ index }, at) => (played[at] ?? 0) / (plan.parts[index]?.estimatedSeconds ?? 1));
+  const paces = parts.map(({ index }, at) => {
+    const { estimatedSeconds = 1, settings } = plan.parts[index] ?? {};
+    // The estimate is of the plan's speed, and a retake may have another.
+    const planned = settings?.speed ?? plan.settings.speed ?? 1;
+    const faster = (partRequest(plan, state, index).input.speed ?? 1) / planned;
+    return ((played[at] ?? 0) * faster) / estimatedSeconds;
+  });
   const usualPace = parts.length < LEAST_PARTS ? 0 : median(paces);
-  return parts.flatMap(({ index, record }, at) => {
+  const doubts = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const said = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
     const message = lengthDoubt(said, seconds) ?? cutDoubt(seconds, paces[at] ?? 0, usualPace);
     return message === null ? [] : [{ part: index, code: "listen", message }];
   });
+  const sounds = parts.map(({ index }, at) => {
+    const { startSeconds = 0, endSeconds = 0 } = joined.parts[at] ?? {};
+    const leadSeconds = leads[at] ?? 0;
+    return { index, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
+  });
+  return [...doubts, ...lateCues(plan, state, sounds)];
 }

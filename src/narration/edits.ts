@@ -98,6 +98,7 @@ function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pr
   return stretches.map(({ text, endsParagraph }, at) => {
     const isLast = at === stretches.length - 1;
     const pauseAfterSeconds = isLast ? part.pauseAfterSeconds : endsParagraph ? pauseSeconds : 0;
-    return spokenPart({ ...part, text, pauseAfterSeconds }, options).part;
+    const { startSeconds: _, cue: __, ...untimed } = part;
+    return spokenPart({ ...(at === 0 ? part : untimed), text, pauseAfterSeconds }, options).part;
   });
 }

@@ -2,30 +2,40 @@
 import { canonicalInput } from "../generation/canonical-input.ts";
 import type { NarrationBook } from "./narration-book.ts";
 import { inputOf } from "./narration-id.ts";
-import type { NarrationState, StoredPlan } from "./narration-state.ts";
+import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
 /** Narrations that are looked at, the newest; an edit follows soon. */
 const MOST_LOOKED_AT = 20;
+
+/** What is asked for, alone and at its time. */
+function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
+  const input = canonicalInput(inputOf(plan, part));
+  return [input, `${input} at ${part.startSeconds}`];
+}
 
 /** The takes of a new narration, by what the newest narrations with the same parts have chosen. */
 export async function inheritedTakes(
   book: NarrationBook,
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
-  const chosen = new Map<string, number>();
+  const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
   for (const { narrationId, state } of await book.newest(MOST_LOOKED_AT)) {
     if (state.takes.length === 0) continue;
     const { plan: other } = await book.get(narrationId);
-    for (const { part: index, take } of state.takes) {
+    for (const { part: index, ...choice } of state.takes) {
       const part = other.parts[index];
-      const input = part === undefined ? null : canonicalInput(inputOf(other, part));
+      if (part === undefined) continue;
       // The newest choice counts.
-      if (input !== null && !chosen.has(input)) chosen.set(input, take);
+      for (const key of keysOf(other, part)) if (!chosen.has(key)) chosen.set(key, choice);
     }
   }
   if (chosen.size === 0) return [];
-  return plan.parts.flatMap((part, index) => {
-    const take = chosen.get(canonicalInput(inputOf(plan, part)));
-    return take === undefined ? [] : [{ part: index, take }];
+  const keys = plan.parts.map((part) => keysOf(plan, part));
+  const counts = new Map<string, number>();
+  for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
+  return keys.flatMap(([input, timed], index) => {
+    // Cues that are worded alike are told apart by their times.
+    const choice = chosen.get(timed) ?? (counts.get(input) === 1 ? chosen.get(input) : undefined);
+    return choice === undefined ? [] : [{ part: index, ...choice }];
   });
 }

@@ -1,9 +1,10 @@
 /** Makes a narration's files out of its parts: joined, verified, published under free names. */
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
-import type { JoinedAudio } from "../audio/join.ts";
+import type { JoinedAudio, JoinPart } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
-import { FILE_EXTENSIONS } from "../contract/audio-format.ts";
+import type { CaptionFiles } from "../config/config.ts";
+import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 import { automaticName, firstWords } from "../files/automatic-name.ts";
 import { extendedName, givenName, numberedName } from "../files/file-name.ts";
@@ -12,9 +13,12 @@ import type { OutputFolder } from "../files/output-folder.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
+import type { CompanionOrder } from "./companions.ts";
 import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
 import type { PartFile } from "./part-request.ts";
+import { excerptOf } from "./plan/blocks.ts";
+import { chapterNumber } from "./plan/chapter-number.ts";
 
 /** One file that a plan makes. */
 export interface PlannedFile {
@@ -52,22 +56,27 @@ const INCOMPLETE = " (incomplete)";
 export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   const indexes = plan.parts.map((_, index) => index);
   // A single section would give its title twice, once as the narration's.
-  if (plan.files === "one" || plan.sections.length === 1) return [{ section: null, parts: indexes }];
+  const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
+  if (isOne) return [{ section: null, parts: indexes }];
+  const bySection = Map.groupBy(indexes, (index) => plan.parts[index]?.section);
   return plan.sections.flatMap((_, section) => {
-    const parts = indexes.filter((index) => plan.parts[index]?.section === section);
-    return parts.length === 0 ? [] : [{ section, parts }];
+    const parts = bySection.get(section);
+    return parts === undefined ? [] : [{ section, parts }];
   });
 }
 
-export function createJoinedFiles(deps: {
+interface JoinDeps {
   readonly folder: OutputFolder;
   readonly clock: Pick<Clock, "wallMs">;
-}): JoinedFiles {
-  const { folder } = deps;
+  readonly captionFiles: CaptionFiles;
+}
+
+export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
+  const { folder, captionFiles } = deps;
   return {
     async make(order) {
       const { state, file, isWhole } = order;
-      const madeFrom = fingerprintOf(order);
+      const madeFrom = fingerprintOf(order, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // What is whole is not replaced by less.
@@ -85,22 +94,25 @@ export function createJoinedFiles(deps: {
   };
 }
 
-/** What makes another file: other audio, other pauses, another name. */
-function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder): string {
+/** What makes another file: other audio, other pauses, another name, other captions. */
+function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, captionFiles: CaptionFiles): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
   for (const { index, file: audio } of parts) {
-    hash.update(JSON.stringify([index, audio.sha256, plan.parts[index]?.pauseAfterSeconds]));
+    const { pauseAfterSeconds, startSeconds } = plan.parts[index] ?? {};
+    const start = startSeconds === undefined ? [] : [startSeconds];
+    hash.update(JSON.stringify([index, audio.sha256, pauseAfterSeconds, ...start]));
   }
+  if (captionFiles !== "vtt") hash.update(captionFiles);
   return hash.digest("hex");
 }
 
 /** What lies beside a file and is not as it was saved: gone, edited, or somebody else's by now. */
 export async function changedCompanions(
-  { captions, chapters }: NarrationFile,
+  { captions, srt, chapters }: NarrationFile,
   root: string,
 ): Promise<string[]> {
   const changed: string[] = [];
-  for (const companion of [captions, chapters]) {
+  for (const companion of [captions, srt ?? null, chapters]) {
     if (companion !== null && !(await isIntact(companion, root))) changed.push(companion.path);
   }
   return changed;
@@ -109,7 +121,7 @@ export async function changedCompanions(
 /** Only a file that is as this server saved it is removed; so is what lies beside it. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
-  for (const saved of [file, file.captions, file.chapters]) {
+  for (const saved of [file, file.captions, file.srt ?? null, file.chapters]) {
     if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
   }
 }
@@ -153,26 +165,40 @@ function nameOf({
   isWhole,
 }: Named & Pick<JoinOrder, "file" | "isWhole">): string {
   const format = formatOfPlan(plan);
+  const ending = isWhole ? "" : INCOMPLETE;
+  const own = file.section === null ? undefined : plan.sections[file.section]?.fileName;
+  if (own !== undefined) return extendedName(givenName(own, format), ending);
   const name =
     state.fileName === null
       ? automaticName(format, plan.title, narrationId)
       : givenName(state.fileName, format);
-  const ending = isWhole ? "" : INCOMPLETE;
   if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
-  const number = `${file.section + 1}`.padStart(digits, "0");
-  return extendedName(name, `-${number}-${firstWords(chapterOf(plan, file.section))}${ending}`);
+  const number =
+    `${plan.files === "rows" ? file.section + 1 : chapterNumber(plan.sections, file.section)}`.padStart(
+      digits,
+      "0",
+    );
+  const words = `${number}-${firstWords(chapterOf(plan, file.section))}`;
+  // Without an id of the narration, so that after a change of one row the others keep their files.
+  if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
+  return extendedName(name, `-${words}${ending}`);
 }
 
-const chapterOf = (plan: StoredPlan, section: number): string => plan.sections[section]?.title ?? plan.title;
+/** A row is called as it begins. */
+function chapterOf(plan: StoredPlan, section: number): string {
+  if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
+  return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
+}
 
 async function join(
-  { folder, clock }: { readonly folder: OutputFolder; readonly clock: Pick<Clock, "wallMs"> },
+  { folder, clock, captionFiles }: JoinDeps,
   order: JoinOrder,
 ): Promise<Omit<NarrationFile, "madeFrom">> {
   const { plan, file, parts, isWhole, signal } = order;
   const format = formatOfPlan(plan);
   const name = nameOf(order);
+  const hasCompanions = plan.files !== "rows";
   const chapter = file.section === null ? null : chapterOf(plan, file.section);
   const title = chapter ?? plan.title;
   const chapters = chapter === null ? chapterMarks(plan, parts) : [];
@@ -181,29 +207,47 @@ async function join(
     durationSeconds: record.output?.durationSeconds ?? record.audioSeconds ?? 0,
     sampleRateHz: formatOf(record).sampleRateHz,
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
+    startSeconds: plan.parts[index]?.startSeconds,
   }));
   // Loaded when something is joined, because nothing else needs the formats.
   const { joinAudio } = await import("../audio/join.ts");
-  const results: JoinedAudio[] = [];
+  const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
   const saved = await saveAudio({
     folder,
     fileName: name,
-    mayBeNamed: (tried) => isNameOfItsOwn(folder, tried),
+    ...(hasCompanions ? { mayBeNamed: (tried: string) => isNameOfItsOwn(folder, tried) } : {}),
     keepsUnsound: false,
     format,
     clock,
     download: async (sink) => {
       const write = (bytes: Uint8Array): Promise<void> => sink.write(bytes);
-      results.push(
-        await joinAudio({ format, title, author: plan.author, parts: sources, chapters, write, signal }),
-      );
+      const leads = await leadsOf(format, sources, signal);
+      const placed = sources.map(({ startSeconds, ...source }, at) => ({
+        ...source,
+        startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
+      }));
+      const request = { format, title, author: plan.author, parts: placed, chapters, write, signal };
+      results.push({ joined: await joinAudio(request), leads });
     },
   });
-  const [joined] = results;
-  if (joined === undefined) throw new Error("nothing was joined");
-  const { makeCompanions } = await import("./companions.ts");
+  const [result] = results;
+  if (result === undefined) throw new Error("nothing was joined");
+  const { joined, leads } = result;
   const spoken = parts.map(({ index }) => plan.parts[index] ?? { text: "" });
-  const companions = await makeCompanions({ folder, saved, format, title, sources, spoken, joined, signal });
+  const companions = hasCompanions
+    ? await companionsOf({
+        folder,
+        captionFiles,
+        saved,
+        format,
+        title,
+        sources,
+        spoken,
+        joined,
+        leads,
+        signal,
+      })
+    : { captions: null, chapters: null };
   const held = new Set(parts.map(({ index }) => index));
   return {
     ...saved,
@@ -214,8 +258,24 @@ async function join(
     takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.parts.filter((index) => !held.has(index)),
-    doubts: doubtsOf(plan, parts, joined),
+    doubts: doubtsOf(plan, order.state, parts, joined, leads),
   };
+}
+
+async function companionsOf(order: CompanionOrder): Promise<Pick<NarrationFile, "captions" | "chapters">> {
+  const { makeCompanions } = await import("./companions.ts");
+  return await makeCompanions(order);
+}
+
+/** How long each part of a timeline is silent before it is heard; nothing else needs to be listened to here. */
+async function leadsOf(
+  format: OutputFormat,
+  sources: readonly JoinPart[],
+  signal: AbortSignal,
+): Promise<readonly number[]> {
+  if (sources.every(({ startSeconds }) => startSeconds === undefined)) return [];
+  const { leadingSilences } = await import("../audio/captions/leading-silence.ts");
+  return await leadingSilences(format, sources, signal);
 }
 
 /** Where each section begins; a text without headings has no chapters. */

@@ -1,7 +1,7 @@
 /** A narration as a row of the list of tasks. */
 import { basename } from "node:path";
 import { holdsWords } from "../contract/search-words.ts";
-import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
+import { newestExisting } from "../generation/use-cases/own-files.ts";
 import type { KnownNarration, NarrationBook, NarrationEntry } from "./narration-book.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
@@ -35,7 +35,7 @@ export async function rowOf(
   const { chargedCredits } = await book.bill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const isThere = await Promise.all(
-    state.files.map(async (file) => (await newestThatIsThere([file], root)) !== null),
+    state.files.map(async (file) => (await newestExisting([file], root)) !== null),
   );
   const pathsThat = (there: boolean): string[] =>
     state.files.flatMap(({ path }, index) => (isThere[index] === there ? [path] : []));

@@ -2,8 +2,11 @@
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
+import type { TextFormat } from "../files/input-format.ts";
 import { type Pronunciation, respelledNotes } from "../pronunciation.ts";
 import type { NarrationSettings, StoredPart, StoredPlan } from "./narration-state.ts";
+import type { ReadText, SkippedList } from "./plan/blocks.ts";
+import { withChapters } from "./plan/chosen-chapters.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
   MOST_PARTS,
@@ -12,17 +15,13 @@ import {
   type Skipped,
   type SkippedKind,
   type Speaker,
-  type TextFormat,
   type Voices,
 } from "./plan/plan.ts";
-import { planNarration } from "./plan/plan-narration.ts";
-import { edgesRemark, planRemarks } from "./plan-remarks.ts";
+import { planDocument, planNarration } from "./plan/plan-narration.ts";
+import { isSubtitles } from "./plan/time-codes.ts";
+import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
-
-export interface NarrationText {
-  readonly text: string;
-  readonly format: TextFormat;
-}
+import { planTimeline } from "./timeline/plan-timeline.ts";
 
 export interface PlanSettings {
   readonly settings: NarrationSettings;
@@ -32,10 +31,17 @@ export interface PlanSettings {
   /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
+  /** Those that are narrated, as `chosenSections` reads it; absent: all. */
+  readonly chapters?: string | undefined;
 }
 
+/** A text, or what a reader of another kind of file makes of it: blocks, and the list of what it leaves out. */
+export type RunningText =
+  | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
+  | { readonly read: (skipped: SkippedList) => ReadText };
+
 /** Counted before anything is planned, which would take minutes. */
-function checkHeadings({ text, format }: NarrationText): void {
+function checkHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
   if (headings <= MOST_PARTS) return;
@@ -74,7 +80,15 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   sound: ["a sound in brackets", "sounds in brackets"],
   script_mark: ["a transition of a script", "transitions of a script"],
   direction: ["a stage direction", "stage directions"],
+  song: ["a line that is sung", "lines that are sung"],
+  empty_cue: ["a cue without text", "cues without text"],
+  repeat: ["a line that repeats the cue above", "lines that repeat the cue above"],
+  no_time: ["a line above the first time", "lines above the first time"],
   image: ["an image without words", "images without words"],
+  navigation: ["a menu or frame of the page", "pieces of menus and of the page’s frame"],
+  aside: ["a box beside the text", "boxes beside the text"],
+  book_matter: ["a table of contents, index, cover or imprint", "pages of contents, index, cover or imprint"],
+  hidden: ["what the page hides", "pieces that the page hides"],
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
 
@@ -84,7 +98,7 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
 }
 
 /** Turns of a dialogue and headings without text: two seconds of them cost what eight do. */
-function shortPartsRemarks({ parts }: NarrationPlan): string[] {
+export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): string[] {
   const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
   if (count < SHORT_PARTS_TO_TELL) return [];
   const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;
@@ -124,13 +138,42 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
+/** What a plan is before chapters are chosen; `unbroken` is what it would be without pauses that are kept. */
+interface WholePlan {
+  readonly plan: NarrationPlan;
+  readonly unbroken?: NarrationPlan;
+  readonly remarks: readonly string[];
+}
+
+function wholePlan(source: RunningText, options: PlanSettings): WholePlan {
+  const { settings, voices, pauseSeconds, keepsPauses } = options;
+  const speed = settings.speed ?? 1;
+  const request = { speed, pauseSeconds, voices };
+  if ("read" in source) {
+    const plan = planDocument(source.read, { ...request, keepsPauses });
+    return { plan, unbroken: keepsPauses === true ? planDocument(source.read, request) : plan, remarks: [] };
+  }
+  const { text, format } = source;
+  if (format === "srt" || format === "vtt") return planTimeline({ text, kind: format, speed, voices });
+  if (isSubtitles(text)) return planTimeline({ text, kind: null, speed, voices });
+  checkHeadings(text, format);
+  const plan = planNarration({ text, format, ...request, keepsPauses });
+  const unbroken = keepsPauses === true ? planNarration({ text, format, ...request }) : plan;
+  return { plan, unbroken, remarks: [] };
+}
+
+/** The plan of what is to be narrated: the whole text, or the chapters that are chosen. */
+function planOf(source: RunningText, options: PlanSettings): WholePlan {
+  const { chapters } = options;
+  const { plan, unbroken = plan, remarks } = wholePlan(source, options);
+  if (chapters === undefined) return { plan, unbroken, remarks };
+  return { plan: withChapters(plan, chapters), unbroken: withChapters(unbroken, chapters), remarks };
+}
+
 /** @throws AudioError `invalid_request` where there is nothing to speak */
-export function makePlan({ text, format }: NarrationText, options: PlanSettings): StoredPlan {
-  const { settings, voices, pauseSeconds, files } = options;
-  checkHeadings({ text, format });
-  const request = { text, format, speed: settings.speed ?? 1, pauseSeconds, voices };
-  const plan = planNarration({ ...request, keepsPauses: options.keepsPauses });
-  const unbroken = options.keepsPauses === true ? planNarration(request) : plan;
+export function makePlan(source: RunningText, options: PlanSettings): StoredPlan {
+  const { settings, pauseSeconds, files } = options;
+  const { plan, unbroken = plan, remarks } = planOf(source, options);
   const silent = plan.silentSpeakers.map(
     (name) => `No line begins with ${JSON.stringify(name)} and a colon: nobody speaks with that voice.`,
   );
@@ -147,11 +190,13 @@ export function makePlan({ text, format }: NarrationText, options: PlanSettings)
     settings,
     pauseSeconds,
     files,
-    title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
+    title: titleOfChosen(titleOf(plan), plan).replaceAll(UNSEEN, " ").trim(),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts,
     remarks: [
+      ...remarks,
+      ...chosenRemark(plan),
       edgesRemark(plan),
       ...pausesRemark(plan, unbroken),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),

@@ -150,11 +150,11 @@ export class NarrationBook {
   }
 
   /** Takes or renews the lease. @returns whether it is this process's */
-  async lead(narrationId: string, holder: HolderId, leaseTtlMs: number): Promise<boolean> {
-    const current = await this.#store.lead({ narrationId, leaseTtlMs });
+  async acquireLease(narrationId: string, holder: HolderId, leaseTtlMs: number): Promise<boolean> {
+    const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === holder) return true;
     if (current === null || !isHolderGone(current)) return false;
-    return (await this.#store.lead({ narrationId, leaseTtlMs, replacing: current })) === holder;
+    return (await this.#store.acquireLease({ narrationId, leaseTtlMs, replacing: current })) === holder;
   }
 
   async release(narrationId: string): Promise<void> {

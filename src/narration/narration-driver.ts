@@ -411,7 +411,7 @@ export class NarrationDriver {
   /** The bytes that the service has now may be sound; what is here stays until others are. */
   async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
     this.#fetchedAgain.add(part);
-    const call = { signal: this.#left.signal, narrationId: this.narrationId, isFetchedAnew: true };
+    const call = { signal: this.#left.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
       // Then it is told as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);

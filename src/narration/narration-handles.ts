@@ -1,6 +1,11 @@
 /** Narrations that are asked about by handles: looked at, gone on with and cancelled, in any process. */
 import type { Clock } from "../clock.ts";
-import { type HandleWork, type Standing, standing, type Working } from "../generation/handles/standing.ts";
+import {
+  type HandleOperations,
+  type HandleStatus,
+  handleStatus,
+  type WorkingStatus,
+} from "../generation/handles/handle-status.ts";
 import type { HolderId } from "../holder.ts";
 import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
@@ -24,14 +29,14 @@ export interface NarrationHandlesDeps {
   readonly refresh: (narrationId: string, state: NarrationState) => void;
 }
 
-export class NarrationHandles implements HandleWork<NarrationView> {
+export class NarrationHandles implements HandleOperations<NarrationView> {
   readonly #deps: NarrationHandlesDeps;
 
   constructor(deps: NarrationHandlesDeps) {
     this.#deps = deps;
   }
 
-  async look(asked: Handle): Promise<Standing<NarrationView>> {
+  async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
     const { book, store, holder: self, isRunningHere, start } = this.#deps;
     const narrationId = asked.targetId;
     const known = await book.get(narrationId);
@@ -48,10 +53,10 @@ export class NarrationHandles implements HandleWork<NarrationView> {
     }
     const end = narrationHandleEndSchema.parse(handle.end);
     if (end.kind === "cancelled")
-      return standing(handle, { kind: "cancelled", message: cancelledWords(end) });
+      return handleStatus(handle, { kind: "cancelled", message: cancelledWords(end) });
     const { status, problems, files, figures } = end;
     const view = viewWith({ ...known, state: { ...state, status, problems, files } }, figures);
-    return standing(handle, { kind: "done", view });
+    return handleStatus(handle, { kind: "done", view });
   }
 
   async cancel({ handle, targetId }: Handle): Promise<void> {
@@ -64,10 +69,10 @@ export class NarrationHandles implements HandleWork<NarrationView> {
   }
 
   /** What a call is answered with that has just opened this handle, or shares it. */
-  async working(handle: Handle, state: NarrationState): Promise<Working> {
+  async working(handle: Handle, state: NarrationState): Promise<WorkingStatus> {
     const { book, clock } = this.#deps;
     const { chargedCredits } = await book.bill(handle.targetId);
     const message = progressOf(state, chargedCredits, clock.wallMs());
-    return standing(handle, { kind: "working", message }, state.begunAtMs ?? 0);
+    return handleStatus(handle, { kind: "working", message }, state.begunAtMs ?? 0);
   }
 }

@@ -31,6 +31,10 @@ export function narrationIdOf(origin: string, plan: StoredPlan): string {
   for (const part of plan.parts) {
     add(canonicalInput(inputOf(plan, part)));
     add(`${part.pauseAfterSeconds} ${part.section}`);
+    if (part.startSeconds !== undefined) add(`at ${part.startSeconds}`);
+  }
+  for (const [index, { fileName }] of plan.sections.entries()) {
+    if (fileName !== undefined) add(`${index} ${fileName}`);
   }
   return `${PREFIX}${hash.digest("hex").slice(0, DIGITS)}`;
 }

@@ -71,6 +71,6 @@ export class NarrationLease {
 
   async #renew(): Promise<boolean> {
     const { book, holder, leaseTtlMs } = this.#deps;
-    return await book.lead(this.#narrationId, holder, leaseTtlMs);
+    return await book.acquireLease(this.#narrationId, holder, leaseTtlMs);
   }
 }

@@ -22,6 +22,9 @@ const plannedPartSchema = z.object({
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
+  /** Where the timeline of subtitles has it begin, and the cue of that time. */
+  startSeconds: z.number().nonnegative().optional(),
+  cue: z.string().optional(),
   estimatedSeconds: z.number().nonnegative(),
   estimatedCredits: z.number().nonnegative(),
 });
@@ -40,12 +43,19 @@ export const storedPlanSchema = z.object({
   settings: narrationSettingsSchema.strict(),
   /** Between paragraphs where two parts meet. */
   pauseSeconds: z.number().nonnegative(),
-  files: z.enum(["one", "chapters"]),
+  /** `rows`: each row of a sheet is a file. */
+  files: z.enum(["one", "chapters", "rows"]),
   /** What a person would call it: its first heading, or its first words. */
   title: z.string(),
   /** As the text itself names them. */
   author: z.string().optional(),
-  sections: z.array(z.object({ title: z.string().nullable() })),
+  sections: z.array(
+    z.object({
+      title: z.string().nullable(),
+      /** The name of its file, where the sheet gives one. */
+      fileName: z.string().optional(),
+    }),
+  ),
   parts: z.array(plannedPartSchema).min(1),
   ...remarksSchema.shape,
 });
@@ -82,6 +92,8 @@ const narrationFileSchema = z.object({
   /** The title of its chapter. */
   chapter: z.string().nullable(),
   captions: savedTextSchema.nullable(),
+  /** The captions as SubRip, where `captions` are WebVTT. */
+  srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
   /** The name that it was to have, where that was taken, so that a number was added. */
   takenName: z.string().nullable(),
@@ -142,7 +154,12 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
 ]);
 export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;
 
-const retakeSchema = z.object({ part: z.int().nonnegative(), take: z.int().positive() });
+const retakeSchema = z.object({
+  part: z.int().nonnegative(),
+  take: z.int().positive(),
+  /** Instead of the plan's. */
+  speed: REQUEST_FIELDS.speed.schema.optional(),
+});
 
 export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] as const;
 
@@ -151,7 +168,7 @@ export const narrationStateSchema = z.object({
   status: z.enum(NARRATION_STATUSES),
   /** The most that it may cost in all; `null`: nobody has allowed anything yet. */
   maxCredits: z.number().nonnegative().nullable(),
-  /** The take of each part that is not the first. */
+  /** The take of each part that is not the first, or has a speed of its own. */
   takes: z.array(retakeSchema),
   /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
   asks: z.int().nonnegative(),

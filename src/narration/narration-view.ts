@@ -2,7 +2,7 @@
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
-import { newestThatIsThere } from "../generation/use-cases/own-files.ts";
+import { newestExisting } from "../generation/use-cases/own-files.ts";
 import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
 import { changedCompanions } from "./joined-files.ts";
 import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
@@ -22,6 +22,8 @@ export interface NarrationView extends NarrationFigures {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
+  /** Each row of a sheet is a file, of which there may be a thousand. */
+  readonly isSheet: boolean;
   /** What each comes to, before anything is paid; none where the text has fewer than two. */
   readonly chapters: readonly ChapterSum[];
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
@@ -124,7 +126,8 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     narrationId,
     status,
     title: state.title,
-    chapters: status === "planned" ? chapterSums(plan.sections, plan.parts) : [],
+    isSheet: plan.files === "rows",
+    chapters: status === "planned" && plan.files !== "rows" ? chapterSums(plan.sections, plan.parts) : [],
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
     // What went wrong, then what should be listened to.
@@ -156,7 +159,7 @@ function unjoinedParts(plan: StoredPlan, { files }: NarrationState): number[] {
 
 /** @param root of the output folder */
 export async function withoutMissing(view: NarrationView, root: string): Promise<NarrationView> {
-  const paths = await Promise.all(view.files.map((file) => newestThatIsThere([file], root)));
+  const paths = await Promise.all(view.files.map((file) => newestExisting([file], root)));
   const files = view.files.filter((_, index) => paths[index] !== null);
   const changed = (await Promise.all(files.map((file) => changedCompanions(file, root)))).flat();
   const unchanged = <Saved extends { readonly path: string }>(saved: Saved | null): Saved | null =>
@@ -166,6 +169,7 @@ export async function withoutMissing(view: NarrationView, root: string): Promise
     files: files.map((file) => ({
       ...file,
       captions: unchanged(file.captions),
+      srt: unchanged(file.srt ?? null) ?? undefined,
       chapters: unchanged(file.chapters),
     })),
     changedPaths: changed,

@@ -1,7 +1,10 @@
 /** Every sentence about a narration: how it stands, what it cost, what to call next. */
+import { basename, dirname } from "node:path";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
+import { numberSpans } from "./number-spans.ts";
+import { excerptOf } from "./plan/blocks.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -47,21 +50,39 @@ function problemWords({ problems, parts }: NarrationView): string[] {
 
 const MOST_PROBLEMS = 5;
 
-function fileWords({ files, parts }: NarrationView): string {
-  const paths = files.map(({ path, durationSeconds, isIncomplete, missingParts, captions, chapters }) => {
-    const kind = isIncomplete ? ", incomplete" : "";
-    const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
-    const beside = [
-      ...(captions === null ? [] : [`, captions ${captions.path}`]),
-      ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
-    ];
-    return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
-  });
+/** Of a sheet's files their folder and the first names, because there may be a thousand. */
+function sheetWords({ files }: Pick<NarrationView, "files">): string {
+  const [first] = files;
+  if (first === undefined) return "";
+  const names = files.slice(0, FILES_SHOWN).map(({ path }) => basename(path));
+  const rest = files.length - names.length;
+  const seconds = files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
+  const list = `${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  return `Saved ${plural(files.length, "file")} in ${dirname(first.path)}: ${list} (${duration(seconds)} in all).`;
+}
+
+const FILES_SHOWN = 3;
+
+function fileWords({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return sheetWords({ files });
+  const paths = files.map(
+    ({ path, durationSeconds, isIncomplete, missingParts, captions, srt, chapters }) => {
+      const kind = isIncomplete ? ", incomplete" : "";
+      const held = missingParts.length === 0 ? "" : `, without ${partNumbers(missingParts, parts.total)}`;
+      const beside = [
+        ...(captions === null ? [] : [`, captions ${captions.path}`]),
+        ...(srt === undefined ? [] : [`, ${srt.path}`]),
+        ...(chapters === null ? [] : [`, chapters ${chapters.path}`]),
+      ];
+      return `${path} (${duration(durationSeconds)}${kind}${held})${beside.join("")}`;
+    },
+  );
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
 /** The same for a reader of the structured form, which lists the files in a field of their own. */
-export function briefFileWords({ files, parts }: NarrationView): string {
+export function briefFileWords({ isSheet, files, parts }: NarrationView): string {
+  if (isSheet) return sheetWords({ files });
   if (files.length === 0) return "";
   const lacking = files.flatMap(({ isIncomplete, missingParts }, index) => {
     const file = `file ${index + 1}${isIncomplete ? " (incomplete)" : ""}`;
@@ -82,7 +103,10 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
-  return `Not on this machine (any more): ${missingPaths.join(", ")}. ${it} ${is} joined again from the saved parts, free.`;
+  const shown = missingPaths.slice(0, MOST_PROBLEMS).join(", ");
+  const others =
+    missingPaths.length > MOST_PROBLEMS ? ` and ${missingPaths.length - MOST_PROBLEMS} more` : "";
+  return `Not on this machine (any more): ${shown}${others}. ${it} ${is} joined again from the saved parts, free.`;
 }
 
 /** Names that were taken, so that the files have a number. */
@@ -115,15 +139,7 @@ function toComeWords({ credits }: NarrationView): string[] {
 
 /** "part 3", "parts 1 to 3 and 7", counted from 1. */
 function partNumbers(indexes: readonly number[], total: number): string {
-  const spans: string[] = [];
-  for (let at = 0; at < indexes.length; at += 1) {
-    const first = indexes[at] ?? 0;
-    while (indexes[at + 1] === (indexes[at] ?? 0) + 1) at += 1;
-    const last = indexes[at] ?? 0;
-    spans.push(first === last ? `${first + 1}` : `${first + 1} to ${last + 1}`);
-  }
-  const [end] = spans.splice(-1);
-  const list = spans.length === 0 ? end : `${spans.join(", ")} and ${end}`;
+  const list = numberSpans(indexes.map((index) => index + 1));
   return `${indexes.length === 1 ? "part" : "parts"} ${list} of ${total}`;
 }
 
@@ -143,6 +159,21 @@ function planWords(view: NarrationView): string {
       ? ""
       : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
   return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes} Nothing was sent or charged.`;
+}
+
+const MAX_CHAPTERS_SHOWN = 30;
+
+/** The chapters of a plan with number, length and price; the structured form has them in a field. */
+export function chapterWords({ chapters }: NarrationView): string {
+  if (chapters.length === 0) return "";
+  const rows = chapters
+    .slice(0, MAX_CHAPTERS_SHOWN)
+    .map(
+      ({ number, title, seconds, credits }) =>
+        `${number} ${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${duration(seconds)} ${Math.round(credits)}`,
+    );
+  const rest = chapters.length - rows.length;
+  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}. The argument chapters narrates some of them: "${chapters[0]?.number}-${chapters[1]?.number ?? chapters[0]?.number}".`;
 }
 
 const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>
@@ -224,8 +255,17 @@ function stepOf(view: NarrationView, call: string): string {
       if (view.missingPaths.length > 0) {
         return `Tell the user. If it is wanted here: ${call} and max_credits ${Math.max(1, view.credits.charged)}: it costs nothing.`;
       }
-      return view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths.";
+      if (view.isSheet) return "Tell the user the folder and how many files there are.";
+      return `${view.files.length === 1 ? "Tell the user the path." : "Tell the user the paths."}${lateStep(view, call)}`;
   }
+}
+
+/** Cues of subtitles that begin late are mended by speed. */
+function lateStep({ problems, credits }: NarrationView, call: string): string {
+  const late = problems.filter(({ code }) => code === "late");
+  if (late.length === 0) return "";
+  const max = credits.charged + RESERVED_CREDITS * late.length;
+  return ` If the late cues matter: ${call} and max_credits ${max}, with the retakes or edits that are named; those parts are paid for again.`;
 }
 
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);

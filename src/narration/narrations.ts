@@ -1,11 +1,13 @@
 /** Long narrations: the front door of this room. A plan before anything is spent, then parts, then the joined files. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import type { CaptionFiles } from "../config/config.ts";
 import { Deadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 import { checkFileName } from "../files/file-name.ts";
+import type { InputText } from "../files/input-format.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import type { Begun, HandleWork } from "../generation/handles/standing.ts";
+import type { HandleOperations, HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -21,7 +23,7 @@ import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
-import type { NarrationText, PlanSettings } from "./make-plan.ts";
+import type { PlanSettings } from "./make-plan.ts";
 import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { NarrationHandles } from "./narration-handles.ts";
@@ -31,6 +33,7 @@ import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from 
 import { progressOf } from "./narration-words.ts";
 import { partRequest, takeOf } from "./part-request.ts";
 import { type PartStanding, type Tally, takeTally } from "./tally.ts";
+import { likelyLate } from "./timeline/late-cues.ts";
 
 export type { NarrateChanges } from "./changes.ts";
 
@@ -42,7 +45,7 @@ export type NarrateSource =
       readonly edits: readonly Edit[];
       readonly pronunciations: readonly Pronunciation[];
     }
-  | { readonly kind: "text"; readonly source: NarrationText; readonly options: PlanSettings }
+  | { readonly kind: "text"; readonly source: InputText; readonly options: PlanSettings }
   /** @param mayGoOn what ended because its process did goes on, within the limit that was agreed */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
 
@@ -68,8 +71,8 @@ export interface Narrations {
    * The same for a client that takes a task of the protocol's extension for an answer: where something is to be made,
    * it goes on without the call.
    */
-  begin(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<Begun<NarrationView>>;
-  readonly handles: HandleWork<NarrationView>;
+  start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<HandleOrView<NarrationView>>;
+  readonly handles: HandleOperations<NarrationView>;
   /** Newest first, as they stood when they were last written; those that hold every word of the query. */
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
   /** How it stands, part by part. @throws AudioError `not_found` */
@@ -87,6 +90,7 @@ export interface NarrationsDeps {
   readonly folder: OutputFolder;
   readonly clock: Clock;
   readonly log: Log;
+  readonly captionFiles: CaptionFiles;
   /** Whether a text holds the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
 }
@@ -95,13 +99,13 @@ export interface NarrationsDeps {
 const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
-  const { ledger, parts, folder, clock, log, holdsSecret } = deps;
+  const { ledger, parts, folder, clock, log, captionFiles, holdsSecret } = deps;
   const tallyOf = async ({ narrationId, plan, state }: KnownNarration): Promise<Tally> =>
     await takeTally(parts, plan, state, await book.bill(narrationId));
   const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
   const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
   const { origin, accountId, holder } = ledger.identity;
-  const joined = createJoinedFiles({ folder, clock });
+  const joined = createJoinedFiles({ folder, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
     book,
     parts,
@@ -152,7 +156,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const madeAnew = async ({ plan, state }: KnownNarration): Promise<string[]> => {
     let count = 0;
     for (const index of plan.parts.keys()) {
-      if (await parts.isOtherSpelling(partRequest(plan, state, index))) count += 1;
+      if (await parts.hasOtherPronunciation(partRequest(plan, state, index))) count += 1;
     }
     if (count === 0) return [];
     const which = count === 1 ? "1 part that is paid for was" : `${count} parts that are paid for were`;
@@ -164,11 +168,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // A driver that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
-    const view = viewOf({ ...known, state }, await tallyOf({ ...known, state }), clock.wallMs());
+    const tally = await tallyOf({ ...known, state });
+    const view = viewOf({ ...known, state }, tally, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
-    return shown.status === "planned"
-      ? { ...shown, remarks: [...shown.remarks, ...(await madeAnew(known))] }
-      : shown;
+    if (shown.status !== "planned") return shown;
+    const late = await likelyLate(parts, known.plan, state, tally.records);
+    return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
   };
 
   /** Drives it in this process until it has ended, also where another process has the lease now. */
@@ -342,7 +347,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   return {
     narrate,
     handles,
-    async begin(source, changes, call) {
+    async start(source, changes, call) {
       const known = await findChecked(source, changes);
       call.signal.throwIfAborted();
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);

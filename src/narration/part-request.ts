@@ -13,6 +13,11 @@ export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): 
   return takes.find((retake) => retake.part === part)?.take ?? 1;
 }
 
+/** The speed that was chosen for a part instead of the plan's; `undefined`: none. */
+export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
+  return takes.find((retake) => retake.part === part)?.speed;
+}
+
 /** @param part index in the plan, which has it */
 export function partRequest(
   plan: StoredPlan,
@@ -22,5 +27,7 @@ export function partRequest(
   const planned = plan.parts[part];
   if (planned === undefined) throw new RangeError(`a plan of ${plan.parts.length} parts has no part ${part}`);
   const written = planned.spoken === undefined ? {} : { writtenPrompt: planned.text };
-  return { input: inputOf(plan, planned), ...written, take: takeOf(state, part) };
+  const speed = speedOf(state, part);
+  const input = { ...inputOf(plan, planned), ...(speed === undefined ? {} : { speed }) };
+  return { input, ...written, take: takeOf(state, part) };
 }

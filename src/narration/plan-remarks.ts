@@ -1,7 +1,10 @@
 /** What a producer should know of a plan before paying: its chapters, its language, who speaks how much. */
 import { VOICES } from "../contract/voices.ts";
 import { chapterSums } from "./chapter-sums.ts";
+import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
+import { chapterNumber } from "./plan/chapter-number.ts";
+import { shownChapter } from "./plan/chosen-chapters.ts";
 import { textLanguage } from "./plan/language.ts";
 import type { NarrationPlan } from "./plan/plan.ts";
 
@@ -12,6 +15,24 @@ function range(values: readonly number[], unit: string): string {
   const least = Math.round(Math.min(...values));
   const most = Math.round(Math.max(...values));
   return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
+}
+
+const MAX_NAMED_CHAPTERS = 5;
+
+/** `Moby-Dick, chapters 3 to 5`. */
+export function titleOfChosen(title: string, { sections, chosen }: NarrationPlan): string {
+  if (chosen === undefined) return title;
+  const numbers = chosen.map((index) => chapterNumber(sections, index));
+  return `${title}, ${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`;
+}
+
+/** What is narrated of the whole, by number and title. */
+export function chosenRemark({ sections, chosen }: NarrationPlan): string[] {
+  if (chosen === undefined) return [];
+  const count = sections.filter(({ title }) => title !== null).length;
+  const named = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
+  const rest = chosen.length - named.length;
+  return [`Of ${count} chapters: ${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
 }
 
 const SHORT_SECONDS = 120;
@@ -70,7 +91,7 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
 }
 
 /** How the text begins and ends, so that a cut or a wrong file is seen before it is paid for. */
-export function edgesRemark({ parts }: NarrationPlan): string {
+export function edgesRemark({ parts }: Pick<NarrationPlan, "parts">): string {
   const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
   const last = flat.at(-1) ?? "";
   const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];

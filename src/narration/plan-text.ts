@@ -1,16 +1,19 @@
 /** Plans a text where it blocks nobody: a short one here, a long one in a thread of its own. */
-import type { NarrationText, PlanSettings } from "./make-plan.ts";
+import type { InputText } from "../files/input-format.ts";
+import type { PlanSettings } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 
 /** About 40 ms of planning: less than a thread takes to start. */
 const HERE_MAX_UNITS = 100_000;
 
 /** @throws AudioError `invalid_request` where there is nothing to speak, or planning takes too long */
-export async function planText(source: NarrationText, settings: PlanSettings): Promise<StoredPlan> {
-  if (source.text.length > HERE_MAX_UNITS) {
+export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+  // What an archive unpacks to is not known before, and open elements without end take seconds to close.
+  const isBook = source.format === "epub" || source.format === "html";
+  if (isBook || source.text.length > HERE_MAX_UNITS) {
     const { planInThread } = await import("./plan-thread.ts");
     return await planInThread(source, settings);
   }
-  const { makePlan } = await import("./make-plan.ts");
-  return makePlan(source, settings);
+  const { planInput } = await import("./plan-input.ts");
+  return await planInput(source, settings);
 }

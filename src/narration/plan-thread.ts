@@ -1,7 +1,8 @@
 /** Plans a long text in a worker thread, because a book or a hostile file would block every other call for seconds. */
 import { Worker } from "node:worker_threads";
 import { AudioError, ownMistake } from "../errors.ts";
-import type { NarrationText, PlanSettings } from "./make-plan.ts";
+import type { InputText } from "../files/input-format.ts";
+import type { PlanSettings } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
@@ -34,15 +35,15 @@ function startWorker(workerData: unknown): Worker {
 }
 
 /** @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory */
-export async function planInThread(source: NarrationText, settings: PlanSettings): Promise<StoredPlan> {
+export async function planInThread(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
   let worker: Worker;
   try {
     worker = startWorker({ source, settings });
   } catch (error) {
     // Under `node --permission` a process may not be allowed to start threads.
     if (codeOf(error) !== "ERR_ACCESS_DENIED") throw error;
-    const { makePlan } = await import("./make-plan.ts");
-    return makePlan(source, settings);
+    const { planInput } = await import("./plan-input.ts");
+    return await planInput(source, settings);
   }
   let timer: NodeJS.Timeout | undefined;
   try {

@@ -2,16 +2,16 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { z } from "zod";
 import { AudioError } from "../errors.ts";
-import { makePlan } from "./make-plan.ts";
 import type { planAnswerSchema } from "./plan-answer.ts";
+import { planInput } from "./plan-input.ts";
 
-function answer(): z.input<typeof planAnswerSchema> {
+async function answer(): Promise<z.input<typeof planAnswerSchema>> {
   try {
-    return { isPlanned: true, plan: makePlan(workerData.source, workerData.settings) };
+    return { isPlanned: true, plan: await planInput(workerData.source, workerData.settings) };
   } catch (error) {
     if (!(error instanceof AudioError)) throw error;
     return { isPlanned: false, message: error.message, remedy: error.remedy };
   }
 }
 
-parentPort?.postMessage(answer());
+parentPort?.postMessage(await answer());

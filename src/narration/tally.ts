@@ -1,5 +1,5 @@
 /** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
-import { MAXIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
+import { chargeForSeconds, RESERVED_CREDITS } from "../contract/billing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import { workName } from "../ledger/identity.ts";
 import { flightOf, type TaskRecord } from "../ledger/record.ts";
@@ -45,9 +45,6 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
   });
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
-
-const likelyCharge = (credits: number): number =>
-  Math.max(MINIMUM_CHARGE_CREDITS, Math.min(MAXIMUM_CHARGE_CREDITS, credits));
 
 export function standingOf(record: TaskRecord | null): PartStanding {
   if (record === null) return "open";
@@ -114,7 +111,7 @@ export async function takeTally(
     if (isSaved || tasks.has(task)) return;
     tasks.add(task);
     tally.missingTasks += 1;
-    const credits = likelyCharge(part.estimatedCredits * pace);
+    const credits = chargeForSeconds(part.estimatedSeconds * pace);
     tally.estimatedCredits += credits;
     if (record === null || flightOf(record) === null || !bill.chargedByWork.has(workName(record.workId)))
       return;

@@ -1,4 +1,4 @@
-/** Reads captions (WebVTT) and chapters (JSON) as this server writes them, and passes over what is neither. */
+/** Reads captions (WebVTT, SubRip) and chapters (JSON) as this server writes them, and passes over what is neither. */
 import { amount, entries, fields, text } from "./received.ts";
 
 export interface Mark {
@@ -10,10 +10,10 @@ export interface Cue extends Mark {
   readonly end: number;
 }
 
-const TIMES = /^(?:(\d+):)?(\d\d):(\d\d\.\d{3}) --> (?:(\d+):)?(\d\d):(\d\d\.\d{3})/;
+const TIMES = /^(?:(\d+):)?(\d\d):(\d\d[.,]\d{3}) --> (?:(\d+):)?(\d\d):(\d\d[.,]\d{3})/;
 
 const secondsOf = (hours = "0", minutes = "0", seconds = "0"): number =>
-  Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
+  Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds.replace(",", "."));
 
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&" };
 

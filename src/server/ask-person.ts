@@ -1,4 +1,4 @@
-/** Asks the person at the client, in either era, where a tool wants to know what only they can say. */
+/** Asks the person a tool's question through the client, in either protocol era. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
@@ -16,9 +16,10 @@ const envelopeOfClient = z.object({
 });
 
 /**
- * Whether the client can show a form: told with each request in the era of 2026-07-28, and once before that.
+ * Whether the client can show a form. Clients of the 2026-07-28 era state it in each request, older ones once in the
+ * handshake.
  *
- * @param initialized what a handshake told, where there was one
+ * @param initialized the capabilities of the handshake, if there was one
  */
 function canAsk(context: ServerContext, initialized: ClientCapabilities | undefined): boolean {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
@@ -26,17 +27,17 @@ function canAsk(context: ServerContext, initialized: ClientCapabilities | undefi
     ? envelope.data[CLIENT_CAPABILITIES_META_KEY].elicitation
     : initialized?.elicitation;
   if (elicitation === undefined) return false;
-  // A client that names only other ways of asking has no forms; one that names none has.
+  // A client that lists only other modes has no forms. A client that lists no mode has forms.
   return "form" in elicitation || Object.keys(elicitation).length === 0;
 }
 
-/** `ask`: this is to be sent; `answered`: what the person said; `null`: nothing will come of it. */
-export type Asked =
+/** `ask`: send this result; `answered`: the person's answer; `null`: there is no answer. */
+export type AskResult =
   | { readonly kind: "ask"; readonly result: InputRequiredResult }
   | { readonly kind: "answered"; readonly value: number }
   | null;
 
-/** The question as both eras send it. */
+/** Builds the form, which is the same in both eras. */
 function formOf({ argument, message, title, minimum, maximum, suggested }: Question) {
   const answer = { type: "integer" as const, title, minimum, maximum, default: suggested };
   const properties = { [argument]: answer };
@@ -44,10 +45,10 @@ function formOf({ argument, message, title, minimum, maximum, suggested }: Quest
 }
 
 /**
- * Asks a client of the era with handshakes. The official package would do it, but waits ten minutes for a client that
- * never answers, and answers the call in its own words where the client refuses; either way the plan would be lost.
+ * Asks a client of the handshake era. The SDK's own function would lose the plan: it waits ten minutes for a client
+ * that never answers, and replaces our result with its own error if the client refuses.
  *
- * @returns `null`: no answer came in time, or the client refused to ask
+ * @returns `null` if no answer came in time or the client refused to ask
  */
 async function askNow(question: Question, context: ServerContext, leftMs: number): Promise<unknown> {
   if (leftMs <= 0) return null;
@@ -62,16 +63,16 @@ async function askNow(question: Question, context: ServerContext, leftMs: number
 }
 
 /**
- * Asks for a number once; a person who declines, or answers with none, is not asked again.
+ * Asks for a number once. Does not ask again if the person declines or gives no number.
  *
- * @param leftMs of the call's window
+ * @param leftMs remaining time of the call's window
  */
 export async function askPerson(
   question: Question,
   context: ServerContext,
   client: Client,
   leftMs: number,
-): Promise<Asked> {
+): Promise<AskResult> {
   const { argument, minimum, maximum } = question;
   let responses = context.mcpReq.inputResponses;
   if (inputResponse(responses, argument).kind === "missing") {

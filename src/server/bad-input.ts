@@ -1,9 +1,9 @@
-/** The sentence about wrong arguments: field, rule and the value's fault. */
+/** Describes invalid arguments: field, rule and received value. */
 import type { ZodError, z } from "zod";
 import { firstCodePoints } from "../contract/unicode.ts";
 
-const MOST_FAULTS = 5;
-const MOST_VALUE_CODE_POINTS = 60;
+const MAX_FAULTS = 5;
+const MAX_VALUE_CODE_POINTS = 60;
 
 function valueAt(args: unknown, path: readonly PropertyKey[]): unknown {
   let value = args;
@@ -22,10 +22,10 @@ function fieldName(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** The value as a person would quote it; long text is cut, and objects are only named. */
+/** Quotes a value. Cuts long text, and only names lists and objects. */
 function quote(value: unknown): string {
   if (typeof value === "string") {
-    const start = firstCodePoints(value, MOST_VALUE_CODE_POINTS);
+    const start = firstCodePoints(value, MAX_VALUE_CODE_POINTS);
     return JSON.stringify(start === value ? value : `${start}…`);
   }
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "a list" : "an object";
@@ -35,7 +35,7 @@ function quote(value: unknown): string {
 function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: readonly string[]): string {
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys
-      .slice(0, MOST_FAULTS)
+      .slice(0, MAX_FAULTS)
       .map((key) => quote(key))
       .join(", ");
     return `unknown argument ${names}; the known ones are ${knownFields.join(", ")}`;
@@ -43,23 +43,23 @@ function describeIssue(issue: z.core.$ZodIssue, args: unknown, knownFields: read
   const field = fieldName(issue.path);
   if (field === "") return "the arguments must be an object";
   const value = valueAt(args, issue.path);
-  // A rule across fields says by itself which of them it misses.
+  // The message of a rule across fields names the missing field itself.
   if (value === undefined) return issue.code === "custom" ? issue.message : `${field} is required`;
   return `${field} ${issue.message} (got ${quote(value)})`;
 }
 
 /**
- * Every fault of the arguments in one sentence each.
+ * Describes each fault of the arguments in one sentence.
  *
- * @param args what the client sent
- * @param knownFields the tool's argument names, told when an unknown one was sent
+ * @param args the arguments as sent by the client
+ * @param knownFields the tool's argument names, listed if an unknown one was sent
  */
 export function describeBadInput(error: ZodError, args: unknown, knownFields: readonly string[]): string {
-  // The first fault of a field is the one to mend; what follows from it would only confuse.
+  // Report only the first fault of a field, because its other faults often follow from it.
   const firsts = error.issues.filter(
     (issue, index) =>
       error.issues.findIndex((other) => fieldName(other.path) === fieldName(issue.path)) === index,
   );
-  const faults = firsts.slice(0, MOST_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
+  const faults = firsts.slice(0, MAX_FAULTS).map((issue) => describeIssue(issue, args, knownFields));
   return `${faults.join(". ")}.`;
 }

@@ -1,4 +1,4 @@
-/** Finds the tool that a call names; loaded, with the tools' schemas, on the first call. */
+/** Finds the called tool. Loaded on the first call, together with the schemas of all tools. */
 import {
   type CallToolResult,
   type InputRequiredResult,
@@ -10,7 +10,7 @@ import { TOOLS } from "../tools/catalog.ts";
 import type { Client } from "./client.ts";
 import { runTool, type ServerDeps } from "./run-tool.ts";
 
-/** @throws ProtocolError for a tool that does not exist, naming those that do */
+/** @throws ProtocolError for an unknown tool, listing the known ones */
 export async function callTool(
   params: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
   deps: ServerDeps,

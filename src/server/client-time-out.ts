@@ -1,12 +1,12 @@
-/** How long a client waits for an answer, learnt from the first call that it gave up. */
+/** Estimates how long a client waits for a response, from the first call that it gave up. */
 
-/** Of the time after which it gave up: room for the answer's way back. */
+/** Share of the time after which it gave up; the rest is for transmitting the response. */
 const SHARE = 2 / 3;
 
 export class ClientTimeOut {
   #seconds = Number.POSITIVE_INFINITY;
 
-  /** @param usual for a client that has not given up yet */
+  /** @param usual the value for a client that has not given up a call */
   waitSeconds(usual: number): number {
     return Math.min(usual, this.#seconds);
   }

@@ -1,13 +1,13 @@
-/** A client as it told of itself. */
+/** What a client has stated about itself. */
 import type { ClientCapabilities } from "@modelcontextprotocol/server";
 import type { ClientTimeOut } from "./client-time-out.ts";
 
-/** What a client tells in a handshake. */
+/** A client of the server. Name and capabilities come from the handshake, if there was one. */
 export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
-  /** How long it waits for answers, as far as that was learnt. */
+  /** Estimates how long it waits for responses. */
   readonly timeOut?: ClientTimeOut;
-  /** Of the era of 2026-07-28. */
+  /** It speaks the protocol of the 2026-07-28 era. */
   readonly isModern?: boolean;
 }

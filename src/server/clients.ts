@@ -1,8 +1,8 @@
-/** What single client programs need that the protocol does not say: one table, each line with its source. */
+/** Special treatment of single client programs that the protocol does not cover. Each entry has its source. */
 
 import type { ResourceLinks } from "../config/config.ts";
 
-/** An argument that a client adds to every tool by itself, and sends on. */
+/** An argument that a client adds to every tool's schema and sends to the server. */
 interface AddedArgument {
   readonly name: string;
   readonly client: string;
@@ -17,16 +17,16 @@ const ADDED_ARGUMENTS: readonly AddedArgument[] = [
   },
 ];
 
-/** A client that shows a `resource_link` to its person, or at least leaves it alone. */
+/** A client that shows a `resource_link` to the user, or at least ignores it. */
 interface LinkingClient {
-  /** Found at the beginning of the lower-case `clientInfo.name`. */
+  /** Matches the start of the lower-case `clientInfo.name`. */
   readonly name: RegExp;
   readonly source: string;
 }
 
 /**
- * All others get no links: LangChain's adapters crash over one after the audio was paid for (langchain#40475), and
- * nothing is lost, for the path stands in the text and in the structured form.
+ * All other clients get no links, because LangChain's adapters crash on one after the audio was paid for
+ * (langchain#40475). Nothing is lost: both forms of the result contain the path.
  */
 const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },
@@ -40,7 +40,7 @@ const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^goose/, source: "Goose: shows them" },
 ];
 
-/** Clients that put the bytes of audio into the context of their model, as text. */
+/** Clients that put audio bytes as text into the context of their model. */
 const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: string }[] = [
   { name: /^@cline\/core/, source: "Cline, driven on 2026-11-22" },
   { name: /^strands-agents-ts-sdk/, source: "Strands Agents, driven on 2026-11-22" },
@@ -48,7 +48,7 @@ const BASE64_IN_CONTEXT: readonly { readonly name: RegExp; readonly source: stri
   { name: /^mcpclient/, source: "BeeAI (MCPClient), driven on 2026-11-22" },
 ];
 
-/** Clients that break off the conversation over a block of type `audio`; an embedded resource does them no harm. */
+/** Clients that end the conversation on a block of type `audio`. They accept an embedded resource. */
 const AUDIO_BREAKS: readonly { readonly name: RegExp; readonly source: string }[] = [
   {
     name: /^@langchain\/mcp-adapters/,
@@ -57,13 +57,13 @@ const AUDIO_BREAKS: readonly { readonly name: RegExp; readonly source: string }[
   },
 ];
 
-/** The arguments without what a client added of its own; whatever else is unknown stays, and is refused. */
+/** Removes the arguments that clients add on their own. Other unknown arguments stay and are refused. */
 export function withoutAddedArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const isAdded = (name: string): boolean => ADDED_ARGUMENTS.some((added) => added.name === name);
   return Object.fromEntries(Object.entries(args).filter(([name]) => !isAdded(name)));
 }
 
-/** @param clientName `clientInfo.name`; a client that does not say who it is gets none */
+/** @param clientName `clientInfo.name`; a client without a name gets no links */
 export function getsLinks(setting: ResourceLinks, clientName: string | undefined): boolean {
   if (setting !== "auto") return setting === "always";
   const name = clientName?.toLowerCase() ?? "";
@@ -76,7 +76,7 @@ export function putsBytesIntoContext(clientName: string | undefined): boolean {
   return BASE64_IN_CONTEXT.some((client) => client.name.test(name));
 }
 
-/** @param clientName `clientInfo.name`; audio of a client that does not say who it is stays audio */
+/** @param clientName `clientInfo.name`; a client without a name gets audio blocks */
 export function takesAudioBlocks(clientName: string | undefined): boolean {
   const name = clientName?.toLowerCase() ?? "";
   return !AUDIO_BREAKS.some((client) => client.name.test(name));

@@ -3,13 +3,13 @@ import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotoco
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
-/** The protocol's own bound. */
-const MOST_VALUES = 100;
+/** Maximum of the protocol. */
+const MAX_VALUES = 100;
 
 async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    const generation = await deps.openLedger();
-    return generation === null ? [] : await generation.newestTaskIds(MOST_VALUES);
+    const generation = await deps.localGeneration();
+    return generation === null ? [] : await generation.newestTaskIds(MAX_VALUES);
   } catch (cause) {
     deps.log.debug(`task ids could not be completed: ${String(cause)}`);
     return [];
@@ -18,9 +18,9 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Not before the ledger is there: completion makes and connects nothing.
-    if ((await deps.openLedger()) === null) return [];
-    const rows = await (await deps.tools.narrations()).list(null, MOST_VALUES);
+    // Only if there is a ledger, because completion must not create or connect anything.
+    if ((await deps.localGeneration()) === null) return [];
+    const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);
   } catch (cause) {
     deps.log.debug(`narration ids could not be completed: ${String(cause)}`);
@@ -43,7 +43,7 @@ async function candidates(argument: string, deps: ServerDeps): Promise<readonly 
   }
 }
 
-/** Those that begin as what was typed; where none does, those that hold it. */
+/** Returns the values that start with the typed text, or contain it if none starts with it. */
 export async function complete(
   { argument }: CompleteRequestParams,
   deps: ServerDeps,
@@ -52,6 +52,6 @@ export async function complete(
   const typed = argument.value.toLowerCase();
   const beginning = all.filter((value) => value.toLowerCase().startsWith(typed));
   const found = beginning.length > 0 ? beginning : all.filter((value) => value.toLowerCase().includes(typed));
-  const values = found.slice(0, MOST_VALUES);
+  const values = found.slice(0, MAX_VALUES);
   return { completion: { values, total: found.length, hasMore: found.length > values.length } };
 }

@@ -1,4 +1,4 @@
-/** How a failure is shown: what happened, what to do, and the facts for machines (docs/reference.md, Errors). */
+/** Renders errors: what happened, what to do, and the facts for programs (docs/reference.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError, ownMistake } from "../errors.ts";
 import type { Redact } from "../redaction.ts";
@@ -9,8 +9,8 @@ import { REFUSED_BY_SERVICE, REMEDIES, WRONG_ADDRESS } from "./remedies.ts";
 const ERROR_META_KEY = "audio-generation-mcp/error";
 
 /**
- * Any thrown value as the one error type. What nobody foresaw, a `ZodError` from inside included, is said plainly
- * and without its inner words: only {@link BadArguments} are the caller's.
+ * Converts any thrown value to an `AudioError`. An unexpected error, including a `ZodError` from inside, becomes a plain
+ * message without its own text, because only {@link BadArguments} is the caller's fault.
  */
 export function asAudioError(thrown: unknown, args: unknown, knownFields: readonly string[]): AudioError {
   if (thrown instanceof AudioError) return thrown;
@@ -20,7 +20,7 @@ export function asAudioError(thrown: unknown, args: unknown, knownFields: readon
   return ownMistake(thrown);
 }
 
-/** The code's usual remedy, where the failure brings none of its own and is of the usual kind. */
+/** Returns the remedy of the error, or the default remedy of its code. */
 export function remedyFor(error: AudioError): string {
   if (error.remedy !== undefined) return error.remedy;
   if (error.code === "invalid_request" && error.httpStatus !== undefined) return REFUSED_BY_SERVICE;
@@ -28,7 +28,7 @@ export function remedyFor(error: AudioError): string {
   return REMEDIES[error.code];
 }
 
-/** One text block and `_meta`; no `structuredContent`. Secrets are blotted out of every string. */
+/** Renders one text block and `_meta`, without `structuredContent`. Redacts secrets in every string. */
 export function errorResult(error: AudioError, redact: Redact): CallToolResult {
   const remedy = remedyFor(error);
   const ids = [
@@ -43,7 +43,7 @@ export function errorResult(error: AudioError, redact: Redact): CallToolResult {
       [ERROR_META_KEY]: {
         code: error.code,
         retryable: error.retryable,
-        // What is not known is left out: some clients fail on `null`.
+        // Unknown values are omitted, because some clients fail on `null`.
         ...(error.httpStatus === undefined ? {} : { http_status: error.httpStatus }),
         ...(error.retryAfterSeconds === undefined ? {} : { retry_after_seconds: error.retryAfterSeconds }),
         ...(error.taskId === undefined ? {} : { task_id: redact(error.taskId) }),

@@ -1,4 +1,4 @@
-/** Registers everything that MCP sees. Tools and resources are loaded only when they are asked for: the handshake must not wait for them. */
+/** Registers all MCP handlers. Loads tools and resources only on demand, so that the handshake does not wait for them. */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { VERSION } from "../version.ts";
@@ -9,7 +9,7 @@ import { TASK_METHODS, TASKS_EXTENSION } from "./tasks/extension.ts";
 const HOUR_MS = 3_600_000;
 const FIXED = { ttlMs: HOUR_MS, cacheScope: "public" } as const;
 
-/** Lists that are the same for everybody may be kept by anybody; what a discovery tells names a person's folder. */
+/** Lists are the same for every user, so they are public. The discovery names a user's folder, so it is private. */
 const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "tools/list": FIXED,
   "prompts/list": FIXED,
@@ -17,12 +17,12 @@ const CACHE_HINTS: NonNullable<ServerOptions["cacheHints"]> = {
   "server/discover": { ttlMs: HOUR_MS, cacheScope: "private" },
 };
 
-/** As the protocol leaves them: they are judged with what the request declares. */
+/** Accepts any parameters, because the handler checks them after the request's capabilities. */
 const TASK_PARAMS = { params: z.looseObject({}) };
 
 /**
- * One server instance, for either protocol era. The low-level `Server` is used because arguments are parsed, and
- * every error rendered, in one place of our own (`run-tool.ts`).
+ * Creates a server for either protocol era. Uses the low-level `Server`, because our own code parses all arguments and
+ * renders all errors in one place (`run-tool.ts`).
  */
 export function createMcpServer(deps: ServerDeps, era: "legacy" | "modern"): Server {
   const isModern = era === "modern";

@@ -1,4 +1,4 @@
-/** Addresses of pieces: a stretch of a task's audio, or of a narration's file, its captions and chapters. */
+/** Reads pieces by address: byte ranges of a task's audio, a narration's file, its captions or chapters. */
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
 import { MOST_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
@@ -14,14 +14,14 @@ const COMPANIONS = {
   chapters: "application/json",
 } as const;
 
-const odd = (uri: string): ProtocolError =>
+const invalidPiece = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
     `offset must be a whole number of at least 0, length one of at least 1, each at most once, and nothing else (at most ${MOST_PIECE_BYTES} bytes are handed over at once).`,
     { uri },
   );
 
-/** @throws ProtocolError -32602 for anything but whole numbers under the two names */
+/** @throws ProtocolError -32602 unless the query has only `offset` and `length` with whole numbers */
 function pieceIn(query: string, uri: string): Piece {
   const entries = [...new URLSearchParams(query)];
   const values = new Map(entries);
@@ -32,7 +32,8 @@ function pieceIn(query: string, uri: string): Piece {
     Number(values.get("offset") ?? 0),
     Number(values.get("length") ?? MOST_PIECE_BYTES),
   ];
-  if (!isKnown || values.size !== entries.length || values.size === 0 || length === 0) throw odd(uri);
+  if (!isKnown || values.size !== entries.length || values.size === 0 || length === 0)
+    throw invalidPiece(uri);
   return { offset, length: Math.min(length, MOST_PIECE_BYTES) };
 }
 
@@ -63,12 +64,12 @@ async function readNarrationFile(
   }
   const whole = { offset: 0, length: MOST_PIECE_BYTES };
   const bytes = await generation.readCompanion(companion, piece ?? whole);
-  return { bytes, mimeType: COMPANIONS[kind] };
+  return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
 }
 
 /**
- * @returns `null` where the address is none of these
- * @throws ProtocolError -32602 for odd numbers; AudioError `not_found`, `too_large`
+ * @returns `null` for any other address
+ * @throws ProtocolError -32602 for invalid numbers; AudioError `not_found`, `too_large`
  */
 export async function readPieceAt(uri: string, deps: ServerDeps): Promise<ReadResourceResult | null> {
   const [, taskId, query] = TASK_PIECE.exec(uri) ?? [];

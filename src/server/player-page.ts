@@ -1,6 +1,6 @@
-/** The player as one HTML page. The build puts the page in this module's place, so that it is a text of the bundle. */
+/** The player as one HTML page. The build replaces this module with the page's text. */
 
-/** @throws in the sources, which hold no built page */
+/** @throws when run from the sources, which have no built page */
 export function playerPage(): string {
   throw new Error("the player's page is made by the build");
 }

@@ -1,19 +1,19 @@
-/** Sends progress notifications, whose number must grow each time, also while the same parts are saved. */
+/** Sends progress notifications. The protocol requires a growing number, even if no further part is saved. */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Share } from "../generation/job/wait-for-job.ts";
 import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * A number for the nth news about a share: `done` at first, then a little more with each, by less than a half; never
- * more than `total`.
+ * The progress number of the nth message about the same count: starts at `done` and grows by less than a half in total.
+ * Never exceeds `total`.
  */
-function grownBy(news: number, { done, total }: Share): number {
+function progressNumber(news: number, { done, total }: Share): number {
   const part = 0.5 / news;
   return done < total ? done + 0.5 - part : total - part;
 }
 
-/** Sends only where the client gave a token. */
+/** Returns a function that sends progress if the client gave a token, and does nothing otherwise. */
 export function progressSender(context: ServerContext, log: Log): ToolCall["onProgress"] {
   const progressToken = context.mcpReq._meta?.progressToken;
   if (progressToken === undefined) return () => undefined;
@@ -23,8 +23,8 @@ export function progressSender(context: ServerContext, log: Log): ToolCall["onPr
   return (message, share) => {
     news = share?.done === lastDone ? news + 1 : 1;
     lastDone = share?.done ?? -1;
-    // A part that was taken away again makes `done` smaller; the number grows all the same.
-    const next = share === undefined ? progress + 1 : grownBy(news, share);
+    // `done` shrinks if a part is removed, but the number must still grow.
+    const next = share === undefined ? progress + 1 : progressNumber(news, share);
     progress = next > progress || (progress === 0 && share !== undefined) ? next : progress + 1e-6;
     const total = share === undefined ? {} : { total: share.total };
     context.mcpReq

@@ -1,4 +1,4 @@
-/** Prompts that a person may choose from a menu: what to do with the text above, the audio made last, the voices. */
+/** Prompts for the menu of a client: read the text above aloud, make another take, audition voices. */
 import {
   type GetPromptResult,
   type Prompt,
@@ -9,8 +9,8 @@ import {
 import { firstCodePoints } from "../contract/unicode.ts";
 import { LANGUAGES } from "../contract/voices.ts";
 
-/** One word: some clients send no more than the first (claude-code#14210). */
-const MOST_ARGUMENT_CODE_POINTS = 256;
+/** Arguments are single words, because some clients send only the first word (claude-code#14210). */
+const MAX_ARGUMENT_CODE_POINTS = 256;
 
 interface Definition extends Prompt {
   readonly arguments: PromptArgument[];
@@ -19,7 +19,7 @@ interface Definition extends Prompt {
 
 const PROMPTS: readonly Definition[] = [
   {
-    // Not as the tool is named: some clients offer prompts as tools.
+    // Differs from the tool's name, because some clients offer prompts as tools.
     name: "read_aloud",
     title: "Read the text above aloud",
     description: "Narrates the text above, however long it is, and saves it as audio.",
@@ -56,7 +56,7 @@ const PROMPTS: readonly Definition[] = [
 
 export const promptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) => prompt);
 
-/** @throws ProtocolError for a prompt that does not exist, naming those that do */
+/** @throws ProtocolError for an unknown prompt, listing the known ones */
 export function getPrompt(name: string, given: Readonly<Record<string, string>> = {}): GetPromptResult {
   const prompt = PROMPTS.find((candidate) => candidate.name === name);
   if (prompt === undefined) {
@@ -64,7 +64,7 @@ export function getPrompt(name: string, given: Readonly<Record<string, string>> 
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown prompt. The prompts are ${known}.`);
   }
   const text = prompt.text((argument) => {
-    const value = firstCodePoints((given[argument] ?? "").trim(), MOST_ARGUMENT_CODE_POINTS);
+    const value = firstCodePoints((given[argument] ?? "").trim(), MAX_ARGUMENT_CODE_POINTS);
     return value === "" ? undefined : value;
   });
   return {

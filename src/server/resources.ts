@@ -1,4 +1,4 @@
-/** The resource side: the newest saved files, one template, and reads of audio that the ledger knows. */
+/** The resources: a list of the newest saved files, templates, and reads of audio that the ledger knows. */
 import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
@@ -13,8 +13,8 @@ import { mimeTypeOfPath } from "../contract/audio-format.ts";
 import type { ListedFile } from "../generation/use-cases/newest-saved.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import { PLAYER_URI } from "../tools/player-uri.ts";
+import { withCallDeadline } from "./call-deadline.ts";
 import { asAudioError, remedyFor } from "./error-result.ts";
-import { inTime } from "./in-time.ts";
 import { readPieceAt } from "./pieces.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
@@ -43,17 +43,17 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
   },
 ];
 
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 
-/** Clients ask for the list by themselves, and some show nothing until it is there. */
+/** Short, because clients request the list on their own and some show nothing until they have it. */
 const LIST_SECONDS = 10;
 const READ_SECONDS = 30;
 
-/** Tasks' files and narrations', the newest first. */
+/** Lists the files of tasks and narrations, newest first. */
 async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
-  const generation = await deps.openLedger();
+  const generation = await deps.localGeneration();
   if (generation === null) return [];
-  const rows = await (await deps.tools.narrations()).list(null, MOST_LISTED);
+  const rows = await (await deps.tools.narrations()).list(null, MAX_LISTED);
   const joined = rows.flatMap(({ title, files }) =>
     files.map(({ path, sizeBytes, savedAtMs, chapter }) => ({
       path,
@@ -64,14 +64,14 @@ async function newestFiles(deps: ServerDeps): Promise<ListedFile[]> {
       savedAtMs,
     })),
   );
-  const all = [...(await generation.newestSaved(MOST_LISTED)), ...joined];
-  return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MOST_LISTED);
+  const all = [...(await generation.newestSaved(MAX_LISTED)), ...joined];
+  return all.sort((a, b) => b.savedAtMs - a.savedAtMs).slice(0, MAX_LISTED);
 }
 
-/** The newest saved files, by the address that results link to; nothing where anything is in the way. */
+/** Lists the newest saved files with the address that results link to; returns none after an error. */
 export async function listResources(deps: ServerDeps, signal: AbortSignal): Promise<Resource[]> {
   try {
-    const files = await inTime(LIST_SECONDS, signal, () => newestFiles(deps));
+    const files = await withCallDeadline(LIST_SECONDS, signal, () => newestFiles(deps));
     return files.map(({ path, name, title, mimeType, sizeBytes }) => ({
       uri: pathToFileURL(path).href,
       name,
@@ -96,7 +96,7 @@ async function readParts(uri: string, narrationId: string, deps: ServerDeps): Pr
 const readOfTask = async (uri: string, deps: ServerDeps): Promise<AudioBytes> =>
   (await deps.tools.generation()).readAudio(uri);
 
-/** `null`: no narration has such a file. */
+/** Reads a file of a narration; returns `null` if no narration has it. */
 async function readOfNarration(uri: string, deps: ServerDeps): Promise<AudioBytes | null> {
   if (!uri.startsWith("file:")) return null;
   const path = pathOf(uri);
@@ -112,7 +112,7 @@ function pathOf(uri: string): string | null {
   }
 }
 
-/** The page that hosts show beside a result; it needs no settings and no ledger. */
+/** Reads the page that hosts show beside a result. Needs no settings and no ledger. */
 async function readPlayer(): Promise<ReadResourceResult> {
   const { playerPage } = await import("./player-page.ts");
   const mimeType = "text/html;profile=mcp-app";
@@ -129,7 +129,7 @@ async function readSaved(uri: string, deps: ServerDeps): Promise<ReadResourceRes
   return { contents: [{ uri, mimeType, blob: Buffer.from(bytes).toString("base64") }] };
 }
 
-/** Bytes as a blob; every failure is a protocol error that says what to do. */
+/** Returns the bytes as a blob. Every failure becomes a protocol error that says what to do. */
 export async function readResource(
   uri: string,
   deps: ServerDeps,
@@ -137,7 +137,7 @@ export async function readResource(
 ): Promise<ReadResourceResult> {
   if (uri === PLAYER_URI) return await readPlayer();
   try {
-    return await inTime(READ_SECONDS, signal, () => readSaved(uri, deps));
+    return await withCallDeadline(READ_SECONDS, signal, () => readSaved(uri, deps));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
     const error = asAudioError(thrown, {}, []);

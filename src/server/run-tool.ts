@@ -1,4 +1,4 @@
-/** Runs a tool for the protocol: progress, cancellation, and the only place that catches what tools throw. */
+/** Runs a tool call: progress, cancellation, and the only place that catches errors of tools. */
 import {
   type CallToolResult,
   CLIENT_INFO_META_KEY,
@@ -9,12 +9,12 @@ import {
 import { z } from "zod";
 import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/config.ts";
+import { readArguments } from "../contract/read-arguments.ts";
 import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
 import { isCancelledByCaller } from "../narration/cancelled-call.ts";
 import { type Redact, secretRefused } from "../redaction.ts";
-import { readArguments } from "../tools/read-arguments.ts";
 import {
   publishedArguments,
   type Tool,
@@ -23,10 +23,10 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
+import { maxSeconds, windowSeconds, withCallDeadline } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
-import { inTime, longestSeconds, windowSeconds } from "./in-time.ts";
 import { progressSender } from "./progress.ts";
 import { declaresTasks } from "./tasks/declared.ts";
 import { createTaskResult } from "./tasks/task-result.ts";
@@ -34,22 +34,22 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * The workflow for lists that a client asks for by itself: `null` where opening it would make a folder, connect
-   * to a store elsewhere or start a sandbox.
+   * The workflow for lists that clients request on their own. Returns `null` if opening it would create a folder, connect
+   * to another machine or start a sandbox.
    */
-  openLedger(): Promise<Generation | null>;
-  /** What every conversation is told at its beginning. */
+  localGeneration(): Promise<Generation | null>;
+  /** The server's instructions for every conversation. */
   readonly instructions: string;
   readonly redact: Redact;
-  /** Whether a text holds the API key or a password of the settings. */
+  /** Whether a text contains the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
-  /** What the next result has to say beside its own words; `null`: nothing. */
+  /** An additional sentence for the next result, or `null`. */
   readonly note: () => string | null;
   readonly log: Log;
 }
 
-/** What of a result depends on who reads it. */
+/** The properties of a client that affect its results. */
 export interface Reader {
   readonly getsLinks: boolean;
   readonly takesAudioBlocks: boolean;
@@ -61,16 +61,16 @@ async function inlineBlock(
   reader: Reader,
 ): Promise<ContentBlock> {
   const data = Buffer.from(await read(MAX_INLINE_BYTES)).toString("base64");
-  // Raw pcm is no playable audio type, so it travels as a resource.
+  // Raw pcm is not a playable audio type, so it is sent as a resource.
   if (!reader.takesAudioBlocks || !mimeType.startsWith("audio/"))
     return { type: "resource", resource: { uri, mimeType, blob: data } };
   return { type: "audio", data, mimeType };
 }
 
-/** More would crowd everything else out of the context of a model whose client hands bytes on as text. */
+/** Larger audio would fill the context of a model whose client passes bytes on as text. */
 const MAX_INLINE_BYTES = 256 * 1024;
 
-/** Why audio that was asked for is not in the result; `null`: it is. */
+/** Explains why requested audio is not in the result; `null` if it is. */
 function whyNotInline({ inline }: ToolResult, reader: Reader): string | null {
   if (inline === undefined) return null;
   const where = "The file is at the path, and can be read as a resource.";
@@ -82,7 +82,7 @@ function whyNotInline({ inline }: ToolResult, reader: Reader): string | null {
     : null;
 }
 
-export async function callResult(asked: ToolResult, reader: Reader): Promise<CallToolResult> {
+export async function toCallResult(asked: ToolResult, reader: Reader): Promise<CallToolResult> {
   const why = whyNotInline(asked, reader);
   const result = withNote(asked, why);
   const content: ContentBlock[] = [{ type: "text", text: result.text }];
@@ -95,7 +95,7 @@ export async function callResult(asked: ToolResult, reader: Reader): Promise<Cal
   return { content, structuredContent: result.structured, ..._meta };
 }
 
-/** The note in both forms, for each is complete without the other. */
+/** Adds the note to both forms, because each is complete on its own. */
 function withNote(result: ToolResult, note: string | null): ToolResult {
   if (note === null) return result;
   const { message } = result.structured;
@@ -103,7 +103,7 @@ function withNote(result: ToolResult, note: string | null): ToolResult {
   return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
 }
 
-/** Says on stderr what went wrong; a client that cancelled is no failure. */
+/** Logs a failure. */
 function logFailure(tool: Tool, error: AudioError, log: Log): void {
   log.info(`${tool.name} answered ${error.code}`);
   if (error.cause === undefined) return;
@@ -114,7 +114,7 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
 
 const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
 
-/** Who asks: told with each request in the era of 2026-07-28, and once at the beginning before that. */
+/** The client's name. Clients of the 2026-07-28 era state it in each request, older ones once in the handshake. */
 function clientNameOf(context: ServerContext, initialized: string | undefined): string | undefined {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
@@ -129,7 +129,7 @@ export function readerOf(deps: ServerDeps, context: ServerContext, client: Clien
   };
 }
 
-/** A client whose call has timed out once gets its answers sooner from then on, unless it says how long it waits. */
+/** Shortens the default window for a client that has given up a call before. */
 function toolsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
@@ -141,9 +141,9 @@ function toolsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSigna
 }
 
 /**
- * Runs a tool; whatever it throws becomes an `isError` result, here and nowhere else.
+ * Runs a tool and converts every error to an `isError` result. Nothing else does this.
  *
- * @param client as it told of itself in its handshake, where there was one
+ * @param client from the handshake, if there was one
  */
 export async function runTool(
   tool: Tool,
@@ -159,37 +159,39 @@ export async function runTool(
   const tools = toolsFor(deps, client, signal);
   try {
     if (deps.holdsSecret(JSON.stringify(args))) throw secretRefused("The arguments hold");
-    // Wrong settings first: whoever has none yet must not be sent after the arguments.
+    // Report faulty settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const given = readArguments(args, tool.input);
     const windowMs = windowSeconds(given, tools.defaultWaitSeconds) * 1000;
     const endsAtMs = systemClock.steadyMs() + windowMs;
-    const seconds = longestSeconds(given, tools.defaultWaitSeconds);
+    const seconds = maxSeconds(given, tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =
-      isTask && tool.begin !== undefined
-        ? tool.begin
+      isTask && tool.handleAsTask !== undefined
+        ? tool.handleAsTask
         : async (...rest: Parameters<Tool["handle"]>) => ({ view: await tool.handle(...rest) });
-    const begin = async (given: unknown) =>
-      await inTime(seconds, signal, (ending) => start(given, tools, { signal: ending, onProgress }));
-    let begun = await begin(args);
-    const question = "view" in begun ? begun.view.question : undefined;
+    const run = async (given: unknown) =>
+      await withCallDeadline(seconds, signal, (ending) =>
+        start(given, tools, { signal: ending, onProgress }),
+      );
+    let started = await run(args);
+    const question = "view" in started ? started.view.question : undefined;
     const leftMs = endsAtMs - systemClock.steadyMs();
     const asked = question === undefined ? null : await askPerson(question, context, client, leftMs);
     if (asked?.kind === "ask") return asked.result;
     if (asked?.kind === "answered" && question !== undefined) {
-      begun = await begin({ ...args, [question.argument]: asked.value });
+      started = await run({ ...args, [question.argument]: asked.value });
     }
     const note = tool.annotations.openWorldHint ? deps.note : () => null;
-    return "view" in begun
-      ? await callResult(withNote(begun.view, note()), readerOf(deps, context, client))
-      : createTaskResult(begun.working, deps.redact);
+    return "view" in started
+      ? await toCallResult(withNote(started.view, note()), readerOf(deps, context, client))
+      : createTaskResult(started.working, deps.redact);
   } catch (thrown) {
     const error = asAudioError(thrown, args, publishedArguments(tool));
     if (!signal.aborted) logFailure(tool, error, deps.log);
     return errorResult(error, deps.redact);
   } finally {
-    // The official client drops a notification that arrives in the same chunk as the result.
+    // Let progress leave first, because the SDK's client drops a notification in the same chunk as the result.
     await new Promise(setImmediate);
   }
 }

@@ -1,4 +1,4 @@
-/** What `tools/list` publishes: JSON Schema 2020-12 from the tools' own schemas. */
+/** Builds the answer to `tools/list`: JSON Schema 2020-12 from the schemas of the tools. */
 import type { Tool as PublishedTool } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { TOOLS } from "../tools/catalog.ts";
@@ -7,10 +7,10 @@ import type { Tool } from "../tools/tool.ts";
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Rules that clients would judge by themselves. The descriptions say them in words, and the parse holds to them: a client
- * that refuses a call hides our sentence about it from the model, and some end their program over one.
+ * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. A client that
+ * checks them itself hides our error message from the model, and some clients crash.
  */
-const JUDGED_HERE = [
+const UNPUBLISHED_RULES = [
   "additionalProperties",
   "enum",
   "const",
@@ -24,14 +24,14 @@ const JUDGED_HERE = [
   "propertyNames",
 ] as const;
 
-/** Leaves types and descriptions. */
-function open(schema: JsonSchema): void {
+/** Removes all rules but types and descriptions. */
+function removeRules(schema: JsonSchema): void {
   const value: unknown = schema.enum?.[0];
   if (schema.type === "integer" || typeof value === "number") schema.type = "number";
-  for (const rule of JUDGED_HERE) delete schema[rule];
+  for (const rule of UNPUBLISHED_RULES) delete schema[rule];
 }
 
-/** Without `$schema`: 2020-12 is MCP's default. */
+/** Converts a schema. Omits `$schema`, because 2020-12 is the default of MCP. */
 function jsonSchema(
   schema: z.ZodObject,
   io: "input" | "output",
@@ -40,7 +40,7 @@ function jsonSchema(
   const { $schema: _, ...json } = z.toJSONSchema(schema, {
     target: "draft-2020-12",
     io,
-    override: ({ jsonSchema: part }) => open(part),
+    override: ({ jsonSchema: part }) => removeRules(part),
   });
   for (const name of unpublished) delete json.properties?.[name];
   for (const [index, name] of (boundsIn?.names ?? []).entries()) {
@@ -54,7 +54,7 @@ function jsonSchema(
 
 let published: PublishedTool[] | undefined;
 
-/** The tools as clients see them; computed on the first `tools/list`, not at start. */
+/** Returns the published tools, which are computed on the first request and not at start. */
 export function toolList(): PublishedTool[] {
   published ??= TOOLS.map((tool) => ({
     name: tool.name,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { audioInputFields, checkFieldRules } from "../contract/audio-input.ts";
 import { FIELD_NAMES, requestField } from "../contract/request-fields.ts";
 import type { GenerateRequest } from "../generation/use-cases/generate.ts";
+import { holdsCues } from "../narration/plan/time-codes.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import {
   checkCharacters,
@@ -41,6 +42,11 @@ const rules = input.superRefine((args, context) => {
   if (args.replace === true && args.file_name === undefined) {
     const message = "needs the file_name of the file that is to be replaced";
     context.addIssue({ code: "custom", path: ["replace"], message, input: args });
+  }
+  if (holdsCues(args.prompt)) {
+    const message =
+      "holds subtitles, whose times would be read aloud; narrate speaks each cue at its time: give it the same as text";
+    context.addIssue({ code: "custom", path: ["prompt"], message, input: args });
   }
   checkFieldRules(args, context);
 });
@@ -88,10 +94,10 @@ export const generateAudio = defineTool({
     const generation = await deps.generation();
     return renderTask(await generation.generate(request, { ...call, windowMs }), deps);
   },
-  async begin(args, deps, call) {
+  async handleAsTask(args, deps, call) {
     const { request, windowMs } = requestOf(args, deps);
-    const { begin } = await (await deps.generation()).handles();
-    const begun = await begin(request, { ...call, windowMs });
-    return "view" in begun ? { view: renderTask(begun.view, deps) } : begun;
+    const { start } = await (await deps.generation()).handles();
+    const started = await start(request, { ...call, windowMs });
+    return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },
 });

@@ -8,7 +8,7 @@ import type { Spending } from "../limits/limits.ts";
 import { MOST_SEARCHED, type NarrationRow } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { narrationLine, narrationRow } from "./narration-row.ts";
-import { without } from "./task-output.ts";
+import { omitEmpty } from "./task-output.ts";
 import { defineTool, type ToolDeps } from "./tool.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -28,7 +28,7 @@ const row = z.strictObject({
 });
 type Row = z.infer<typeof row>;
 
-/** Rows are described by what they hold, not by a schema that every conversation would pay for. */
+/** A loose schema, because every conversation pays tokens for the published one. */
 const rows = z.array(z.record(z.string(), z.unknown()));
 
 const output = z.strictObject({
@@ -79,7 +79,7 @@ function nextStep(task: ListedTask): string {
   }
 }
 
-/** With a task id the question is free, whosever the task turns out to be. */
+/** Querying a task id is free, even if the task belongs to another account. */
 function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
   switch (status) {
     case "waiting":
@@ -93,10 +93,10 @@ function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
   }
 }
 
-/** One task as `list_tasks` and the `tasks` command show it; what has nothing to say is left out. */
+/** Builds the row of a task for `list_tasks` and the `tasks` command; omits empty fields. */
 export function taskRow(task: ListedTask): Row {
   return row.parse(
-    without({
+    omitEmpty({
       task_id: task.taskId ?? task.handle,
       status: task.status,
       prompt_excerpt: task.promptExcerpt ?? "",
@@ -117,7 +117,7 @@ function fileWords({ audio_path: path, missing_path: missing }: Row): string {
   return missing === undefined ? "" : ` (file gone: ${missing})`;
 }
 
-/** Everything that the row holds, for whoever sees the text alone. */
+/** Renders the whole row as text, for clients that show only the text. */
 function line(task: ListedTask): string {
   const shown = taskRow(task);
   const facts = [
@@ -132,7 +132,7 @@ function line(task: ListedTask): string {
   return `${shown.task_id}: ${facts.join(", ")}. ${JSON.stringify(shown.prompt_excerpt)}${fileWords(shown)}${next}`;
 }
 
-/** What was spent, in words and in figures. */
+/** Describes the spending in words and in figures. */
 function spent({ today, last7Days, last30Days, budget }: Spending) {
   const left =
     budget === null
@@ -153,12 +153,12 @@ function summary(count: number, isFiltered: boolean): string {
     : "No requests recorded yet.";
 }
 
-/** What a filter finds: among tasks, and among narrations. */
+/** The statuses of tasks and of narrations that a filter matches. */
 type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly NarrationRow["status"][]];
 
-/** Every status that a row may show is a filter; where tasks and narrations have two words for one, either finds both. */
+/** One filter for each status that a row can show. Where tasks and narrations use different words for one status, either word matches both. */
 const FILTERS = {
-  // What was sent and not answered is told as waiting by all other tools.
+  // All other tools report a request without a response as waiting.
   waiting: [["waiting", "unresolved"], []],
   unresolved: [["unresolved"], []],
   queued: [["queued"], []],
@@ -171,20 +171,20 @@ const FILTERS = {
   finished: [["succeeded"], ["finished"]],
 } as const satisfies Readonly<Record<RecordStatus | NarrationRow["status"], Filter>>;
 
-// `Object.keys` forgets the names.
+// `Object.keys` returns plain strings.
 const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 interface ListEntry {
   readonly row: Record<string, unknown>;
   readonly line: string;
-  /** Of a task, by its id: what all takes of its request have in common. */
+  /** Maps the task id to the request id that all its takes share. */
   readonly request: readonly (readonly [string, string])[];
 }
 
 const requestOf = ({ taskId, request }: ListedTask): ListEntry["request"] =>
   taskId === null || request === null ? [] : [[taskId, request]];
 
-/** Requests and narrations together, newest first. */
+/** Lists requests and narrations together, newest first. */
 async function listEntries(
   deps: Pick<ToolDeps, "generation" | "narrations">,
   { filter, query, limit }: Pick<ListRequest, "query" | "limit"> & { readonly filter: Filter | null },
@@ -193,7 +193,7 @@ async function listEntries(
   const statuses = filter === null ? [null] : filter[0];
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
-  // How a narration stands is found out one by one, so a filter looks at more than it shows.
+  // The status of a narration is computed one by one, so a filter reads more narrations than it shows.
   const all = await (await deps.narrations()).list(query, filter === null ? limit : MOST_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [

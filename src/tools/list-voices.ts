@@ -14,7 +14,7 @@ const output = z.strictObject({
   count: z.int(),
 });
 
-/** Whoever looks for a sound in these lists is told that it is not there, before more calls go into it. */
+/** Prevents more calls that search these lists for tone, gender or age. */
 const WHAT_IS_KNOWN =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 
@@ -42,10 +42,10 @@ function omitted({ defaultVoice }: ToolDeps): string {
     : `Without a voice ${defaultVoice} is used (AUDIO_DEFAULT_VOICE).`;
 }
 
-/** The samples that are saved here; none where nothing is set up yet, or the ledger cannot be read. */
+/** Finds the saved samples; returns none if nothing is set up yet or the ledger cannot be read. */
 async function savedSamples(voices: readonly Voice[], deps: ToolDeps): Promise<ReadonlyMap<string, string>> {
   try {
-    const generation = await deps.knownGeneration();
+    const generation = await deps.existingGeneration();
     if (generation === null) return new Map();
     const { parts } = generation;
     const found = await Promise.all(

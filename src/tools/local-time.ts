@@ -1,15 +1,15 @@
-/** Dates as a person and as a program read them: both in this machine's time zone. */
+/** Formats dates for people and for programs, both in this machine's time zone. */
 
 const two = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, "0");
 
-/** Such as `2026-11-21 14:03`. */
+/** Format: `2026-11-21 14:03`. */
 export function localDateTime(atMs: number): string {
   const at = new Date(atMs);
   const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   return `${date} ${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
-/** ISO 8601 with the offset, such as `2026-11-21T14:03:22+01:00`. */
+/** ISO 8601 with offset: `2026-11-21T14:03:22+01:00`. */
 export function isoWithOffset(atMs: number): string {
   const at = new Date(atMs);
   const eastMinutes = -at.getTimezoneOffset();

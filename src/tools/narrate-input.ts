@@ -1,13 +1,14 @@
 /** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
 import { z } from "zod";
 import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
+import { readValue } from "../contract/read-arguments.ts";
 import { REQUEST_FIELDS, SETTING_NAMES } from "../contract/request-fields.ts";
 import { withThousands } from "../contract/thousands.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
-import type { NarrationText, PlanSettings } from "../narration/make-plan.ts";
+import type { InputText } from "../files/input-format.ts";
+import type { PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
-import { readValue } from "./read-arguments.ts";
 import {
   checkCharacters,
   fileName,
@@ -35,6 +36,14 @@ const MOST_SHOWN_CODE_POINTS = 80;
 function linesOf(voices: unknown): unknown {
   if (typeof voices !== "object" || voices === null || Array.isArray(voices)) return voices;
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
+}
+
+/** Numbers and lists are what an assistant may write for `"3, 5"`. */
+function chaptersOf(chapters: unknown): unknown {
+  if (typeof chapters === "number") return `${chapters}`;
+  const isList =
+    Array.isArray(chapters) && chapters.every((each) => ["string", "number"].includes(typeof each));
+  return isList ? chapters.join(", ") : chapters;
 }
 
 const speakerSchema = z.object({
@@ -72,7 +81,10 @@ export const narrateInput = z.strictObject({
     .optional(),
   file: z
     .string("must be a string")
-    .meta({ description: "Instead of text: a .txt or .md file in AUDIO_INPUT_DIR" })
+    .meta({
+      description:
+        "Instead of text: .txt, .md, .html, .epub, .srt or .csv (a file per row) in AUDIO_INPUT_DIR",
+    })
     .optional(),
   narration_id: z
     .string("must be a string")
@@ -109,15 +121,21 @@ export const narrateInput = z.strictObject({
     .enum(["one", "chapters"], "must be one or chapters")
     .meta({ description: "one (default), or chapters: a file each" })
     .optional(),
+  chapters: z
+    .preprocess(chaptersOf, z.string("must be numbers or a title"))
+    .meta({ description: 'Those alone: "3-5", or a title' })
+    .optional(),
   retakes: z
     .array(
       z.strictObject({
         quote: z.string("must be a string"),
-        take: take.meta({ description: "1 to 999" }),
+        take: take.meta({ description: "1 to 999" }).optional(),
+        // Without its own words, which stand once in the schema.
+        speed: numberFrom(0.5, 2).optional(),
       }),
-      "must be a list of { quote, take }",
+      "must be a list of { quote, take, speed }",
     )
-    .meta({ description: "Other takes, each of the one part that holds the quote" })
+    .meta({ description: "Other takes or speeds, each of the one part that holds the quote" })
     .optional(),
   skip_failed: z
     .boolean("must be true or false")
@@ -128,7 +146,7 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
+const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files", "chapters"] as const;
 
 type Complain = (path: PropertyKey[], message: string) => void;
 
@@ -188,7 +206,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
   const complain: Complain = (path, message) =>
     context.addIssue({ code: "custom", path, message, input: args });
   checkSource(args, complain);
-  checkCharacters([...SETTING_NAMES, "pronounce", "edits"], args, context);
+  checkCharacters([...SETTING_NAMES, "pronounce", "edits", "chapters"], args, context);
   checkSpeakers(args, complain);
   checkText(args, complain);
 });
@@ -199,8 +217,8 @@ const voicesSchema = z.record(z.string(), speakerSchema);
 export async function planRequestOf(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
-): Promise<{ readonly source: NarrationText; readonly options: PlanSettings }> {
-  const source: NarrationText =
+): Promise<{ readonly source: InputText; readonly options: PlanSettings }> {
+  const source: InputText =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
   const settings = narrationSettingsSchema.parse({ ...args, voice });
@@ -218,6 +236,7 @@ export async function planRequestOf(
       pauseSeconds,
       keepsPauses: pauseSeconds >= KEPT_PAUSE_SECONDS,
       files: args.files ?? "one",
+      ...(args.chapters === undefined ? {} : { chapters: args.chapters }),
     },
   };
 }
@@ -226,7 +245,7 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   // Some clients turn null into 0: neither names a limit.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
-  retakes: args.retakes ?? [],
+  retakes: (args.retakes ?? []).map(({ take: chosen = 1, ...retake }) => ({ ...retake, take: chosen })),
   skipsFailed: args.skip_failed ?? null,
   fileName: args.file_name ?? null,
 });

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { briefFileWords, messageOf, nextStep } from "../narration/narration-words.ts";
+import { briefFileWords, chapterWords, messageOf, nextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
@@ -17,7 +17,7 @@ import {
 } from "./narrate-input.ts";
 import { PLAYER_META } from "./player-uri.ts";
 import { pronunciationsOf } from "./shared-fields.ts";
-import { without } from "./task-output.ts";
+import { omitEmpty } from "./task-output.ts";
 import { defineTool, type ToolCall, type ToolDeps, type ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
@@ -35,9 +35,21 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
-/** The fields of a result; what has nothing to say is left out. */
+/** A call that waits for a sheet is repeated often, and its message says how many files there are. */
+const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
+  isSheet && status === "running" ? [] : files;
+
+const fileFacts = ({ sha256, chapter, captions, srt, chapters }: NarrationView["files"][number]) => ({
+  sha256,
+  chapter,
+  captions_path: captions?.path,
+  srt_path: srt?.path,
+  chapters_path: chapters?.path,
+});
+
+/** The structured fields of a result; omits empty ones. */
 export function structuredOf(view: NarrationView): Record<string, unknown> {
-  const { parts, credits, seconds, chapters, files, problems } = view;
+  const { parts, credits, seconds, chapters, problems } = view;
   return {
     narration_id: view.narrationId,
     status: view.status,
@@ -49,44 +61,43 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
       failed: parts.failed,
       already_paid: parts.alreadyPaid,
     },
-    credits: without({
+    credits: omitEmpty({
       estimate: credits.estimate,
       charged: credits.charged,
       reserved: credits.reserved,
       max: credits.max,
       suggested_max: credits.suggestedMax,
     }),
-    seconds: without({ estimate: seconds.estimate, saved: seconds.saved, left: seconds.left }),
+    seconds: omitEmpty({ estimate: seconds.estimate, saved: seconds.saved, left: seconds.left }),
     ...(chapters.length === 0
       ? {}
       : {
-          chapters: chapters.map(({ title, seconds: length, credits: price }) =>
-            without({ title, seconds: Math.round(length), credits: Math.round(price) }),
+          chapters: chapters.map(({ number, title, seconds: length, credits: price }) =>
+            omitEmpty({ number, title, seconds: Math.round(length), credits: Math.round(price) }),
           ),
         }),
-    files: files.map((file) =>
-      without({
+    files: listedFiles(view).map((file) =>
+      omitEmpty({
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
+        // The player needs the size; a thousand rows have no room for what nobody asks of one of them.
         size_bytes: file.sizeBytes,
-        sha256: file.sha256,
-        chapter: file.chapter,
-        captions_path: file.captions?.path,
-        chapters_path: file.chapters?.path,
+        ...(view.isSheet ? {} : fileFacts(file)),
       }),
     ),
     problems: problems.map(({ part, excerpt, code, message }) =>
-      without({ part: part === null ? null : part + 1, excerpt, code, message }),
+      omitEmpty({ part: part === null ? null : part + 1, excerpt, code, message }),
     ),
     next_step: nextStep(view),
   };
 }
 
-/** A narration as a tool result: two forms, each complete without the other. */
+/** Renders a narration as a tool result in two forms, each complete on its own. */
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
-  const text = `${view.narrationId}: ${messageOf(view)}\nNext: ${nextStep(view)}`;
-  // The heading of the player; models read it in the text where it matters.
+  const words = [messageOf(view), chapterWords(view)].filter((sentence) => sentence !== "").join(" ");
+  const text = `${view.narrationId}: ${words}\nNext: ${nextStep(view)}`;
+  // The title is the heading of the player. Models read it in the text.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return shown;
   const { path, mimeType, sizeBytes } = first;
@@ -107,7 +118,7 @@ async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSourc
   return { kind: "text", ...(await planRequestOf(args, deps)) };
 }
 
-/** The limit is the person's to set; where there is nothing to pay, there is nothing to ask. */
+/** Asks the person for the credit limit. Asks nothing if nothing has to be paid. */
 function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
   const { estimate, suggestedMax } = view.credits;
   if (view.status !== "planned" || estimate === 0) return {};
@@ -147,10 +158,10 @@ export const narrate = defineTool({
     const view = await narrations.narrate(source, changesOf(args), windowOf(args, deps, call));
     return resultOf(args, view);
   },
-  async begin(args, deps, call) {
+  async handleAsTask(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const begun = await narrations.begin(source, changesOf(args), windowOf(args, deps, call));
-    return "view" in begun ? { view: resultOf(args, begun.view) } : begun;
+    const started = await narrations.start(source, changesOf(args), windowOf(args, deps, call));
+    return "view" in started ? { view: resultOf(args, started.view) } : started;
   },
 });

@@ -1,7 +1,7 @@
-/** A narration as `list_tasks` and the `tasks` command show it, in both forms. */
+/** Renders a narration for `list_tasks` and the `tasks` command, as fields and as text. */
 import { type NarrationRow, nextStepOf } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
-import { without } from "./task-output.ts";
+import { omitEmpty } from "./task-output.ts";
 
 export interface ShownNarration extends Record<string, unknown> {
   readonly narration_id: string;
@@ -11,7 +11,10 @@ export interface ShownNarration extends Record<string, unknown> {
   readonly next_step: string;
 }
 
-/** What has nothing to say is left out. */
+/** A sheet may have a thousand files; a narration's own result names all of them. */
+const PATHS_SHOWN = 10;
+
+/** Builds the row of a narration; omits empty fields. */
 export function narrationRow(row: NarrationRow): ShownNarration {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, paths } = row;
   return {
@@ -20,17 +23,24 @@ export function narrationRow(row: NarrationRow): ShownNarration {
     title,
     created_at: isoWithOffset(createdAtMs),
     parts: `${savedParts} of ${totalParts}`,
-    ...without({
+    ...omitEmpty({
       credits: status === "planned" ? null : credits,
       audio_seconds: row.audioSeconds,
-      audio_paths: paths.length === 0 ? null : [...paths],
-      missing_paths: row.missingPaths.length === 0 ? null : [...row.missingPaths],
+      audio_paths: paths.length === 0 ? null : paths.slice(0, PATHS_SHOWN),
+      more_files: paths.length > PATHS_SHOWN ? paths.length - PATHS_SHOWN : null,
+      missing_paths: row.missingPaths.length === 0 ? null : row.missingPaths.slice(0, PATHS_SHOWN),
+      more_missing: row.missingPaths.length > PATHS_SHOWN ? row.missingPaths.length - PATHS_SHOWN : null,
     }),
     next_step: nextStepOf(row),
   };
 }
 
-/** Everything that the row holds, for whoever sees the text alone. */
+function pathsInWords(paths: readonly string[]): string {
+  const rest = paths.length - PATHS_SHOWN;
+  return `${paths.slice(0, PATHS_SHOWN).join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+/** Renders the whole row as text, for clients that show only the text. */
 export function narrationLine(row: NarrationRow): string {
   const { narrationId, status, title, createdAtMs, credits, savedParts, totalParts, audioSeconds, paths } =
     row;
@@ -41,8 +51,8 @@ export function narrationLine(row: NarrationRow): string {
     ...(status === "planned" ? [] : [`${credits} credits`]),
     ...(audioSeconds === null ? [] : [`${audioSeconds} s`]),
   ];
-  const there = paths.length === 0 ? "" : ` ${paths.join(" ")}`;
-  const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${row.missingPaths.join(" ")})`;
+  const there = paths.length === 0 ? "" : ` ${pathsInWords(paths)}`;
+  const gone = row.missingPaths.length === 0 ? "" : ` (file gone: ${pathsInWords(row.missingPaths)})`;
   const files = `${there}${gone}`;
   const next = status === "finished" && gone === "" ? "" : ` Next: ${nextStepOf(row)}`;
   return `${narrationId}: ${facts.join(", ")}. ${JSON.stringify(title)}${files}${next}`;

@@ -1,6 +1,6 @@
-/** Where the player is, for hosts that show a page beside a tool's result (docs/reference.md, Player). */
+/** The address of the player page, for hosts that show a page beside a tool's result (docs/reference.md, Player). */
 
 export const PLAYER_URI = "ui://audio-generation/player.html";
 
-/** Both spellings: some hosts read only the older, flat one. Models see neither. */
+/** Uses both spellings, because some hosts read only the older, flat one. Models see neither. */
 export const PLAYER_META = { ui: { resourceUri: PLAYER_URI }, "ui/resourceUri": PLAYER_URI } as const;

@@ -4,9 +4,9 @@ import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
 import { mergedRules, type Pronunciation } from "../pronunciation.ts";
 import type { ToolDeps } from "./tool.ts";
 
-export const WAIT_SECONDS_MAX = 3600;
+export const MAX_WAIT_SECONDS = 3600;
 
-export const waitSeconds = numberFrom(0, WAIT_SECONDS_MAX);
+export const waitSeconds = numberFrom(0, MAX_WAIT_SECONDS);
 
 export const take = wholeNumberFrom(1, 999);
 
@@ -20,10 +20,10 @@ export const fileName = z
   .string("must be a string")
   .meta({ description: "Plain name of at most 120 characters, no folder; the extension is added" });
 
-const MOST_PRONUNCIATIONS = 100;
-const MOST_PRONOUNCED_CODE_UNITS = 200;
+const MAX_PRONUNCIATIONS = 100;
+const MAX_PRONOUNCED_CODE_UNITS = 200;
 
-/** Lines also where an assistant writes `{ word: spelling }`. */
+/** Also accepts an object `{ word: spelling }`, which some assistants send. */
 function ruleLines(rules: unknown): unknown {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
   return Object.entries(rules).map(([word, say]) => `${word}=${say}`);
@@ -31,7 +31,7 @@ function ruleLines(rules: unknown): unknown {
 
 const RULE = /^\s*([^=]*[^=\s])\s*=\s*(\S.*?)\s*$/su;
 
-/** How words are said in this call, `word=spelling`. */
+/** Pronunciations for this call, as `word=spelling`. */
 export const pronounce = z
   .preprocess(
     ruleLines,
@@ -39,15 +39,15 @@ export const pronounce = z
       .array(
         z
           .string("must be word=spelling")
-          .max(MOST_PRONOUNCED_CODE_UNITS, `must be at most ${MOST_PRONOUNCED_CODE_UNITS} characters each`)
+          .max(MAX_PRONOUNCED_CODE_UNITS, `must be at most ${MAX_PRONOUNCED_CODE_UNITS} characters each`)
           .regex(RULE, "must be word=spelling, as Nguyen=Win"),
         "must be a list of word=spelling",
       )
-      .max(MOST_PRONUNCIATIONS, `must be at most ${MOST_PRONUNCIATIONS}`),
+      .max(MAX_PRONUNCIATIONS, `must be at most ${MAX_PRONUNCIATIONS}`),
   )
   .meta({ description: 'How words are said, as ["Nguyen=Win"]; captions and names keep the text' });
 
-/** The rules of the settings, and those of this call on top. */
+/** Merges the rules of the settings with those of this call, which take precedence. */
 export const pronunciationsOf = (
   lines: readonly string[] | undefined,
   { pronunciations }: Pick<ToolDeps, "pronunciations">,
@@ -60,10 +60,10 @@ export const pronunciationsOf = (
     }),
   );
 
-/** Stands where bytes of a text could not be read. */
+/** Decoders insert this character for bytes that they cannot decode. */
 const LOST_CHARACTER = "\ufffd";
 
-/** Refuses lost characters in arguments of a paid request, because they would be spoken, or fetched, and paid for. */
+/** Refuses lost characters in a paid request, because they would be spoken or fetched, and paid for. */
 export function checkCharacters<Name extends string>(
   names: readonly Name[],
   args: Readonly<Partial<Record<Name, unknown>>>,

@@ -1,4 +1,4 @@
-/** The one output shape that three tools share: two forms, each complete without the other (docs/reference.md, Results). */
+/** The output that three tools share, in two forms, each complete on its own (docs/reference.md, Results). */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";
@@ -28,18 +28,18 @@ export const taskOutput = z
   })
   .meta({ description: "What is not known, or has nothing to say, is left out" });
 
-/** An object without the fields that have nothing to say: no `null` reaches a client, for some fail on one. */
-export function without<T extends Record<string, unknown>>(
+/** Removes fields that are `null` or `undefined`, because some clients fail on `null`. */
+export function omitEmpty<T extends Record<string, unknown>>(
   fields: T,
 ): { [Key in keyof T]?: NonNullable<T[Key]> };
-export function without(fields: Record<string, unknown>): Record<string, unknown> {
+export function omitEmpty(fields: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== null && value !== undefined),
   );
 }
 
 function billingOutput(billing: Billing | null): Record<string, unknown> | null {
-  return billing === null ? null : without(billing);
+  return billing === null ? null : omitEmpty(billing);
 }
 
 function audioOutput({ audio }: TaskView, isFull: boolean): Record<string, unknown> | null {
@@ -55,7 +55,7 @@ function audioOutput({ audio }: TaskView, isFull: boolean): Record<string, unkno
   };
 }
 
-/** A text that the service gave as its reason is withheld from fields, too, where it does not read like one. */
+/** Omits the service's message if it does not look like a reason. */
 function errorOutput({ error }: TaskView): Record<string, unknown> | null {
   if (error === null) return null;
   const reason = serviceReason(error.message);
@@ -69,19 +69,19 @@ function linkTo({ audio }: TaskView): AudioLink | undefined {
 }
 
 export interface RenderOptions {
-  /** Also what only few ask for: the idempotency key and the hash of the file. */
+  /** Adds fields that are rarely needed: the idempotency key and the hash of the file. */
   readonly isFull?: boolean;
-  /** That the path is to be told is said in words once a conversation's worth. */
+  /** True for the first saved file of the process. Only then the text asks to give the user the path. */
   readonly isFirstSuccess: () => boolean;
 }
 
-/** A task as a tool result: fields, one short text, a link when the audio is saved. */
+/** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
 export function renderTask(view: TaskView, { isFull = false, isFirstSuccess }: RenderOptions): ToolResult {
   const next = nextStep(view);
   const saysNext = next !== TELL_THE_PATH || isFirstSuccess();
   const link = linkTo(view);
   return {
-    structured: without({
+    structured: omitEmpty({
       task_id: idOf(view),
       status: view.status,
       message: messageOf(view),

@@ -1,21 +1,21 @@
-/** Every sentence of a task's result: what happened, what it cost, what to call next. */
+/** The sentences of a task's result: what happened, what it cost, what to call next. */
 import { quoteServiceText, serviceReason } from "../api/service-text.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { SavedAudio, TaskView } from "../generation/task-view.ts";
 
-/** Of a task whose audio is saved: nothing is left to be called. */
+/** The next step for saved audio, which needs no further call. */
 export const TELL_THE_PATH = "Tell the user the path.";
 
 const round = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** The task id, or before the service has given one the handle of the request. */
+/** The task id, or the handle of the request before the service has assigned a task id. */
 export function idOf(view: TaskView): string {
   const id = view.taskId ?? view.handle;
   if (id === null) throw new Error("a task without an id and without a record");
   return id;
 }
 
-/** The one length that is told: as it was charged, else as the file's format states it. */
+/** The reported length: the charged seconds, or the duration of the file if no charge is known. */
 export function audioSecondsOf(view: TaskView): number | null {
   const seconds = view.audioSeconds ?? view.audio?.durationSeconds ?? null;
   return seconds === null ? null : round(seconds);
@@ -23,7 +23,7 @@ export function audioSecondsOf(view: TaskView): number | null {
 
 const waitsFor = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
-/** What to call next, complete in itself: a model may see nothing but this. */
+/** The next call, complete on its own because a model may see only this field. */
 export function nextStep(view: TaskView): string {
   const id = idOf(view);
   switch (view.status) {
@@ -44,7 +44,7 @@ export function nextStep(view: TaskView): string {
   }
 }
 
-/** A failed task costs nothing, unless the service says against its own rules that it does. */
+/** Describes the cost. A failed task costs nothing, unless the service breaks its own rules and charges it. */
 export function costOf(view: TaskView): string {
   if (view.billing === null) return "The service did not state the cost.";
   if (view.status === "failed" && (view.billing.charged_credits ?? 0) === 0) {
@@ -68,7 +68,7 @@ function waiting(view: TaskView): string {
 }
 
 function failed(view: TaskView): string {
-  // Judged once more: a record may be older than that judgement.
+  // Checked again, because the record may be older than the check.
   const words = serviceReason(view.error?.message ?? "");
   const reason =
     words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
@@ -101,13 +101,13 @@ function headline(view: TaskView, path: string): string {
   return `The task is ${view.status}${voice}. ${costOf(view)}${activity}${goesOn}`;
 }
 
-/** What the structured form says in words: only what has no field of its own. */
+/** The message of the structured form, limited to what has no field of its own. */
 export function messageOf(view: TaskView): string {
   const head = view.audio === null ? headline(view, "") : `Saved. ${costOf(view)}`;
   return [head, ...view.notes].join(" ");
 }
 
-/** The text alone, complete for whoever sees nothing else. */
+/** The text form, complete for clients that show nothing else. */
 export function textOf(view: TaskView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
   const lines = [`${headline(view, path)} task_id ${idOf(view)}`, ...view.notes];

@@ -1,15 +1,15 @@
-/** What a tool is: data, and one handler that returns data or throws. */
+/** Defines a tool: data, and a handler that returns data or throws. */
 import type { ZodError, z } from "zod";
+import { readArguments } from "../contract/read-arguments.ts";
 import type { VoiceId } from "../contract/voices.ts";
+import type { InputText } from "../files/input-format.ts";
 import type { Generation } from "../generation/generation.ts";
-import type { Begun } from "../generation/handles/standing.ts";
+import type { HandleOrView } from "../generation/handles/handle-status.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
-import type { NarrationText } from "../narration/make-plan.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import type { Pronunciation } from "../pronunciation.ts";
-import { readArguments } from "./read-arguments.ts";
 
-/** The hints that clients read before they call; all four are always stated, and published with the title. */
+/** Hints that clients read before a call. All four are always set and published with the title. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
@@ -17,35 +17,35 @@ export interface Annotations {
   readonly openWorldHint: boolean;
 }
 
-/** What a handler may use, and no more. */
+/** The dependencies of handlers. */
 export interface ToolDeps {
-  /** Throws `configuration_error` naming every fault of the settings; loads nothing. */
+  /** Throws `configuration_error` with every fault of the settings; loads nothing. */
   assertConfigured(): void;
-  /** Loads and opens the workflow on first use; throws `configuration_error` while it cannot work. */
+  /** Loads and opens the workflow on first use; throws `configuration_error` while the settings are faulty. */
   generation(): Promise<Generation>;
-  /** As {@link generation}, where there is a ledger already; `null`: there is none, or the settings are not complete. */
-  knownGeneration(): Promise<Generation | null>;
-  /** As {@link generation}, for narrations. */
+  /** Like {@link generation}, but returns `null` if there is no ledger yet or the settings are incomplete. */
+  existingGeneration(): Promise<Generation | null>;
+  /** Like {@link generation}, for narrations. */
   narrations(): Promise<Narrations>;
   /**
    * A text file of the folder that a person has opened for it.
    *
    * @throws AudioError `configuration_error` where there is none, `invalid_request` naming the rule that the file breaks
    */
-  readInput(file: string): Promise<NarrationText>;
-  /** True once: the first time that this process hands out a saved file. */
+  readInput(file: string): Promise<InputText>;
+  /** Returns true only the first time that this process returns a saved file. */
   readonly isFirstSuccess: () => boolean;
   readonly defaultVoice: VoiceId | null;
-  /** How a person wants words to be said; what a call says comes on top. */
+  /** The user's pronunciations; those of a call take precedence. */
   readonly pronunciations: readonly Pronunciation[];
-  /** A person's own words about the voices. */
+  /** The user's notes about the voices. */
   readonly voiceNotes: ReadonlyMap<VoiceId, string>;
   readonly defaultWaitSeconds: number;
 }
 
 export type ToolCall = Pick<Call, "signal" | "onProgress">;
 
-/** A file that a result points at. */
+/** A file that a result links to. */
 export interface AudioLink {
   readonly uri: string;
   readonly name: string;
@@ -53,7 +53,7 @@ export interface AudioLink {
   readonly sizeBytes: number;
 }
 
-/** Audio bytes that the caller asked to have inside the result. */
+/** Audio bytes that the caller requested inside the result. */
 export interface InlineAudio {
   readonly uri: string;
   readonly mimeType: string;
@@ -62,11 +62,11 @@ export interface InlineAudio {
   read(most: number): Promise<Uint8Array>;
 }
 
-/** What only the person can say, where the client can ask them: a number for an argument that was left out. */
+/** A question to the person, if the client can ask: the number for an omitted argument. */
 export interface Question {
   readonly argument: string;
   readonly message: string;
-  /** Of the field. */
+  /** Title of the form field. */
   readonly title: string;
   readonly minimum: number;
   readonly maximum: number;
@@ -78,10 +78,10 @@ export interface ToolResult {
   /** One short block for people and models. */
   readonly text: string;
   readonly link?: AudioLink;
-  /** For pages of hosts, beside what models read. */
+  /** For pages of hosts; models do not see it. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly inline?: InlineAudio;
-  /** Answered, the same call is run with it; otherwise this result stands. */
+  /** If the person answers, the call runs again with the answer; otherwise this result is final. */
   readonly question?: Question;
 }
 
@@ -91,24 +91,28 @@ export interface Tool {
   readonly description: string;
   readonly annotations: Annotations;
   readonly input: z.ZodObject;
-  /** Arguments that are taken and checked, and not published. */
+  /** Arguments that are accepted and checked but not published. */
   readonly unpublished?: readonly string[];
-  /** Neighbouring arguments whose bounds that tool publishes; here their types are enough. */
+  /** Consecutive arguments whose bounds are published by another tool, so that this tool publishes only their types. */
   readonly boundsIn?: { readonly tool: string; readonly names: readonly string[] };
-  /** What the published tool carries for clients beside the protocol's own fields. */
+  /** The `_meta` of the published tool. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly output: z.ZodObject;
   /**
-   * Parses its own arguments, so that each tool's types stay its own.
+   * Parses the arguments itself, so that their type does not leave the tool.
    *
-   * @throws BadArguments when they break the schema; whatever the handler throws
+   * @throws BadArguments if they break the schema, and errors of the handler
    */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  /** The same for a client that takes a task of the protocol's extension for an answer; only where there are such. */
-  readonly begin?: (args: unknown, deps: ToolDeps, call: ToolCall) => Promise<Begun<ToolResult>>;
+  /** Like `handle`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never answer with one. */
+  readonly handleAsTask?: (
+    args: unknown,
+    deps: ToolDeps,
+    call: ToolCall,
+  ) => Promise<HandleOrView<ToolResult>>;
 }
 
-/** The names of the arguments that clients are told of, in their order. */
+/** The names of the published arguments, in order. */
 export function publishedArguments({
   input,
   unpublished = [],
@@ -117,8 +121,8 @@ export function publishedArguments({
 }
 
 /**
- * The caller's arguments break the tool's schema. A class of its own, because a `ZodError` from anywhere deeper is a
- * fault of this program or of its ledger, and never the caller's.
+ * The caller's arguments break the tool's schema. A separate class, because any other `ZodError` is a fault of this
+ * program or its ledger, and not of the caller.
  */
 export class BadArguments extends Error {
   override readonly name = "BadArguments";
@@ -130,17 +134,17 @@ export class BadArguments extends Error {
   }
 }
 
-interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle" | "begin"> {
+interface ToolDefinition<Input extends z.ZodObject> extends Omit<Tool, "input" | "handle" | "handleAsTask"> {
   readonly input: Input;
-  /** Rules across fields, which JSON Schema cannot say; defaults to the input itself. */
+  /** Rules across fields, which JSON Schema cannot express; defaults to `input`. */
   readonly rules?: z.ZodType<z.output<Input>>;
   handle(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  begin?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<Begun<ToolResult>>;
+  handleAsTask?(args: z.output<Input>, deps: ToolDeps, call: ToolCall): Promise<HandleOrView<ToolResult>>;
 }
 
 /** Ties a handler's argument type to its schema. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { begin, handle, ...words } = definition;
+  const { handleAsTask, handle, ...words } = definition;
   const parse = (args: unknown): z.output<Input> => {
     const parsed = (definition.rules ?? definition.input).safeParse(readArguments(args, definition.input));
     if (!parsed.success) throw new BadArguments(parsed.error);
@@ -149,8 +153,8 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   return {
     ...words,
     handle: async (args, deps, call) => await handle(parse(args), deps, call),
-    ...(begin === undefined
+    ...(handleAsTask === undefined
       ? {}
-      : { begin: async (args, deps, call) => await begin(parse(args), deps, call) }),
+      : { handleAsTask: async (args, deps, call) => await handleAsTask(parse(args), deps, call) }),
   };
 }

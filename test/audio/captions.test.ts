@@ -89,10 +89,11 @@ async function captionsOf(
   const path = join(scratchFolder(), "part");
   writeFileSync(path, bytes);
   const span = { startSeconds: 100, endSeconds: 100 + durationSeconds };
-  return makeCaptions({
+  const { vtt } = await makeCaptions({
     format,
     parts: [{ path, durationSeconds, sampleRateHz: RATE, span, sentences }],
   });
+  return vtt;
 }
 
 /** How far on average the captions after the first begin from where their sentences do, in seconds. */

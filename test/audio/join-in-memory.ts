@@ -12,7 +12,7 @@ export interface TestPart extends Partial<Omit<JoinPart, "path">> {
 /** Writes parts into files of the running test. */
 export function partFiles(parts: readonly TestPart[]): JoinPart[] {
   const folder = scratchFolder();
-  return parts.map(({ bytes, durationSeconds, sampleRateHz, pauseAfterSeconds }, index) => {
+  return parts.map(({ bytes, durationSeconds, sampleRateHz, pauseAfterSeconds, startSeconds }, index) => {
     const path = join(folder, `part-${index}`);
     writeFileSync(path, bytes);
     return {
@@ -20,6 +20,7 @@ export function partFiles(parts: readonly TestPart[]): JoinPart[] {
       durationSeconds: durationSeconds ?? 0,
       sampleRateHz: sampleRateHz ?? 0,
       pauseAfterSeconds: pauseAfterSeconds ?? 0,
+      startSeconds,
     };
   });
 }

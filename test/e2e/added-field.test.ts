@@ -1,4 +1,4 @@
-/** A field that the service gets later is one entry of the table of request fields, and changes no existing key. */
+/** Adding a request field needs only one entry in the table of request fields, and changes no existing key. */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ import {
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** All that is written for two new fields. */
+/** The entries for two new fields. */
 const ENTRIES = `
   style: { schema: z.string("must be a string").max(20, "must be at most 20 characters").describe("The manner") },
   seed: { schema: wholeNumberFrom(0, 99).describe("0 to 99"), tools: ["generate_audio"] },
@@ -48,7 +48,7 @@ let program: string;
 let service: CountingService;
 let workplace: Workplace;
 let driver: Driver;
-/** Without the entries, on the same ledger. */
+/** The program without the entries, on the same ledger. */
 let older: Driver;
 
 const start = (src: string): Promise<Driver> =>
@@ -79,7 +79,7 @@ afterAll(async () => {
   await rm(program, { recursive: true });
 });
 
-/** The bodies that the service has got while this was done. */
+/** Returns the request bodies that the service received during an action. */
 async function bodiesOf(done: () => Promise<unknown>): Promise<Array<Record<string, unknown>>> {
   const before = service.tasks.size;
   await done();
@@ -116,7 +116,7 @@ describe("an entry added to the table of request fields", () => {
     expect(await checked.catch(({ stdout }) => stdout)).toMatchObject({ stdout: "" });
   }, 120_000);
 
-  it("changes no key of a request without it, and makes another of one with it", async () => {
+  it("leaves the key of a request without it unchanged, and changes the key of a request with it", async () => {
     const keys = await keysOf(join(program, "src"), REQUESTS);
     expect(keys).toEqual(await keysOf(join(ROOT, "src"), REQUESTS));
     expect(keys[0]).toBe(GOLDEN_KEY);
@@ -158,7 +158,7 @@ describe("an entry added to the table of request fields", () => {
     expect(service.tasks.size).toBe(0);
   });
 
-  it("is sent with the task that it is given for, and with no other", async () => {
+  it("is sent only with the task that it is given for", async () => {
     const ask = async (more: object): Promise<unknown> =>
       taskOf(await driver.call("generate_audio", { ...GOLDEN, ...more }));
     expect(await bodiesOf(() => ask({ style: "calm", seed: 7 }))).toMatchObject([{ style: "calm", seed: 7 }]);

@@ -1,4 +1,4 @@
-/** The repeat of a call that its client gave up is answered soon, with a handle, while the work goes on. */
+/** A repeat of a call that its client gave up soon returns a handle, while the work continues. */
 import { expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { stageEach } from "../support/stage.ts";
@@ -22,7 +22,7 @@ const timed = async <T>(work: Promise<T>): Promise<{ value: T; seconds: number }
   return { value, seconds: (performance.now() - beganAtMs) / 1000 };
 };
 
-it("after a cancelled call the repeat has its handle within 2 s, and pays nothing", async () => {
+it("the repeat of a cancelled call returns a handle within 2 s and pays nothing", async () => {
   const call = { prompt: "Cancelled by its client", wait_seconds: 30 };
   const stop = new AbortController();
   const first = driver.call("generate_audio", call, { signal: stop.signal }).catch(() => "cancelled");
@@ -35,7 +35,7 @@ it("after a cancelled call the repeat has its handle within 2 s, and pays nothin
   expect(service.count("create")).toBe(1);
 });
 
-it("a call that is open for longer than 2 s keeps its window, and its repeat is answered within 2 s", async () => {
+it("a call open for longer than 2 s keeps its window, and its repeat returns within 2 s", async () => {
   const call = { prompt: "Given up in silence", wait_seconds: 30 };
   const first = driver.call("generate_audio", call);
   await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(1);
@@ -46,14 +46,14 @@ it("a call that is open for longer than 2 s keeps its window, and its repeat is 
   expect(taskOf(await first)).toMatchObject({ status: "succeeded", task_id: taskOf(value).task_id });
 });
 
-it("of two calls made at once, both wait for the file", async () => {
+it("two simultaneous calls both wait for the file", async () => {
   service.processingMs = 300;
   const call = { prompt: "Twice at once", wait_seconds: 30 };
   const both = await Promise.all([1, 2].map(() => driver.call("generate_audio", call)));
   expect(both.map((outcome) => taskOf(outcome).status)).toEqual(["succeeded", "succeeded"]);
 });
 
-it("a call of another process waits as always, however long the first has been open", async () => {
+it("a call in another process waits as usual, even if the first has been open for long", async () => {
   service.processingMs = 4000;
   const call = { prompt: "Asked for in two windows", wait_seconds: 30 };
   const first = driver.call("generate_audio", call);

@@ -1,4 +1,4 @@
-/** The packed `.mcpb`, unzipped into an empty folder, on every Node that it may meet: handshake, tools, and a generation. */
+/** The packed `.mcpb`, unzipped into an empty folder, on every supported Node: handshake, tools, and a generation. */
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -63,7 +63,7 @@ describe("the bundle", () => {
         {
           command: cachedNode(major),
           args: args.map((arg) => arg.replace(/^\$\{__dirname\}/, unpacked)),
-          // As Claude Desktop would: the person's home, and nothing of ours.
+          // Like Claude Desktop: the user's home and none of our variables.
           env: { HOME: place.root, AUDIO_POLL_INTERVAL_SECONDS: "0.1", ...Object.fromEntries(filled) },
           cwd: place.root,
         },

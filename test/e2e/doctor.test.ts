@@ -1,4 +1,4 @@
-/** `doctor` in broken situations: names the cause and the fix each time, soon, and never sends a create. */
+/** `doctor` with broken setups: always names cause and fix within its time limit, and never sends a create. */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
@@ -54,7 +54,7 @@ async function diagnose(env: Record<string, string>): Promise<Report & { seconds
   const run = await runDoctor(env);
   const read = report.parse(JSON.parse(run.stdout));
   expect(run.status).toBe(read.ok ? 0 : 1);
-  // Every cross comes with its fix, and no tick does.
+  // Every failed check has a fix, and no passed one does.
   for (const check of read.checks) expect(check.fix === null).toBe(check.ok);
   return { ...read, seconds: run.seconds };
 }
@@ -64,7 +64,7 @@ const faultsOf = ({ checks }: Report): Record<string, string> =>
     checks.filter(({ ok }) => !ok).map(({ name, detail, fix }) => [name, `${detail} FIX ${fix}`]),
   );
 
-/** What a client that was given no value leaves in its place. */
+/** The placeholder that a client leaves if the user entered no value. */
 const placeholder = (name: string): string => `\${user_config.${name}}`;
 
 const ADDRESS = { AUDIO_BASE_URL: "https://audio.example.com", AUDIO_API_KEY: "sk-any" };
@@ -90,7 +90,7 @@ async function workplace(): Promise<Workplace> {
   return place;
 }
 
-/** Accepts connections and says nothing. */
+/** Accepts connections and never responds. */
 async function silentPort(): Promise<number> {
   const server = createServer((socket) => socket.on("error", () => undefined));
   servers.push(server);
@@ -101,7 +101,7 @@ async function silentPort(): Promise<number> {
 }
 
 describe.concurrent("doctor", () => {
-  it("ticks everything where all is well, having asked one question and created nothing", async () => {
+  it("passes every check of a working setup with one query and no create", async () => {
     const place = await workplace();
     const found = await diagnose(place.env(service));
     expect(faultsOf(found)).toEqual({});
@@ -127,7 +127,7 @@ describe.concurrent("doctor", () => {
     expect(stdout).toMatch(/^✗ setting AUDIO_API_KEY: .*\n {4}fix: Set AUDIO_API_KEY/m);
   });
 
-  it("wrong key: the host is ticked, the key is not, and neither is printed", async () => {
+  it("wrong key: the host passes, the key fails, and the key is never printed", async () => {
     const env = (await workplace()).env({ baseUrl: service.baseUrl, apiKey: "sk-wrong-secret" });
     const found = await diagnose(env);
     expect(faultsOf(found)).toEqual({
@@ -152,7 +152,7 @@ describe.concurrent("doctor", () => {
     expect(faults["host"]).toMatch(words);
   });
 
-  it("wrong host, one that is no audio service: does not take its 404 for an accepted key", async () => {
+  it("wrong host that is not an audio service: its 404 does not count as an accepted key", async () => {
     const other = await CountingService.start();
     other.intercept = (_exchange, response) => {
       response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>");
@@ -164,14 +164,14 @@ describe.concurrent("doctor", () => {
     await other.stop();
   });
 
-  it("wrong host, one that accepts the connection and never answers: ends in time", async () => {
+  it("wrong host that accepts the connection and never responds: ends in time", async () => {
     const baseUrl = `http://127.0.0.1:${await silentPort()}`;
     const found = await diagnose((await workplace()).env({ baseUrl, apiKey: "sk-any" }));
     expect(faultsOf(found)["host"]).toMatch(/did not answer within 8 seconds.*FIX Check AUDIO_BASE_URL/);
     expect(found.seconds).toBeLessThan(14);
   });
 
-  it("http to a remote host: says that the key would go in clear", async () => {
+  it("http to a remote host: says that the key would be sent in clear text", async () => {
     const env = (await workplace()).env({ baseUrl: "http://audio.example.com", apiKey: "sk-any" });
     expect(faultsOf(await diagnose(env))["setting AUDIO_BASE_URL"]).toMatch(/in clear.*FIX Use https/);
   });
@@ -221,7 +221,7 @@ describe.concurrent("doctor", () => {
     expect(JSON.stringify(found)).not.toContain("secret-word");
   });
 
-  it("a foreign file in the ledger's place: leaves it alone and says so", async () => {
+  it("another file in place of the ledger: reports it and does not change it", async () => {
     const place = await workplace();
     await mkdir(place.stateDir, { recursive: true });
     await writeFile(join(place.stateDir, "ledger.sqlite"), "these are my notes, not a database\n".repeat(50));
@@ -270,7 +270,7 @@ describe.concurrent("doctor", () => {
     });
   });
 
-  it("misspelt settings: warns of each, with the nearest, and everything works", async () => {
+  it("misspelt settings: warns about each with the nearest name, and everything works", async () => {
     const place = await workplace();
     const misspelt = {
       AUDIO_CREDIT_BUGET: "500",
@@ -291,7 +291,7 @@ describe.concurrent("doctor", () => {
     expect(stdout).toContain('Everything works, but look at what is marked with "!".');
   });
 
-  it("a misspelt key: names it beside what is missing", async () => {
+  it("a misspelt key: names it together with the missing setting", async () => {
     const { AUDIO_API_KEY: _, ...env } = (await workplace()).env(service, { AUDIO_APIKEY: "sk-secret-word" });
     const found = await diagnose(env);
     expect(faultsOf(found)["setting AUDIO_API_KEY"]).toContain("not set");
@@ -325,12 +325,12 @@ describe.concurrent("doctor", () => {
     );
   });
 
-  it("a budget of one generation: has nothing against it", async () => {
+  it("a budget for one generation: passes", async () => {
     const place = await workplace();
     expect(faultsOf(await diagnose(place.env(service, { AUDIO_CREDIT_BUDGET: "150" })))).toEqual({});
   });
 
-  it("a service that asks for a pause: does not say that all works while the key is untested", async () => {
+  it("a service that asks for a pause: the untested key does not pass", async () => {
     const busy = await CountingService.start();
     busy.intercept = (_exchange, response) => {
       const error = { type: "rate_limit_error", code: "rate_limit", message: "Slow down." };
@@ -376,7 +376,7 @@ describe.concurrent("doctor", () => {
     },
   );
 
-  it("placeholder values: names each one that was needed, and counts the others as unset", async () => {
+  it("placeholder values: names each required one, and counts the others as unset", async () => {
     const literals = ["OUTPUT_DIR", "CREDIT_BUDGET", "DEFAULT_VOICE"].map((name) => [
       `AUDIO_${name}`,
       placeholder(name.toLowerCase()),
@@ -395,7 +395,7 @@ describe.concurrent("doctor", () => {
 });
 
 describe.skipIf(whyNoPostgres() !== undefined)("a shared store", () => {
-  it("that may lose what it acknowledged works, and is warned of", async () => {
+  it("that may lose acknowledged writes works with a warning", async () => {
     const postgres = await PostgresServer.start({ more: { fsync: "off" } });
     try {
       const workplace = await createWorkplace();

@@ -1,4 +1,4 @@
-/** The limit of a narration is asked of the person, where the client has forms: in both eras, and never of others. */
+/** Clients with forms ask the person for the limit of a narration, in both eras; other clients are never asked. */
 import { Client as ModernClient } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.js";

@@ -1,4 +1,4 @@
-/** What a text would about cost, as a person is told it after a 402: by the table, and by what earlier tasks came to. */
+/** The estimated cost of a text in the error for a 402: from the table, and from earlier tasks. */
 import { expect, it } from "vitest";
 import { estimateCredits, estimateSeconds } from "../../src/contract/estimate.ts";
 import type { CountingService } from "../support/counting-service.ts";
@@ -15,7 +15,7 @@ stageEach((stage) => {
   return () => driver;
 });
 
-/** Has some texts spoken, each half as long again as the table says. */
+/** Generates some texts, each 1.5 times as long as the table estimates. */
 async function speak(count: number): Promise<void> {
   service.audioSeconds = estimateSeconds(TEXT) * 1.5;
   for (let number = 1; number <= count; number += 1) {
@@ -35,12 +35,12 @@ async function toldCost(): Promise<number> {
   return Number(credits);
 }
 
-it("follows the table while little is known", async () => {
+it("uses the table while there are few tasks", async () => {
   await speak(4);
   expect(await toldCost()).toBe(estimateCredits(TEXT));
 });
 
-it("follows what earlier texts came to, once there are some", async () => {
+it("uses the length of earlier tasks once there are enough", async () => {
   await speak(5);
   expect(await toldCost()).toBe(estimateCredits(TEXT, 1 / 1.5));
   expect(await toldCost()).toBeGreaterThan(estimateCredits(TEXT));

@@ -1,4 +1,4 @@
-/** Every format at every rate, from a tool call to a file that ffprobe calls what it claims to be. */
+/** Every format at every rate, from a tool call to a file whose format ffprobe confirms. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../src/contract/audio-format.ts";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";

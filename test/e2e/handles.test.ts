@@ -1,4 +1,4 @@
-/** The handle of a request that the service has not accepted yet: it waits, says who is at work, and sends nothing by itself. */
+/** The handle of a request that the service has not accepted yet: get_task waits, reports progress, and sends nothing itself. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import {
@@ -19,12 +19,12 @@ const open: Driver[] = [];
 async function start(env: Record<string, string> = {}): Promise<Driver> {
   const driver = await drive(workplace.env(service, { ...FAST, ...env }));
   open.push(driver);
-  // What the first request loads must not use up short windows.
+  // The code loaded by the first request must not use up short windows.
   await driver.call("get_task", { task_id: "task-of-nobody" });
   return driver;
 }
 
-/** Puts off the first creates of a test with a pause. */
+/** Delays the first creates of a test with a pause. */
 function putOff(creates: number): void {
   service.intercept = ({ kind, ordinal }, response) => {
     if (kind !== "create" || ordinal > creates) return false;
@@ -45,8 +45,8 @@ afterEach(async () => {
   await workplace.remove();
 });
 
-describe("the handle of a request that is put off", () => {
-  it("tells what is going on without waiting, and waits for the file with a window", async () => {
+describe("the handle of a delayed request", () => {
+  it("reports progress without waiting, and waits for the file with a window", async () => {
     putOff(3);
     const driver = await start();
     const held = taskOf(await driver.call("generate_audio", CALL));
@@ -66,9 +66,9 @@ describe("the handle of a request that is put off", () => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("is known to another process, which says that somebody is at work, and waits with it", async () => {
+  it("is known to another process, which reports that the request is being worked on, and waits", async () => {
     putOff(3);
-    // Both run before the pauses begin: a start can take as long as they do.
+    // Start both before the pauses begin, because a start can take as long as a pause.
     const [driver, other] = await Promise.all([start(), start()]);
     const held = taskOf(await driver.call("generate_audio", CALL));
     const seen = taskOf(await other.call("get_task", { task_id: held.task_id }));
@@ -78,7 +78,7 @@ describe("the handle of a request that is put off", () => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("after a restart says that nobody is at work, and sends nothing", async () => {
+  it("after a restart reports that nothing is working on it, and sends nothing", async () => {
     putOff(1000);
     const first = await start();
     const held = taskOf(await first.call("generate_audio", CALL));
@@ -96,7 +96,7 @@ describe("the handle of a request that is put off", () => {
   });
 });
 
-describe("the second answer about a request that waits", () => {
+describe("the second answer about a waiting request", () => {
   const runTwo = async (driver: Driver): Promise<void> => {
     for (const prompt of ["The first that runs", "The second that runs"]) {
       await driver.call("generate_audio", { prompt, wait_seconds: 0 });
@@ -129,7 +129,7 @@ describe("the second answer about a request that waits", () => {
 });
 
 describe("the first success of a process", () => {
-  it("is the one whose text says that the path is to be told; each is short", async () => {
+  it("is the only one whose text asks to tell the path; all are short", async () => {
     const driver = await start();
     const outcomes = [
       await driver.call("generate_audio", { prompt: "The first" }),

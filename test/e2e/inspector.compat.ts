@@ -1,4 +1,4 @@
-/** The MCP Inspector's command line against the built bin: its tools, a generation with real speech, and an error. */
+/** The MCP Inspector's command line with the built bin: tools, a generation with real speech, and an error. */
 
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -17,17 +17,17 @@ afterAll(() => place.remove());
 
 const onSandbox = (...words: string[]) => inspect(place.env(null), ["--sandbox"], words);
 
-it("lists all tools, whose schemas have no error and no warning of portability", async () => {
+it("lists all tools, without errors or portability warnings about their schemas", async () => {
   const { status, stdout, stderr } = await onSandbox("--method", "tools/list", "--strict");
   expect(z.object({ tools: z.array(z.unknown()) }).parse(JSON.parse(stdout)).tools).toHaveLength(
     TOOLS.length,
   );
-  // It says nothing when it has neither an error nor a warning.
+  // It prints nothing if there is no error and no warning.
   expect(stderr).toBe("");
   expect(status).toBe(0);
 });
 
-it("runs a generation to its saved file", async () => {
+it("runs a generation until its file is saved", async () => {
   const { status, stdout } = await onSandbox(...GENERATE_WORDS);
   expect(status).toBe(0);
   const { structuredContent } = z.object({ structuredContent: taskOutput }).parse(JSON.parse(stdout));

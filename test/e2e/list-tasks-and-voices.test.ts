@@ -1,4 +1,4 @@
-/** What lists tell: rows that carry everything in either form, words to search by, a person's own notes about voices. */
+/** Lists: complete rows in both forms, search by words, and the user's notes about voices. */
 import { spawn } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ afterEach(async () => {
 const listing = z.object({ tasks: z.array(z.record(z.string(), z.unknown())), message: z.string() });
 
 describe("a row of list_tasks", () => {
-  it("tells status, local time, credits, length, voice, text and path in the text, and the same in fields", async () => {
+  it("has status, local time, credits, length, voice, text and path in the text form and in fields", async () => {
     const driver = await start();
     const made = taskOf(
       await driver.call("generate_audio", { prompt: "A row of everything", voice: "felix_zh", take: 2 }),
@@ -70,7 +70,7 @@ describe("a row of list_tasks", () => {
     );
   });
 
-  it("says so where there is nothing, and where nothing is found", async () => {
+  it("says that there are no requests, or that none match", async () => {
     const driver = await start();
     expect(textOf(await driver.call("list_tasks", {}))).toBe("No requests recorded yet.");
     expect(textOf(await driver.call("list_tasks", { status: "failed" }))).toMatch(/^No such requests/);
@@ -97,7 +97,7 @@ describe("AUDIO_VOICE_NOTES", () => {
     return path;
   };
 
-  it("puts a person's words beside the voices, in both forms, and lets them be searched", async () => {
+  it("adds the user's notes to the voices in both forms, and makes them searchable", async () => {
     const path = await write('{ "sophie_en_zh": "warm, calm\\nfor audiobooks", "sofia": "nobody" }');
     const driver = await start({ AUDIO_VOICE_NOTES: path });
     const outcome = await driver.call("list_voices", { query: "audiobooks" });
@@ -108,10 +108,10 @@ describe("AUDIO_VOICE_NOTES", () => {
     expect(textOf(outcome)).toContain("sophie_en_zh: warm, calm for audiobooks");
   });
 
-  it("has its unknown ids told by doctor, and is passed over there", async () => {
+  it("with unknown ids is ignored for those, and doctor reports them", async () => {
     const path = await write('{ "sofia": "nobody" }');
     const env = workplace.env(service, { ...FAST, AUDIO_VOICE_NOTES: path });
-    // The counting service answers from this process, so the check must not block it.
+    // The counting service runs in this process, so the check must not block it.
     const child = spawn(NODE, [BIN, "doctor"], { env });
     let stdout = "";
     child.stdout.on("data", (chunk) => {
@@ -135,7 +135,7 @@ describe("AUDIO_VOICE_NOTES", () => {
     });
   });
 
-  it("that is not there, or no absolute path, is a configuration error", async () => {
+  it("with a missing file or a relative path is a configuration error", async () => {
     for (const [path, words] of [
       [join(workplace.root, "none.json"), /cannot be read \(ENOENT\)/],
       ["notes.json", /is not an absolute path/],

@@ -1,4 +1,4 @@
-/** What a client asks for by itself: resources, prompts, completion, cache hints; in both eras, and without side effects. */
+/** Lists that clients request on their own: resources, prompts, completion, cache hints. In both eras and without side effects. */
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ async function complete(server: RawServer, name: string, value: string): Promise
 }
 
 describe("resources/list", () => {
-  it("names narrations' files, too, and reads them; none of a part", async () => {
+  it("lists and reads the files of narrations, but not those of parts", async () => {
     const speaking = await CountingService.start({ audioBytes: 4 * 24_000 * 2, audioSeconds: 4 });
     const server = await RawServer.start(workplace.env(speaking, FAST), { isGreeted: true });
     onTestFinished(async () => {
@@ -75,7 +75,7 @@ describe("resources/list", () => {
     expect(read).toHaveProperty("result.contents");
   });
 
-  it("names the newest saved files that are there, as the links do", async () => {
+  it("lists the newest existing files with the addresses of the links", async () => {
     const server = await start({ AUDIO_RESOURCE_LINKS: "always" });
     const made = await server.call("generate_audio", { prompt: "Listed", file_name: "listed" });
     await server.call("generate_audio", { prompt: "Gone", file_name: "gone" });
@@ -90,7 +90,7 @@ describe("resources/list", () => {
     expect(existsSync(fileURLToPath(resources[0]?.uri ?? ""))).toBe(true);
   });
 
-  it("of a fresh start makes no folder, takes nothing up and asks the service nothing", async () => {
+  it("after a start creates no folder, resumes nothing and does not ask the service", async () => {
     const server = await start();
     expect(await listed(server)).toEqual([]);
     expect(existsSync(workplace.outputDir)).toBe(false);
@@ -105,7 +105,7 @@ describe("resources/list", () => {
     expect(service.exchanges.length).toBe(asked);
   });
 
-  it("is empty without settings, with a PostgreSQL that nobody has used yet, and with a damaged ledger", async () => {
+  it("is empty without settings, with an unused PostgreSQL, and with a damaged ledger", async () => {
     expect(await listed(await start({}, { isConfigured: false }))).toEqual([]);
     expect(await listed(await start({ AUDIO_STORE_URL: "postgres://127.0.0.1:1" }))).toEqual([]);
     const server = await start();
@@ -119,11 +119,11 @@ describe("resources/list", () => {
   });
 });
 
-describe("a resource that is not there", () => {
-  it("is told with its address, as the protocol wants it", async () => {
+describe("an unknown resource", () => {
+  it("is an error with its address, as the protocol requires", async () => {
     const server = await start();
     const { error } = await server.request("resources/read", { uri: "audio://tasks/nobody/content" });
-    // The official server package sends -32602 for it in either era.
+    // The SDK sends -32602 for it in both eras.
     expect(error).toMatchObject({
       code: -32602,
       message: expect.stringContaining("not_found"),
@@ -151,7 +151,7 @@ describe("completion", () => {
 });
 
 describe("prompts", () => {
-  it("are listed, and speak of the text above; one that does not exist is named", async () => {
+  it("are listed and refer to the text above; an unknown one is an error that names the known ones", async () => {
     const server = await start({}, { isConfigured: false });
     const { result } = await server.request("prompts/list");
     expect(result).toMatchObject({
@@ -169,7 +169,7 @@ describe("prompts", () => {
 });
 
 describe("cache hints", () => {
-  it("let fixed lists be kept for an hour by anybody, and what names a folder by its client alone", async () => {
+  it("make fixed lists public for an hour, and answers that name a folder private", async () => {
     const server = await start({}, { isGreeted: false });
     const _meta = envelope();
     const hour = 3_600_000;
@@ -190,7 +190,7 @@ describe("resource links", () => {
     return (await server.outcomeOf(id)).content.map(({ type }) => type);
   };
 
-  it("go to clients that are known to show them, and to nobody else", async () => {
+  it("go only to clients that are known to show them", async () => {
     const auto = { AUDIO_RESOURCE_LINKS: "auto" };
     expect(await typesOf(await start(auto))).toEqual(["text"]);
     const modern = await start(auto, { isGreeted: false });
@@ -205,7 +205,7 @@ describe("resource links", () => {
     expect(await typesOf(legacy)).toEqual(["text", "resource_link"]);
   });
 
-  it("go to all or to none where the setting says so", async () => {
+  it("go to all clients or to none if the setting says so", async () => {
     expect(await typesOf(await start({ AUDIO_RESOURCE_LINKS: "always" }))).toEqual(["text", "resource_link"]);
     const modern = await start({ AUDIO_RESOURCE_LINKS: "never" }, { isGreeted: false });
     expect(await typesOf(modern, envelope("claude-ai"))).toEqual(["text"]);
@@ -213,7 +213,7 @@ describe("resource links", () => {
 });
 
 describe("audio inside a result", () => {
-  it("travels as a resource to a client that ends over a block of audio", async () => {
+  it("is sent as a resource to a client that crashes on an audio block", async () => {
     const server = await start({ AUDIO_RESOURCE_LINKS: "auto" });
     const { structuredContent } = await server.call("generate_audio", { prompt: "Inside" });
     const { task_id } = z.looseObject({ task_id: z.string() }).parse(structuredContent);

@@ -33,7 +33,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     await workplace.remove();
   });
 
-  it("saves a narration, tells its progress, and links to the file", async () => {
+  it("saves a narration, sends progress, and links to the file", async () => {
     const messages: string[] = [];
     const numbers: number[] = [];
     const outcome = await driver.call(
@@ -60,7 +60,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     expect(new Set(numbers).size).toBe(numbers.length);
   });
 
-  it("hands out the audio in all three deliveries, and as a resource", async () => {
+  it("returns the audio in all three deliveries, and as a resource", async () => {
     const made = taskOf(await driver.call("generate_audio", { prompt: `Deliveries for ${kind}.` }));
     const bytes = await readFile(made.audio?.path ?? "");
     const byPath = await driver.call("download_audio", { task_id: made.task_id });
@@ -84,7 +84,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     ]);
   });
 
-  it("delivers raw pcm inside a result as an embedded resource", async () => {
+  it("returns raw pcm inside a result as an embedded resource", async () => {
     const made = taskOf(
       await driver.call("generate_audio", {
         prompt: `Raw for ${kind}.`,
@@ -97,7 +97,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     expect(Buffer.from(block?.resource?.blob ?? "", "base64").length).toBe(made.audio?.size_bytes);
   });
 
-  it("reads nothing that is not audio of the ledger", async () => {
+  it("reads only audio of the ledger", async () => {
     await expect(driver.read("file:///etc/passwd")).rejects.toThrow(/not_found/);
     await expect(driver.read("audio://tasks/..%2f..%2fetc/content")).rejects.toThrow(/not_found/);
     await expect(driver.read("https://example.com/a.mp3")).rejects.toThrow(/not_found/);
@@ -117,7 +117,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and the san
     expect(none.structuredContent).toMatchObject({ count: 0, voices: [] });
   });
 
-  it("lists what was asked for, newest first", async () => {
+  it("lists requests, newest first", async () => {
     await driver.call("generate_audio", { prompt: `The newest of ${kind}.` });
     const outcome = await driver.call("list_tasks", { limit: 2 });
     expect(outcome.structuredContent).toMatchObject({
@@ -157,7 +157,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
     expect(service.tasks.size).toBe(2);
   });
 
-  it("hands back a handle when the window closes, and the file to whoever waits for it", async () => {
+  it("returns a handle when the window closes, and the file to a call that waits", async () => {
     service.processingMs = 1500;
     const call = { prompt: "Longer than the window", wait_seconds: 0 };
     const handle = taskOf(await driver.call("generate_audio", call));
@@ -174,7 +174,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
     service.processingMs = 0;
   });
 
-  it("saves in the background what nobody waits for any more", async () => {
+  it("saves in the background when no call waits any more", async () => {
     service.processingMs = 300;
     taskOf(await driver.call("generate_audio", { prompt: "Nobody waits", wait_seconds: 0 }));
     await expect
@@ -185,7 +185,7 @@ describe.each<ClientKind>(["v1", "v2"])("with the official %s client and a count
     service.processingMs = 0;
   });
 
-  it("gives saved audio a second name when asked for one", async () => {
+  it("saves audio under a second name on request", async () => {
     const call = { prompt: "Two names", file_name: "first" };
     const first = taskOf(await driver.call("generate_audio", call));
     expect(first.audio?.path.endsWith("/first.mp3")).toBe(true);

@@ -1,4 +1,4 @@
-/** What models send is read as they mean it: other spellings of a value, names in place of ids, words in any order. */
+/** Lenient arguments: other spellings of a value, names in place of ids, words in any order. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ const lastSent = (): unknown =>
   JSON.parse(service.exchanges.findLast(({ kind }) => kind === "create")?.body ?? "");
 
 describe("generate_audio", () => {
-  it("takes numbers and booleans as strings, names of voices, and empty strings for what is left out", async () => {
+  it("accepts numbers and booleans as strings, names of voices, and empty strings for omitted arguments", async () => {
     const args = {
       prompt: "All of it in other spellings",
       voice: "Monkey King",
@@ -84,12 +84,12 @@ describe("generate_audio", () => {
     expect(service.exchanges.length).toBe(before);
   });
 
-  it("names no list of voices where one is near", async () => {
+  it("names the nearest voice instead of the whole list", async () => {
     const outcome = await driver.call("generate_audio", { prompt: "x", voice: "sofia" });
     expect(textOf(outcome)).not.toContain("felix_zh");
   });
 
-  it("waits as long as a string says", async () => {
+  it("accepts wait_seconds as a string", async () => {
     service.processingMs = 1500;
     const outcome = await driver.call("generate_audio", { prompt: "Not waited for", wait_seconds: "0" });
     service.processingMs = 0;
@@ -100,7 +100,7 @@ describe("generate_audio", () => {
 describe("narrate", () => {
   const text = `${"ANNA: Good morning. ".repeat(3)}\n\nBEN: Good evening.`;
 
-  it("takes a limit as a string, speakers with names of voices, and null for what is left out", async () => {
+  it("accepts a limit as a string, speakers with names of voices, and null for omitted arguments", async () => {
     const outcome = await driver.call("narrate", {
       text,
       file: null,
@@ -116,13 +116,13 @@ describe("narrate", () => {
     expect(sent.join("\n")).toMatch(/(?=[\s\S]*"sophie_en_zh")[\s\S]*"felix_zh"/);
   });
 
-  it("names the nearest voice of a speaker, and no list", async () => {
+  it("names the nearest voice for a speaker instead of the whole list", async () => {
     const said = textOf(await driver.call("narrate", { text, voices: ["ANNA: sofia"] }));
     expect(said).toMatch(/"ANNA: sofia": must be the id or the name of a voice; nearest: sophie_en_zh/);
     expect(said).not.toContain("felix_zh");
   });
 
-  it("is found by words of the file name that was wished for, in any order", async () => {
+  it("is found by words of the requested file name, in any order", async () => {
     service.processingMs = 60_000;
     const args = { text: "A text about something else.", file_name: "Lighthouse story", max_credits: 300 };
     await driver.call("narrate", { ...args, output_format: "pcm", wait_seconds: 0 });
@@ -133,7 +133,7 @@ describe("narrate", () => {
 });
 
 describe("lists", () => {
-  it("take the words of their own rows as filters", async () => {
+  it("accept the status words of their rows as filters", async () => {
     await driver.call("generate_audio", { prompt: "A finished task" });
     await driver.call("narrate", { text: "A plan that nobody has agreed to." });
     const found = async (status: string): Promise<string> =>
@@ -175,7 +175,7 @@ describe("on the command line", () => {
     expect(status).toBe(2);
   });
 
-  it("a voice may be named, and an unknown one is answered with the nearest", () => {
+  it("a voice may be given by name, and the error for an unknown one names the nearest", () => {
     expect(run("--voice", "Sophie").status).toBe(0);
     const { status, stderr } = run("--voice", "sofia");
     expect(stderr).toMatch(/--voice must be the id or the name of a voice; nearest: sophie_en_zh/);

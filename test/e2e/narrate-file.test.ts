@@ -1,4 +1,4 @@
-/** A narration of a file, through the built bin: what the input folder lets in, and where `AUDIO_INPUT_DIR` is told of. */
+/** A narration of a file with the built bin: which files the input folder allows, and which answers name `AUDIO_INPUT_DIR`. */
 import { execFile } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ describe("narrate with a file", () => {
     await workplace.remove();
   });
 
-  it("plans it for nothing, and says what will not be spoken", async () => {
+  it("plans it free of charge, and says what will not be spoken", async () => {
     const outcome = await driver.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
     expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 s and 10 credits.');
@@ -67,14 +67,14 @@ describe("narrate with a file", () => {
     expect(service.tasks.size).toBe(0);
   });
 
-  it("says that many short turns are dear", async () => {
+  it("says that many short turns are expensive", async () => {
     const text = "ANNA: Hello.\n\nBEN: Hi.\n\nANNA: Late again.\n\nBEN: Yes.";
     const outcome = await driver.call("narrate", { text, voices: { Anna: "opal_en_zh", Ben: "felix_zh" } });
     expect(textOf(outcome)).toContain("4 parts are shorter than 8 s and cost 10 credits");
     expect(planOf(outcome).credits.estimate).toBe(40);
   });
 
-  it("takes settings of a speaker behind the voice, and refuses those out of bounds before anything is planned", async () => {
+  it("accepts settings of a speaker after the voice, and refuses those out of bounds before planning", async () => {
     const text = "ANNA: Good night, and sleep well, all of you.";
     const secondsOf = async (line: string): Promise<unknown> =>
       z
@@ -107,12 +107,12 @@ describe("narrate with a file", () => {
     },
   );
 
-  it("tells an assistant that guessed a name what there is", async () => {
+  it("lists the existing files if an assistant guessed a name", async () => {
     const outcome = await driver.call("narrate", { file: "boook.md" });
     expect(textOf(outcome)).toMatch(/"boook\.md" does not exist[\s\S]*"book\.md"/);
   });
 
-  it("names the setting where there is no folder", async () => {
+  it("names the setting if there is no folder", async () => {
     const bare = await drive(workplace.env(service, FAST));
     const outcome = await bare.call("narrate", { file: "book.md" });
     await bare.close();
@@ -133,7 +133,7 @@ describe("narrate with a file", () => {
     expect(await doctor("texts")).toMatch(/✗ setting AUDIO_INPUT_DIR: .*not an absolute path/);
   });
 
-  it("may be any file on the command line, and a pipe", async () => {
+  it("may be any file or a pipe on the command line", async () => {
     const env = workplace.env(service, FAST);
     const ask = async (file: string, input = ""): Promise<unknown> => {
       const command = run(NODE, [...NODE_FLAGS, BIN, "narrate", file, "--json"], { env });
@@ -142,9 +142,11 @@ describe("narrate with a file", () => {
     };
     expect(await ask(join(workplace.root, "diary.txt"))).toBe(1);
     expect(await ask("-", BOOK)).toBe(2);
+    writeFileSync(join(workplace.root, "lines.tsv"), "text\tfile\nHalt!\tguard\nGood night.\tcook\nGo.\t\n");
+    expect(await ask(join(workplace.root, "lines.tsv"))).toBe(3);
   });
 
-  it("asked for again on the command line says that nothing new was charged", async () => {
+  it("repeated on the command line says that nothing new was charged", async () => {
     const env = workplace.env(service, FAST);
     const ask = async (...more: string[]): Promise<string> => {
       const file = join(workplace.root, "diary.txt");
@@ -160,7 +162,7 @@ describe("narrate with a file", () => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("that was stopped and is only looked at on the command line is a plan, and exits with 0", async () => {
+  it("that was stopped and is only queried on the command line is a plan, and exits with 0", async () => {
     const env = workplace.env(service, FAST);
     writeFileSync(join(workplace.root, "letter.txt"), "Dear Ana, it is late.");
     const ask = (...more: string[]) =>
@@ -169,7 +171,7 @@ describe("narrate with a file", () => {
     expect((await ask()).stdout).toMatch(/^Stopped: 0 of 1 part saved.*With --max-credits \d+ it goes on/s);
   });
 
-  it("is decoded as strictly on the command line", async () => {
+  it("is decoded just as strictly on the command line", async () => {
     const env = workplace.env(service, FAST);
     writeFileSync(join(workplace.root, "latin.txt"), Buffer.from("caf\u00e9", "latin1"));
     writeFileSync(join(workplace.root, "wide.txt"), Buffer.from("\ufeffGood night.", "utf16le"));

@@ -1,4 +1,4 @@
-/** What people are told to do next has to be true: after a cancel, a changed key, a lost file, a forgotten task. */
+/** Next steps must be true: after a cancellation, a changed key, a lost file, a task unknown to the service. */
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -46,7 +46,7 @@ describe("a cancelled call", () => {
     await sleep(100);
     const before = service.count("create");
     service.intercept = undefined;
-    // Longer than the pause and than the longest backoff at this scale.
+    // Longer than the pause and the longest backoff at this time scale.
     await sleep(1200);
     expect(service.count("create")).toBe(before);
     expect(service.tasks.size).toBe(0);
@@ -54,7 +54,7 @@ describe("a cancelled call", () => {
 });
 
 describe("list_tasks", () => {
-  it("does not call audio saved whose file is gone", async () => {
+  it("does not report audio as saved if its file is gone", async () => {
     const made = taskOf(await driver.call("generate_audio", { prompt: "Here and gone" }));
     expect(await firstRow(driver)).toMatchObject({ audio_path: made.audio?.path });
     await rm(made.audio?.path ?? "");
@@ -78,7 +78,7 @@ describe("list_tasks", () => {
 });
 
 describe("a 404", () => {
-  it("to a query of our own task says at once that repeating will not pay again", async () => {
+  it("to a query of our own task returns at once and says that repeating will not pay again", async () => {
     service.processingMs = 60_000;
     service.intercept = ({ kind }, response) => {
       if (kind === "query") service.refuse(response, 404, "not_found");
@@ -89,7 +89,7 @@ describe("a 404", () => {
     expect(textOf(outcome)).toMatch(/will not pay again.*next take/);
   });
 
-  it("to a create points at the address", async () => {
+  it("to a create blames the address", async () => {
     service.intercept = (_exchange, response) => {
       service.refuse(response, 404, "not_found");
       return true;
@@ -101,7 +101,7 @@ describe("a 404", () => {
 });
 
 describe("a later attempt that the service refuses", () => {
-  it("keeps its place in the ledger: the next call goes on from there", async () => {
+  it("stays in the ledger, and the next call continues from it", async () => {
     service.processingMs = 100;
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind === "query" && ordinal === 1)
@@ -122,7 +122,7 @@ describe("a later attempt that the service refuses", () => {
 });
 
 describe("a server without settings", () => {
-  it("asks for them whatever the arguments are", async () => {
+  it("asks for the settings first, even if the arguments are invalid", async () => {
     const bare = await drive(workplace.env(null));
     for (const name of ["generate_audio", "get_task", "download_audio", "list_tasks"]) {
       const outcome = await bare.call(name, { nonsense: true });

@@ -1,4 +1,4 @@
-/** What is published: files in step with one publisher and version, an npm package that runs with nothing installed beside it. */
+/** What is published: files with the same publisher and version, and an npm package that runs without other packages. */
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -78,7 +78,7 @@ describe("the files of a publication", () => {
     mcpName: "io.github.someone/audio-generation-mcp",
   };
 
-  it("are in step with publisher.json and with one version", () => {
+  it("match publisher.json and have one version", () => {
     expect(filesOutOfStep()).toEqual([]);
     const server = serverSchema.parse(files.server);
     const versions = [
@@ -91,7 +91,7 @@ describe("the files of a publication", () => {
     expect(files.manifest["name"]).toBe(files.package["name"]);
   });
 
-  it("take another publisher everywhere, leave no placeholder, and change no more the second time", () => {
+  it("take another publisher everywhere, keep no placeholder, and do not change the second time", () => {
     const filled = fillIn(files, decided);
     expect(JSON.stringify(filled)).not.toMatch(/placeholder-|Placeholder/);
     expect(filled.package).not.toHaveProperty("private");
@@ -107,7 +107,7 @@ describe("the files of a publication", () => {
     expect(isPlaceholder(decided)).toBe(false);
   });
 
-  it("name settings that exist, and ask for the key as a secret", () => {
+  it("name only existing settings, and ask for the key as a secret", () => {
     const known = readSettings(readFileSync(join(ROOT, "README.md"), "utf8"));
     const manifest = manifestSchema.parse(files.manifest);
     const { packages } = serverSchema.parse(files.server);
@@ -124,7 +124,7 @@ describe("the files of a publication", () => {
     expect(Object.values(manifest.server.mcp_config.env).sort()).toEqual(asked.sort());
   });
 
-  it("list the tools that the server has, and an icon that is there", async () => {
+  it("list the tools of the server, and an existing icon", async () => {
     const manifest = manifestSchema.parse(files.manifest);
     const place = await createWorkplace();
     const driver = await drive(place.env(null));
@@ -144,7 +144,7 @@ describe("the files of a publication", () => {
 describe("the npm package", () => {
   let folder = "";
   let packed: { size: number; files: Array<{ path: string; mode: number }>; filename: string };
-  // npm must run on the Node that is being tried.
+  // npm must run on the Node version under test.
   const env = { ...process.env, PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}` };
   const npm = (args: string[], cwd: string) => {
     const run = spawnSync("npm", args, { cwd, env, encoding: "utf8" });
@@ -160,7 +160,7 @@ describe("the npm package", () => {
       filename: z.string(),
       files: z.array(z.object({ path: z.string(), mode: z.int() })),
     });
-    // npm 12 answers with an object by package name, earlier ones with a list.
+    // npm 12 returns an object by package name, earlier versions a list.
     const answer = z.union([z.array(entry), z.record(z.string(), entry)]).parse(JSON.parse(out));
     const [first] = Object.values(answer);
     if (first === undefined) throw new Error("npm packed nothing");
@@ -168,7 +168,7 @@ describe("the npm package", () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  it("holds the bin, its chunks, types, notices and words, and nothing else, in less than 600 kB", () => {
+  it("contains only the bin, its chunks, types, notices and texts, in less than 600 kB", () => {
     const chunks = packed.files.filter(({ path }) => /^dist\/chunks\/[\w-]+\.js$/.test(path));
     const others = packed.files.map(({ path }) => path).filter((path) => !path.startsWith("dist/chunks/"));
     expect(chunks.length).toBe(packed.files.length - others.length);
@@ -192,7 +192,7 @@ describe("the npm package", () => {
     expect(packed.size).toBeLessThan(600_000);
   });
 
-  it("carries the licence of everything that is bundled", () => {
+  it("contains the licence of every bundled package", () => {
     const notices = readFileSync(join(ROOT, "dist/THIRD-PARTY-NOTICES.txt"), "utf8");
     for (const name of ["@modelcontextprotocol/server", "undici", "milo", "zod", "keyv", "pg", "pgpass"]) {
       expect(notices).toContain(`\n${name} `);

@@ -1,4 +1,4 @@
-/** What a host reads for the player: the page, and pieces of audio, captions and chapters; odd numbers, and files that changed. */
+/** Reads of hosts for the player: the page, and pieces of audio, captions and chapters; invalid numbers and changed files. */
 import { createHash } from "node:crypto";
 import { appendFileSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -42,7 +42,7 @@ const errorAt = async (server: RawServer, uri: string) =>
   (await server.request("resources/read", { uri })).error;
 
 describe("the player's page", () => {
-  it("is served without settings, small, as hosts want it, and named in no list of files", async () => {
+  it("is small, needs no settings, has the type that hosts expect, and is not in the list of files", async () => {
     const server = await start(false);
     const { result } = await server.request("resources/read", { uri: PLAYER });
     const page = z.object({ contents: z.tuple([z.looseObject({ text: z.string() })]) }).parse(result)
@@ -59,7 +59,7 @@ describe("the player's page", () => {
 });
 
 describe("pieces of a task's audio", () => {
-  it("are the file, 512 KiB at most, and empty past its end", async () => {
+  it("make up the file, are at most 512 KiB, and are empty past its end", async () => {
     const server = await start();
     const { structuredContent } = await server.call("generate_audio", { prompt: "In pieces" });
     const { task_id, audio } = made.parse(structuredContent);
@@ -97,7 +97,7 @@ describe("pieces of a task's audio", () => {
     });
   });
 
-  it("are none of a file that was changed, replaced by a link, or removed since", async () => {
+  it("are refused for a file that was changed, replaced by a link, or removed", async () => {
     const server = await start();
     const { structuredContent } = await server.call("generate_audio", { prompt: "To be changed" });
     const { task_id, audio } = made.parse(structuredContent);
@@ -129,7 +129,7 @@ describe("pieces of a narration", () => {
     files: z.tuple([z.object({ path: z.string(), captions_path: z.string(), sha256: z.string() })]),
   });
 
-  it("are its file, its captions and its chapters; other numbers are not there", async () => {
+  it("exist for its file, its captions and its chapters; other numbers are not found", async () => {
     const server = await RawServer.start(workplace.env(null, FAST), { args: ["--sandbox"] });
     onTestFinished(async () => void (await server.end()));
     const text = "# One\n\nIt is late in the harbour.\n\n# Two\n\nGood night to all of you.\n";

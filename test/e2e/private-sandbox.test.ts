@@ -1,4 +1,4 @@
-/** What `--sandbox` says of itself, and which settings it heeds: through the built bin, as a client starts it. */
+/** `--sandbox` with the built bin, started like a client does: its notes, and the settings that it uses. */
 import { afterEach, expect, it } from "vitest";
 import {
   BIN,
@@ -42,9 +42,9 @@ it("the instructions say that no real credits are spent, and that the ledger is 
   expect(real.instructions()).not.toContain("SANDBOX");
 });
 
-it("the first result says so in both forms, and no other does", async () => {
+it("only the first result says so, in both forms", async () => {
   const driver = await start(FOR_ANOTHER);
-  // What is said of voices is the same everywhere.
+  // The note is not added to list_voices, which is the same for every service.
   expect(textOf(await driver.call("list_voices", { language: "pt" }))).not.toContain("--sandbox");
   const first = await driver.call("generate_audio", { prompt: "Hello there." });
   expect(first.isError).not.toBe(true);
@@ -54,7 +54,7 @@ it("the first result says so in both forms, and no other does", async () => {
   expect(textOf(await driver.call("generate_audio", { prompt: "Hello there." }))).not.toMatch(note);
 });
 
-it("a budget acts, and a wrong one is refused", async () => {
+it("a budget applies, and an invalid one is refused", async () => {
   const tight = await start({ AUDIO_CREDIT_BUDGET: "149" });
   expect(errorOf(await tight.call("generate_audio", { prompt: "Too dear" })).code).toBe("budget_exceeded");
   const wrong = await start({ AUDIO_CREDIT_BUDGET: "lots" });

@@ -1,4 +1,4 @@
-/** Words are respelled in what is sent alone; a changed rule never pays by itself. */
+/** Words are respelled only in the sent text, and a changed rule alone never causes a payment. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -28,7 +28,7 @@ afterEach(async () => {
   await workplace.remove();
 });
 
-/** A process whose settings name these rules. */
+/** Starts a server whose settings contain these rules. */
 async function start(rules: string | null): Promise<Driver> {
   await driver?.close();
   const path = join(workplace.root, "pronunciations.json");
@@ -42,7 +42,7 @@ const sent = (): unknown[] => [...service.tasks.values()].map(({ body }) => Obje
 const SAID = { prompt: "Mr. Nguyen writes SQL.", output_format: "pcm" };
 
 describe("generate_audio", () => {
-  it("sends the spelling, says so, and keeps the text in names and lists", async () => {
+  it("sends the spelling, reports it, and keeps the text in names and lists", async () => {
     const here = await start('{ "Nguyen": "Win", "sql": { "say": "sequel", "language": "en" } }');
     const made = await here.call("generate_audio", SAID);
     expect(sent()).toEqual(["Mr. Win writes sequel."]);
@@ -52,7 +52,7 @@ describe("generate_audio", () => {
     expect(textOf(await here.call("list_tasks", { query: "Nguyen" }))).toContain("Mr. Nguyen writes");
   });
 
-  it("is answered with what was paid for when the rules change, until another take is asked for", async () => {
+  it("returns the paid audio after the rules change, until another take is requested", async () => {
     const first = taskOf(await (await start(null)).call("generate_audio", SAID));
     const changed = await start('{ "Nguyen": "Win" }');
     const second = await changed.call("generate_audio", SAID);
@@ -66,7 +66,7 @@ describe("generate_audio", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("takes rules of its own, which come before those of the settings", async () => {
+  it("accepts its own rules, which take precedence over those of the settings", async () => {
     const here = await start('{ "Nguyen": "Win" }');
     await here.call("generate_audio", { ...SAID, pronounce: ["Nguyen=Nwin", "SQL = sequel"] });
     expect(sent()).toEqual(["Mr. Nwin writes sequel."]);
@@ -90,7 +90,7 @@ describe("narrate", () => {
     `${words} ${"The river ran past the old mill and on to the sea. ".repeat(24)}`;
   const TEXT = { text: [paragraph("Nguyen came."), paragraph("Nobody else came.")].join("\n\n") };
 
-  it("changes only the parts that hold a word, and says before what would be made anew", async () => {
+  it("changes only the parts that contain a word, and the plan names what would be made again", async () => {
     const plain = await start(null);
     const call = { ...TEXT, output_format: "pcm", max_credits: 1000, wait_seconds: 20 };
     narrationOf(await plain.call("narrate", call));

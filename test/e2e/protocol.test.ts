@@ -1,4 +1,4 @@
-/** The wire itself: both protocol eras, nothing but protocol on stdout, a dist that runs alone, and older Nodes. */
+/** The protocol itself: both eras, nothing else on stdout, a dist that runs alone, and older Node versions. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cp, mkdtemp, rm } from "node:fs/promises";
@@ -23,7 +23,7 @@ const listed = z.object({
   tools: z.array(z.looseObject({ _meta: z.record(z.string(), z.unknown()).optional() })),
 });
 
-/** A client that speaks the wire by hand, and holds every line of stdout to the protocol. */
+/** A client without the SDK that checks every line of stdout against the protocol. */
 class RawClient {
   readonly #child: ChildProcess;
   readonly lines: string[] = [];
@@ -124,7 +124,7 @@ describe("the handshake", () => {
 });
 
 describe("stdout", () => {
-  it("carries protocol and nothing else, whatever is called and however it ends", async () => {
+  it("contains only the protocol, for every call and every ending", async () => {
     const place = await createWorkplace();
     const client = start(place.env(null, { AUDIO_LOG_LEVEL: "debug", AUDIO_BASE_URL: "nonsense" }));
     await client.request(1, "initialize", {
@@ -147,7 +147,7 @@ describe("stdout", () => {
 });
 
 describe("dist", () => {
-  it("runs when it is copied alone into an empty folder", async () => {
+  it("runs after being copied alone into an empty folder", async () => {
     const folder = await mkdtemp(join(tmpdir(), "agm-dist-"));
     await cp(join(BIN, ".."), folder, { recursive: true });
     const place = await createWorkplace();
@@ -173,7 +173,7 @@ describe("dist", () => {
     await Promise.all([place.remove(), rm(folder, { recursive: true })]);
   });
 
-  it("has an entry for programmers, which gives the whole sandbox", () => {
+  it("has an entry for programs that exports the whole sandbox", () => {
     const script = `
       const sandbox = await import(${JSON.stringify(pathToFileURL(join(BIN, "..", "sandbox.js")).href)});
       const { SandboxUsageError, startSandbox } = sandbox;
@@ -199,7 +199,7 @@ describe("dist", () => {
     });
   });
 
-  it("says in one sentence what it needs on an older Node, where there is one", (context) => {
+  it("states its requirement in one sentence on an older Node", (context) => {
     const old = findOldNode();
     if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
     const run = spawnSync(old, [BIN], { encoding: "utf8" });
@@ -210,7 +210,7 @@ describe("dist", () => {
 });
 
 describe("an older Node", () => {
-  it("answers every request with an error that carries the sentence, for clients hide stderr", (context) => {
+  it("answers every request with an error that contains the sentence, because clients hide stderr", (context) => {
     const old = findOldNode();
     if (old === null) return context.skip("no Node older than 22.19 is on the PATH");
     const lines = [
@@ -308,7 +308,7 @@ describe("the command line", () => {
     expect(result.stderr.trim().split("\n")).toHaveLength(1);
   });
 
-  it("names nothing in a fault of narrate that a shell does not have", async () => {
+  it("names only options of the shell in errors of narrate", async () => {
     const result = run("narrate", "any.md", "--voice", "x");
     expect(result).toMatchObject({ status: 2 });
     expect(result.stderr).toMatch(/^audio-generation-mcp: --voice must be one of .*see --help\.\n$/);
@@ -335,7 +335,7 @@ describe("the command line", () => {
     expect(answer.status).toBe(404);
     child.kill("SIGTERM");
     expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(0);
-    // Not even the warning of Node 22 that its SQLite is experimental.
+    // Also not the warning of Node 22 that its SQLite is experimental.
     expect(stderr).toBe("");
   });
 });

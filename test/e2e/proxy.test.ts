@@ -1,4 +1,4 @@
-/** The built bin behind a company's proxy and its own certificate authority: the whole main job through a TLS tunnel. */
+/** The built bin behind a company proxy with its own certificate authority: the whole main job through a TLS tunnel. */
 import { execFile } from "node:child_process";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { API_KEY, CountingService } from "../support/counting-service.ts";
@@ -39,8 +39,8 @@ beforeEach((context) => {
   proxy.plainRequests.length = 0;
 });
 
-/** What `doctor` says of the way to the service; it asks one question and is soon back. */
-function askTheWay(env: Record<string, string>): Promise<string> {
+/** Returns the output of `doctor`. */
+function runDoctor(env: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
     execFile(NODE, [BIN, "doctor"], { env }, (_error, stdout) => resolve(stdout));
   });
@@ -50,7 +50,7 @@ const trusting = (env: Record<string, string>, baseUrl: string): Record<string, 
   place.env({ baseUrl, apiKey: API_KEY }, { NODE_EXTRA_CA_CERTS: authority?.file ?? "", ...env });
 
 describe("HTTPS_PROXY", () => {
-  it("carries a generation, from create to saved file, to a host that only the proxy can find", async () => {
+  it("is used for a whole generation with a host that only the proxy can resolve", async () => {
     const url = new URL(proxy.url);
     url.username = "reader";
     url.password = "proxy secret";
@@ -62,7 +62,7 @@ describe("HTTPS_PROXY", () => {
     expect(new Set(proxy.tunnels.map(({ target }) => target))).toEqual(new Set(["audio.test:443"]));
     const basic = `Basic ${Buffer.from("reader:proxy secret").toString("base64")}`;
     expect(proxy.tunnels.every(({ authorization }) => authorization === basic)).toBe(true);
-    // The service got the key, and the proxy saw nothing but ciphertext.
+    // The service received the key, and the proxy saw only ciphertext.
     expect(service.exchanges[0]?.headers.authorization).toBe(`Bearer ${API_KEY}`);
     expect(service.exchanges.some(({ headers }) => "proxy-authorization" in headers)).toBe(false);
     expect(proxy.overheard()).not.toContain(API_KEY);
@@ -74,7 +74,7 @@ describe("HTTPS_PROXY", () => {
   it.each(["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"])(
     "is taken from %s for https",
     async (name) => {
-      expect(await askTheWay(trusting({ [name]: proxy.url }, "https://audio.test"))).toContain("✓ key");
+      expect(await runDoctor(trusting({ [name]: proxy.url }, "https://audio.test"))).toContain("✓ key");
       expect(proxy.tunnels).toHaveLength(1);
     },
   );
@@ -83,21 +83,21 @@ describe("HTTPS_PROXY", () => {
     "is left aside for a host in NO_PROXY: %s",
     async (noProxy) => {
       const env = { HTTPS_PROXY: proxy.url, NO_PROXY: noProxy };
-      expect(await askTheWay(trusting(env, `https://localhost:${front.port}`))).toContain("✓ key");
+      expect(await runDoctor(trusting(env, `https://localhost:${front.port}`))).toContain("✓ key");
       expect(proxy.tunnels).toEqual([]);
     },
   );
 
-  it("is never given plain http, which it could read", async () => {
+  it("is never used for plain http, which it could read", async () => {
     const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
-    expect(await askTheWay(trusting(env, service.baseUrl))).toContain("✓ key");
+    expect(await runDoctor(trusting(env, service.baseUrl))).toContain("✓ key");
     expect([proxy.tunnels, proxy.plainRequests]).toEqual([[], []]);
   });
 
-  it("does not make a certificate valid that is not", async () => {
+  it("does not make an invalid certificate valid", async () => {
     const before = service.exchanges.length;
     const { NODE_EXTRA_CA_CERTS: _, ...env } = trusting({ HTTPS_PROXY: proxy.url }, "https://audio.test");
-    const words = await askTheWay({ ...env, NODE_TLS_REJECT_UNAUTHORIZED: "0" });
+    const words = await runDoctor({ ...env, NODE_TLS_REJECT_UNAUTHORIZED: "0" });
     expect(words).toMatch(/✗ host: The certificate of audio\.test is not valid.*\n.*NODE_EXTRA_CA_CERTS/);
     expect(service.exchanges.length).toBe(before);
   });

@@ -1,4 +1,4 @@
-/** The documents' client blocks, started as they are written: only the path, the address and the key are filled in. */
+/** The client blocks of the documents, started as written: only path, address and key are filled in. */
 
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ const entrySchema = z.looseObject({
 });
 type Entry = z.infer<typeof entrySchema>;
 
-/** The one server in `{ [key]: { "audio-generation": entry } }`. */
+/** Returns the server entry of `{ [key]: { "audio-generation": entry } }`. */
 const serverUnder = (key: string, config: unknown): Entry =>
   z.record(z.literal(key), z.record(z.literal("audio-generation"), entrySchema)).parse(config)[key]?.[
     "audio-generation"
@@ -50,10 +50,10 @@ const surroundings = (): Record<string, string> => ({
   PATH: `${dirname(NODE)}${delimiter}${process.env["PATH"] ?? ""}`,
 });
 
-/** Options that take the word after them. */
+/** Options that take a value. */
 const WITH_VALUE = ["--env", "-e", "--scope", "-s"];
 
-/** A `mcp add` as it was called: environment, command and arguments, taken apart as the real programs do. */
+/** Parses a `mcp add` command into environment, command and arguments, like the real programs. */
 async function addedEntry(client: string, program: string): Promise<Entry> {
   const folder = join(place.root, "fake-bin");
   const record = join(folder, "args");
@@ -121,7 +121,7 @@ describe("the block for", () => {
   });
 
   it("a script prints the path of the saved file", async () => {
-    // Inside the project, so that the client is found as if it had been installed beside the script.
+    // Inside the project, so that the script finds the client package.
     const cache = join(ROOT, "node_modules", ".cache");
     await mkdir(cache, { recursive: true });
     const folder = await mkdtemp(join(cache, "readme-"));
@@ -149,7 +149,7 @@ describe("the README's install links", () => {
     expect(config).toEqual({ ...block, ...npx });
   });
 
-  it("give VS Code the published form of its block, and have it ask for address and key", () => {
+  it("give VS Code the published form of its block, which asks for address and key", () => {
     const link = linkTo("insiders.vscode.dev");
     const config = entrySchema.parse(JSON.parse(link.get("config") ?? ""));
     const inputs = z

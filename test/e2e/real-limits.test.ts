@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { createWorkplace, type Driver, drive, taskOf, type Workplace } from "../support/workplace.ts";
 
-/** Windows of 1.2 s in place of 60, on both sides. */
+/** Limit windows of 1.2 s instead of 60 s, on both sides. */
 const SCALE = 0.02;
 
 let sandbox: RunningSandbox;
@@ -15,7 +15,7 @@ let driver: Driver;
 const statuses: number[] = [];
 let creates = 0;
 
-/** Stands between server and sandbox, passes everything on, and notes each status. */
+/** A proxy between server and sandbox that records each status. */
 function watch(target: string): Promise<Server> {
   const server = createServer((incoming, outgoing) => {
     if (incoming.method === "POST") creates += 1;
@@ -50,7 +50,7 @@ afterAll(async () => {
   await workplace.remove();
 });
 
-it("eight narrations in a row finish, and the service never has to say 429", async () => {
+it("eight narrations in a row finish without any 429", async () => {
   const beganAt = performance.now();
   for (let number = 1; number <= 8; number += 1) {
     const task = taskOf(await driver.call("generate_audio", { prompt: `Narration number ${number}.` }));
@@ -58,6 +58,6 @@ it("eight narrations in a row finish, and the service never has to say 429", asy
   }
   expect(creates).toBe(8);
   expect(statuses.filter((status) => status >= 400)).toEqual([]);
-  // The seventh had to wait for the first window to pass: the limits were really on, on our side.
+  // The seventh had to wait for the end of the first window, so our limits were really active.
   expect(performance.now() - beganAt).toBeGreaterThan(60_000 * SCALE);
 });

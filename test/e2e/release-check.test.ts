@@ -1,4 +1,4 @@
-/** What `npm run release-check` says of a bundle: fine when it is of the files as they stand, and which part is stale when not. */
+/** `npm run release-check` passes for a bundle of the current files, and otherwise names the stale part. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -45,11 +45,11 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 describe("a bundle", () => {
-  it("of the files as they stand may go out, types left out", () => {
+  it("of the current files may be released, types excluded", () => {
     expect(bundleFaults(root, manifest)).toEqual([]);
   });
 
-  it("made before the publisher was decided may not", () => {
+  it("with a placeholder publisher may not be released", () => {
     write("manifest.json", "{}");
     write("server.json", server("someone"));
     expect(bundleFaults(root, manifest)).toEqual([

@@ -1,4 +1,4 @@
-/** `replace: true`: a person wants the new audio under the name of an old one (docs/reference.md, Names of files). */
+/** `replace: true` saves the new audio under the name of an old one (docs/reference.md, Names of files). */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
@@ -35,7 +35,7 @@ const inFolder = (name: string): Promise<Buffer> => readFile(join(workplace.outp
 const audioOf = (outcome: ToolOutcome): Buffer | undefined =>
   service.tasks.get(taskOf(outcome).task_id)?.audio;
 
-it("the new audio has the name, the old one is gone and comes back for nothing when it is asked for", async () => {
+it("the new audio gets the name, and the old one is removed and restored free of charge on request", async () => {
   const first = await generate(FIRST);
   const second = await generate(AGAIN);
   expect(nameOf(second)).toBe("bridge.mp3");
@@ -48,7 +48,7 @@ it("the new audio has the name, the old one is gone and comes back for nothing w
   expect(service.count("create")).toBe(2);
 });
 
-it("asked for again, it replaces nothing: the same task, the same file", async () => {
+it("a repeat replaces nothing: the same task, the same file", async () => {
   await generate(FIRST);
   const once = taskOf(await generate(AGAIN));
   const twice = taskOf(await generate(AGAIN));
@@ -56,7 +56,7 @@ it("asked for again, it replaces nothing: the same task, the same file", async (
   expect(await workplace.outputNames()).toEqual(["bridge.mp3"]);
 });
 
-it("without it nothing is replaced, and the answer names it for whoever wants that", async () => {
+it("without it nothing is replaced, and the answer mentions it", async () => {
   await generate(FIRST);
   const second = await generate(SECOND);
   expect(nameOf(second)).toBe("bridge-2.mp3");
@@ -82,7 +82,7 @@ it.each([
   expect(await inFolder(name)).toEqual(Buffer.from(content));
 });
 
-it("the lists say whose the file is now, whichever of the two was asked for first", async () => {
+it("the lists show the present owner of the file, regardless of the order of the requests", async () => {
   const second = taskOf(await generate({ ...SECOND, file_name: "tunnel" }));
   const first = taskOf(await generate(FIRST));
   await generate(AGAIN);
@@ -100,7 +100,7 @@ it("the lists say whose the file is now, whichever of the two was asked for firs
   ]);
 });
 
-it("another take replaces the first one, if that is what was asked for", async () => {
+it("another take replaces the first one on request", async () => {
   await generate(FIRST);
   expect(nameOf(await generate({ ...FIRST, take: 2 }))).toBe("bridge-2.mp3");
   const third = await generate({ ...FIRST, take: 3, replace: true });
@@ -109,7 +109,7 @@ it("another take replaces the first one, if that is what was asked for", async (
   expect(await workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
 });
 
-it("audio that is saved already takes the place of another one without a request", async () => {
+it("audio that is already saved replaces another file without a request to the service", async () => {
   await generate(FIRST);
   const second = await generate({ ...SECOND, file_name: "tunnel" });
   expect(nameOf(await generate(AGAIN))).toBe("bridge.mp3");
@@ -118,7 +118,7 @@ it("audio that is saved already takes the place of another one without a request
   expect(service.count("create")).toBe(2);
 });
 
-it("nothing is touched when the task fails, and nothing by a later call that does not ask for it", async () => {
+it("a failed task replaces nothing, and neither does a later call without replace", async () => {
   const first = await generate(FIRST);
   let isFailing = true;
   service.intercept = (exchange) => {
@@ -136,7 +136,7 @@ it("nothing is touched when the task fails, and nothing by a later call that doe
   expect(await inFolder("bridge.mp3")).toEqual(audioOf(first));
 });
 
-it("a file that is edited while the task runs stays, and the answer says so", async () => {
+it("a file edited while the task runs stays, and the answer says so", async () => {
   await generate(FIRST);
   service.intercept = async (exchange) => {
     if (exchange.kind === "content") await writeFile(join(workplace.outputDir, "bridge.mp3"), "edited");
@@ -148,7 +148,7 @@ it("a file that is edited while the task runs stays, and the answer says so", as
   expect(await inFolder("bridge.mp3")).toEqual(Buffer.from("edited"));
 });
 
-it("a person's own file of the name that the old one would have meanwhile stays", async () => {
+it("a user's file with the backup name of the old one stays", async () => {
   const first = await generate(FIRST);
   const own = join(workplace.outputDir, "bridge (previous).mp3");
   await writeFile(own, audioOf(first) ?? "");
@@ -157,7 +157,7 @@ it("a person's own file of the name that the old one would have meanwhile stays"
   expect(await readFile(own)).toEqual(audioOf(first));
 });
 
-it("is refused without a file_name, and means nothing where no file is in the way", async () => {
+it("is refused without a file_name, and has no effect if there is no file to replace", async () => {
   const refused = await generate({ prompt: "No name", replace: true });
   expect(errorOf(refused).code).toBe("invalid_request");
   expect(textOf(refused)).toMatch(/replace needs the file_name/);

@@ -1,4 +1,4 @@
-/** A text that a model types again after a time-out: the task that runs is the answer, and nothing is paid twice. */
+/** A text that a model retypes after a time-out returns the running task, so that nothing is paid twice. */
 import { beforeEach, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
 import { stageEach } from "../support/stage.ts";
@@ -19,7 +19,7 @@ const RETYPED = "“It’s late,” she said.\nThe Harbour was  empty. ";
 
 const ask = (args: Record<string, unknown>) => driver.call("generate_audio", { wait_seconds: 1, ...args });
 
-it("is answered with the task that runs, and with what makes another", async () => {
+it("returns the running task, and says how to make another", async () => {
   const first = taskOf(await ask({ prompt: TEXT }));
   const again = await ask({ prompt: RETYPED });
   expect(taskOf(again)).toMatchObject({ task_id: first.task_id, replayed: true });
@@ -32,7 +32,7 @@ it("is answered with the task that runs, and with what makes another", async () 
   expect(second.task_id).not.toBe(first.task_id);
 });
 
-it("with other words, another setting, or after the first has ended is another request", async () => {
+it("is a new request with other words, other settings, or after the first has ended", async () => {
   const first = taskOf(await ask({ prompt: TEXT }));
   const other = taskOf(await ask({ prompt: RETYPED, speed: 0.9 }));
   expect(other.task_id).not.toBe(first.task_id);

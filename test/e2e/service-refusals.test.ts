@@ -1,4 +1,4 @@
-/** What each refusal of the service comes to: code, remedy, and how often it was asked (contract 7). */
+/** The result of each refusal of the service: code, remedy, and number of requests (contract 7). */
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { CountingService } from "../support/counting-service.ts";
@@ -42,31 +42,34 @@ const PERMANENT = [
 ] as const;
 
 describe("a create that the service refuses for good", () => {
-  it.each(PERMANENT)("$status $code is told at once, with its remedy, and not repeated", async (refusal) => {
-    service.intercept = ({ kind }, response) => {
-      if (kind !== "create") return false;
-      service.refuse(response, refusal.status, refusal.code);
-      return true;
-    };
-    const outcome = await driver.call("generate_audio", { prompt: "Refused" });
-    expect(errorOf(outcome)).toMatchObject({
-      code: refusal.code,
-      http_status: refusal.status,
-      retryable: false,
-      task_id: null,
-    });
-    expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
-    expect(textOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
-    expect(textOf(outcome)).toMatch(refusal.remedy);
-    expect(service.count("create")).toBe(1);
-    service.intercept = undefined;
-    const later = taskOf(await driver.call("generate_audio", { prompt: "Refused" }));
-    expect(later.status).toBe("succeeded");
-    expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
-  });
+  it.each(PERMANENT)(
+    "$status $code is reported at once with its remedy, and not retried",
+    async (refusal) => {
+      service.intercept = ({ kind }, response) => {
+        if (kind !== "create") return false;
+        service.refuse(response, refusal.status, refusal.code);
+        return true;
+      };
+      const outcome = await driver.call("generate_audio", { prompt: "Refused" });
+      expect(errorOf(outcome)).toMatchObject({
+        code: refusal.code,
+        http_status: refusal.status,
+        retryable: false,
+        task_id: null,
+      });
+      expect(errorOf(outcome).idempotency_key).toMatch(/^agm1-[0-9a-f]{64}$/);
+      expect(textOf(outcome)).toMatch(new RegExp(`^${refusal.code}: `));
+      expect(textOf(outcome)).toMatch(refusal.remedy);
+      expect(service.count("create")).toBe(1);
+      service.intercept = undefined;
+      const later = taskOf(await driver.call("generate_audio", { prompt: "Refused" }));
+      expect(later.status).toBe("succeeded");
+      expect(service.exchanges[0]?.key).toBe(service.exchanges[1]?.key);
+    },
+  );
 });
 
-describe("a create that the service puts off", () => {
+describe("a create that the service delays", () => {
   it.each(["rate_limit", "concurrency_limit"])("429 %s is waited out, then succeeds", async (code) => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal > 1) return false;
@@ -81,7 +84,7 @@ describe("a create that the service puts off", () => {
     expect(first?.key).toBe(second?.key);
   });
 
-  it("answers waiting when the window closes during the pause, and goes on by itself", async () => {
+  it("returns waiting if the window closes during the pause, and continues in the background", async () => {
     service.intercept = ({ kind, ordinal }, response) => {
       if (kind !== "create" || ordinal > 1) return false;
       service.refuse(response, 429, "rate_limit");
@@ -116,7 +119,7 @@ describe("a create that the service puts off", () => {
     },
   );
 
-  it("503 for ever comes to waiting, and the same call goes on later", async () => {
+  it("a permanent 503 returns waiting, and the same call continues later", async () => {
     service.intercept = ({ kind }, response) => {
       if (kind !== "create") return false;
       service.refuse(response, 503, "api_unavailable");
@@ -204,8 +207,8 @@ describe("a query or download that the service refuses", () => {
 });
 
 describe("a task that fails", () => {
-  it("once is tried again before anybody hears of it, free of charge", async () => {
-    // It has not succeeded before it is asked for, not even for a create that is sent again.
+  it("once is repeated free of charge before any call returns", async () => {
+    // The task must not succeed before a query, also not for a create that is sent again.
     service.processingMs = 60_000;
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind !== "query") return false;
@@ -217,7 +220,7 @@ describe("a task that fails", () => {
     expect(service.count("create")).toBe(2);
   });
 
-  it("is still found by the id that the call was given before it failed", async () => {
+  it("is still found by the task id that the call returned before it failed", async () => {
     service.processingMs = 400;
     let failures = 0;
     service.intercept = ({ kind }, _response, self) => {
@@ -240,7 +243,7 @@ describe("a task that fails", () => {
     expect(saved.audio?.path).toBe(task.audio?.path);
   });
 
-  it("twice is an error for the call that watched it, costs nothing, and one new attempt is made by the next", async () => {
+  it("twice is an error for the waiting call and costs nothing, and the next call makes one new attempt", async () => {
     service.processingMs = 150;
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind === "query" && ordinal <= 2) for (const task of self.tasks.values()) task.status = "failed";
@@ -260,7 +263,7 @@ describe("a task that fails", () => {
     expect(service.count("create")).toBe(3);
   });
 
-  it("is walked past when the ledger was lost", async () => {
+  it("is skipped if the ledger was lost", async () => {
     service.processingMs = 150;
     service.intercept = ({ kind, ordinal }, _response, self) => {
       if (kind === "query" && ordinal <= 2) for (const task of self.tasks.values()) task.status = "failed";
@@ -279,11 +282,11 @@ describe("a task that fails", () => {
 });
 
 describe("402", () => {
-  it("while a task of this account runs is waited out: what the task holds comes back when it ends", async () => {
+  it("while a task of this account runs is waited out, because the task returns credits when it ends", async () => {
     service.processingMs = 300;
     let refusals = 0;
     service.intercept = ({ kind }, response, self) => {
-      // Credits for one reservation at a time.
+      // Enough credits for only one reservation at a time.
       if (kind !== "create" || self.inFlight === 0) return false;
       refusals += 1;
       self.refuse(response, 402, "insufficient_credits");
@@ -296,7 +299,7 @@ describe("402", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("while another create is still unanswered is waited out as well", async () => {
+  it("while another create has no response yet is waited out as well", async () => {
     service.processingMs = 300;
     let accepted = 0;
     service.intercept = async ({ kind }, response, self) => {
@@ -317,7 +320,7 @@ describe("402", () => {
     expect(taskOf(await first).status).toBe("succeeded");
   });
 
-  it("is asked again once, when the task that held the credits has ended before the refusal came", async () => {
+  it("is retried once if the task that held the credits ended before the refusal arrived", async () => {
     service.processingMs = 150;
     let creates = 0;
     service.intercept = async ({ kind }, response, self) => {
@@ -333,7 +336,7 @@ describe("402", () => {
     expect(creates).toBe(3);
   });
 
-  it("with nothing running is told at once", async () => {
+  it("without running tasks is reported at once", async () => {
     service.intercept = ({ kind }, response) => {
       if (kind !== "create") return false;
       service.refuse(response, 402, "insufficient_credits");

@@ -1,4 +1,4 @@
-/** What `list_tasks` says of money. */
+/** The spending in `list_tasks`. */
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CountingService } from "../support/counting-service.ts";
 import { createWorkplace, drive, FAST, textOf, type Workplace } from "../support/workplace.ts";

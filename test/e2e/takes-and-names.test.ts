@@ -1,4 +1,4 @@
-/** What another take is called, and what is said of a file that is in the way. */
+/** File names of further takes, and notes about name conflicts. */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";
@@ -17,7 +17,7 @@ stageEach((stage) => {
 
 const nameOf = (outcome: ToolOutcome): string => basename(taskOf(outcome).audio?.path ?? "");
 
-it("another take under the same name gets a number, says so, and keeps it when it is asked for again", async () => {
+it("another take under the same name gets a number, reports it, and keeps it on a repeat", async () => {
   const call = { prompt: "Over the bridge", file_name: "bridge" };
   expect(nameOf(await driver.call("generate_audio", call))).toBe("bridge.mp3");
   for (const replayed of [false, true]) {
@@ -31,7 +31,7 @@ it("another take under the same name gets a number, says so, and keeps it when i
   expect(await workplace.outputNames()).toEqual(["bridge-2.mp3", "bridge.mp3"]);
 });
 
-it("a name that another request's file has gets a number, and the answer says whose file it is", async () => {
+it("the name of another request's file gets a number, and the answer names the owner", async () => {
   const first = taskOf(
     await driver.call("generate_audio", { prompt: "The first text", file_name: "bridge" }),
   );
@@ -54,7 +54,7 @@ it("a name that another request's file has gets a number, and the answer says wh
   expect(service.count("create")).toBe(2);
 });
 
-it("a file that this server did not write stays, and is said to be one", async () => {
+it("a file that this server did not write stays, and the answer says so", async () => {
   await driver.call("generate_audio", { prompt: "Makes the folder" });
   await writeFile(join(workplace.outputDir, "mine.mp3"), "somebody's own");
   const saved = await driver.call("generate_audio", { prompt: "In the way", file_name: "mine" });
@@ -63,7 +63,7 @@ it("a file that this server did not write stays, and is said to be one", async (
   expect(await readFile(join(workplace.outputDir, "mine.mp3"), "utf8")).toBe("somebody's own");
 });
 
-it("a take with the very bytes of an earlier one says so, in both forms, from every tool and only then", async () => {
+it("a take with the same bytes as an earlier one says so, in both forms of every tool and only then", async () => {
   const call = { prompt: "The same again" };
   const first = await driver.call("generate_audio", call);
   const second = await driver.call("generate_audio", { ...call, take: 2 });
@@ -73,7 +73,7 @@ it("a take with the very bytes of an earlier one says so, in both forms, from ev
     await driver.call("generate_audio", { ...call, take: 2 }),
     await driver.call("get_task", { task_id }),
     await driver.call("download_audio", { task_id }),
-    // It is the first of the two that is named, whichever comes next.
+    // The note always names the first of the two.
     await driver.call("generate_audio", { ...call, take: 3 }),
   ];
   for (const outcome of identical) {
@@ -86,7 +86,7 @@ it("a take with the very bytes of an earlier one says so, in both forms, from ev
   }
 });
 
-it("white space around a text makes no other request, and is not sent", async () => {
+it("white space around a text does not make a new request, and is not sent", async () => {
   const first = await driver.call("generate_audio", { prompt: "Over the bridge" });
   const again = await driver.call("generate_audio", { prompt: "  Over the bridge\n\n" });
   expect(taskOf(again)).toMatchObject({ task_id: taskOf(first).task_id, replayed: true });
@@ -96,7 +96,7 @@ it("white space around a text makes no other request, and is not sent", async ()
   expect(service.count("create")).toBe(2);
 });
 
-it("a name that nobody chose ends at a word, with a short id, and is the same for ever", async () => {
+it("an automatic name ends at a word, with a short id, and never changes", async () => {
   const call = { prompt: "The harbour at dawn, before the first ferry leaves for the islands" };
   const first = await driver.call("generate_audio", call);
   expect(nameOf(first)).toMatch(/^The-harbour-at-dawn-before-the-first-[0-9a-f]{8}\.mp3$/);

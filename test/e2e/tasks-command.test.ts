@@ -1,4 +1,4 @@
-/** What the `tasks` command prints for a person: the ledger, and nothing that a terminal would act on. */
+/** The output of the `tasks` command: the ledger, without characters that a terminal interprets. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ afterEach(async () => {
   await workplace.remove();
 });
 
-/** Controls of both kinds, turned text, hidden text: as a prompt may hold them. */
+/** Control characters, bidirectional text and hidden text, as a prompt may contain them. */
 const PROMPT = "Red \u001b[31m \u009b31m \u202egnp.exe\u202c \u2066x\u2069 \u200b\u{e0041} end 👩‍💻";
 const ACTIVE = /[^\P{C}\n\u200d]|[\u2028\u2029]/u;
 
@@ -30,21 +30,21 @@ function tasks(...args: string[]): string {
   return result.stdout;
 }
 
-describe("a request with characters that a terminal would act on", () => {
+describe("a request with characters that a terminal interprets", () => {
   beforeEach(async () => {
     const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     expect(taskOf(await driver.call("generate_audio", { prompt: PROMPT })).status).toBe("succeeded");
     await driver.close();
   });
 
-  it("is listed with them spelled out", () => {
+  it("is listed with them escaped", () => {
     const text = tasks();
     expect(text).not.toMatch(ACTIVE);
     expect(text).toContain("\\u{9b}31m \\u{202e}gnp.exe\\u{202c}");
     expect(text).toContain("👩‍💻");
   });
 
-  it("means the same as ever in JSON, which holds none of them raw", () => {
+  it("keeps its meaning in JSON, which contains only escapes of them", () => {
     const text = tasks("--json");
     expect(text.replaceAll("👩‍💻", "")).not.toMatch(/[^\P{C}\n]|[\u2028\u2029]/u);
     const row = z.looseObject({ prompt_excerpt: z.string() });
@@ -54,7 +54,7 @@ describe("a request with characters that a terminal would act on", () => {
 });
 
 describe("a ledger without a request for this address", () => {
-  it("is said to be empty only where it is", async () => {
+  it("is reported as empty only if it is", async () => {
     expect(tasks()).toBe("No requests recorded yet.\n");
     const driver = await drive(workplace.env(service, { ...COMPILED, AUDIO_TIME_SCALE: "0.001" }));
     await driver.call("generate_audio", { prompt: "For another address" });
@@ -79,13 +79,13 @@ describe.each([["tasks"], ["narrate", "-", "--max-credits", "100"]])(
       return result.stderr;
     };
 
-    it("is told with what mends it: damaged", () => {
+    it("is reported with its fix: damaged", () => {
       mkdirSync(workplace.stateDir, { recursive: true });
       writeFileSync(join(workplace.stateDir, "ledger.sqlite"), "");
       expect(failing({})).toMatch(/is damaged and was left as it is\. Restore it from a backup, or move it/);
     });
 
-    it("is told with what mends it: a file in the place of its folder", () => {
+    it("is reported with its fix: a file in place of its folder", () => {
       const file = join(workplace.root, "plain-file");
       writeFileSync(file, "");
       expect(failing({ AUDIO_STATE_DIR: file })).toMatch(

@@ -1,4 +1,4 @@
-/** `tasks --html FILE`: the ledger as a page that a person opens, with players for the files; over nothing that is not its own. */
+/** `tasks --html FILE`: the ledger as a web page with players. Overwrites only its own pages. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ describe("tasks --html", () => {
     return { status, stdout, stderr };
   }
 
-  it("isolates characters of a prompt that turn the direction of writing", async () => {
+  it("isolates bidirectional characters of a prompt", async () => {
     const driver = await drive(workplace.env(service, FAST));
     await driver.call("generate_audio", { prompt: "\u202eturned\u202c and \u2067more" });
     await driver.close();
@@ -58,7 +58,7 @@ describe("tasks --html", () => {
     expect(readFileSync(file, "utf8")).toContain("<p><bdi>\u202eturned\u202c and \u2067more</bdi></p>");
   });
 
-  it("writes what was asked, its cost by day and voice, and a player for each file that a browser plays", () => {
+  it("contains the requests, the cost by day and voice, and a player for each playable file", () => {
     expect(tasks("--html", file)).toEqual({ status: 0, stdout: `Written: ${file}\n`, stderr: "" });
     const page = readFileSync(file, "utf8");
     const src = pathToFileURL(made.audio?.path ?? "").href.replaceAll("'", "&#39;");
@@ -70,7 +70,7 @@ describe("tasks --html", () => {
     expect(statSync(file).mode & 0o077).toBe(0);
   });
 
-  it("writes over its own page, and over nothing else", () => {
+  it("overwrites only its own page", () => {
     expect(tasks("--html", file).status).toBe(0);
     writeFileSync(file, `${readFileSync(file, "utf8")}<!-- older -->`);
     expect(tasks("--html", file).status).toBe(0);
@@ -94,7 +94,7 @@ describe("tasks --html", () => {
     expect(readFileSync(foreign ?? "", "utf8")).toBe("<!doctype html><p>mine");
   });
 
-  it("says where it cannot write, and what the option wants", () => {
+  it("reports where it cannot write, and what the option needs", () => {
     expect(tasks("--html", join(workplace.root, "nowhere", "tasks.html")).stderr).toContain(
       "cannot be written (ENOENT)",
     );
@@ -111,7 +111,7 @@ describe("a task that a narration and a request share", () => {
   });
   afterEach(() => narrator.stop());
 
-  it("counts once in the totals, and stays with each", async () => {
+  it("counts once in the totals, and is shown with both", async () => {
     const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
     expect(done.credits.charged).toBe(20);
     taskOf(await narrator.driver.call("generate_audio", { prompt: paragraph("One"), output_format: "pcm" }));
@@ -149,14 +149,14 @@ describe("the page of many tasks", () => {
   });
   const entries = Array.from({ length: 40 }, (_, index) => entry(index));
 
-  it("adds up to the whole, with the days and voices that have no row as one", () => {
+  it("adds up to the total, with one row for the days and voices beyond the limit", () => {
     const page = tasksPage(entries);
     expect(page).toContain("40 requests, 120 credits.");
     expect(page).toMatch(/<dt>9 earlier days<\/dt>.*\n?.*<dd>27 credits<\/dd>/);
     expect(page).toMatch(/<dt>20 other voices<\/dt>.*<dd>60 credits<\/dd>/);
   });
 
-  it("says that there are older ones, which it does not count", () => {
+  it("says that there are older requests that are not counted", () => {
     expect(tasksPage(entries, { hasOlder: true })).toContain(
       "The newest 40 requests, 120 credits. Older ones are neither shown nor counted here.",
     );

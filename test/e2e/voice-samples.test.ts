@@ -1,4 +1,4 @@
-/** Samples of voices: made once, named by the list, heard on a page, and free from then on. */
+/** Samples of voices: paid once, listed by list_voices, and playable on a page. */
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ async function run(...args: string[]): Promise<{ readonly code: number; readonly
   return { code, stdout };
 }
 
-it("are made once for all voices, and cost nothing again", async () => {
+it("are made once for all voices, and are free from then on", async () => {
   const page = join(workplace.root, "voices.html");
   const first = await run("--sample", "--html", page);
   expect(first).toMatchObject({
@@ -48,7 +48,7 @@ it("are made once for all voices, and cost nothing again", async () => {
   await driver.close();
 });
 
-it("are the tool's own request: a sample from the chat is the command's", async () => {
+it("are the same request in the chat and in the command", async () => {
   const driver = await drive(workplace.env(service, FAST));
   const listed = await driver.call("list_voices", { language: "es" });
   const sentences = Object(listed.structuredContent?.["sample_sentences"]);
@@ -61,7 +61,7 @@ it("are the tool's own request: a sample from the chat is the command's", async 
   await driver.close();
 });
 
-it("are not asked of anybody before the settings are there, nor without --sample", async () => {
+it("are not requested without settings or without --sample", async () => {
   const driver = await drive(workplace.env(null, FAST));
   expect(textOf(await driver.call("list_voices", {}))).toContain("Sample in en:");
   await driver.close();

@@ -1,4 +1,4 @@
-/** What the workflow stands on in a test: the real ledger, limits and folder, time by hand, and a service of the test's own. */
+/** The dependencies of the workflow in a test: the real ledger, limits and folder, a manual clock, and the test's own service. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Service } from "../../src/api/service.ts";
@@ -11,7 +11,7 @@ import { createLog } from "../../src/log.ts";
 import { HandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
-/** A service that nobody is expected to ask. */
+/** A service that fails on every request. */
 export function silentService(): Service {
   const unasked = (): never => {
     throw new Error("nobody should ask this service");

@@ -1,4 +1,4 @@
-/** Somebody sets the wall clock while a task is watched: intervals and windows run on (faults: Watch). */
+/** Setting the wall clock while a task is watched must not change intervals and windows (faults: Watch). */
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/service.ts";
 import { createGeneration } from "../../src/generation/generation.ts";

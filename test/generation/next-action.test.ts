@@ -1,4 +1,4 @@
-/** Courses of a job by its pure next action: each state of the record, each answer of a service that may lie. */
+/** Random runs of a job through its pure next action, with every record state and every response, also wrong ones. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type JobFacts, nextAction, type TaskAction } from "../../src/generation/job/next-action.ts";
@@ -7,12 +7,12 @@ import { aRecord } from "../ledger/a-record.ts";
 
 type Next = typeof nextAction;
 
-/** What the service answers to a create or a question; the bill says whether a failure was refunded. */
+/** A response to a create or a query. The billing shows whether a failure was refunded. */
 const answers = fc.array(
   fc.record({
     status: fc.constantFrom("queued" as const, "succeeded" as const, "failed" as const),
     isRefunded: fc.boolean(),
-    /** A lost ledger: the service knows the key already. */
+    /** The ledger was lost, so the service already knows the key. */
     isOld: fc.boolean(),
   }),
   { minLength: 1, maxLength: 12 },
@@ -21,7 +21,7 @@ const answers = fc.array(
 const wishes = fc.record({
   mayCreate: fc.boolean(),
   isOfNarration: fc.boolean(),
-  mayWalk: fc.boolean(),
+  mayRetryFailedAttempt: fc.boolean(),
   wasFailed: fc.boolean(),
 });
 
@@ -31,7 +31,7 @@ const bill = (charged: number): TaskRecord["billing"] => ({
   refunded_credits: 150 - charged,
 });
 
-/** The rule that a course breaks; `null`: none. */
+/** The rule that a run breaks, or `null`. */
 function brokenRule(
   next: Next,
   wish: typeof wishes extends fc.Arbitrary<infer Wish> ? Wish : never,
@@ -41,7 +41,7 @@ function brokenRule(
     status: wish.wasFailed ? "failed" : "waiting",
     billing: wish.wasFailed ? bill(0) : null,
   });
-  const facts = { failure: "before" as JobFacts["failure"], newTasks: 0, walked: 0 };
+  const facts = { failure: "before" as JobFacts["failure"], newTasks: 0, replayedFailures: 0 };
   let charged = 0;
   let isPaidFailureSeen = false;
   for (let steps = 0; steps < 60; steps += 1) {
@@ -50,17 +50,17 @@ function brokenRule(
       return "a create without leave";
     if (action.kind === "again") {
       if (isPaidFailureSeen) return "a failure that was charged is repeated unasked";
-      if (facts.failure === "in_answer") facts.walked += 1;
+      if (facts.failure === "in_response") facts.replayedFailures += 1;
       record = { ...record, status: "waiting", billing: null };
       continue;
     }
-    if (action.kind === "fetch" || action.kind === "end") break;
+    if (action.kind === "save" || action.kind === "end") break;
     const answer = course[steps % course.length] ?? { status: "succeeded", isRefunded: true, isOld: false };
     if (action.kind === "send") {
       const isNew = !(answer.isOld && answer.status === "failed");
       if (isNew) facts.newTasks += 1;
       if (isNew && facts.newTasks > 2) return "a third new task";
-      facts.failure = "in_answer";
+      facts.failure = "in_response";
       record = { ...record, status: answer.status, billing: bill(answer.isRefunded ? 0 : 100) };
     } else {
       facts.failure = "watching";
@@ -75,7 +75,7 @@ function brokenRule(
   return null;
 }
 
-it("a job sends only with leave, makes at most two tasks, and repeats no failure that was charged", () => {
+it("a job sends only with permission, creates at most two tasks, and never repeats a charged failure", () => {
   fc.assert(
     fc.property(wishes, answers, (wish, course) => brokenRule(nextAction, wish, course) === null),
     { numRuns: 5000 },
@@ -107,11 +107,11 @@ const planted: readonly (readonly [string, string, Next])[] = [
   [
     "failed attempts that are passed are not counted",
     "no end",
-    (record, facts) => nextAction(record, { ...facts, walked: 0 }),
+    (record, facts) => nextAction(record, { ...facts, replayedFailures: 0 }),
   ],
 ];
 
-it.each(planted)("where %s, a course shows it", (_name, rule, next) => {
+it.each(planted)("a run finds the planted fault: %s", (_name, rule, next) => {
   const broken = fc
     .sample(fc.tuple(wishes, answers), { numRuns: 5000, seed: 7 })
     .map(([wish, course]) => brokenRule(next, wish, course));

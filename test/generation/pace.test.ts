@@ -1,4 +1,4 @@
-/** The pace that a shown estimate follows: the median of what earlier tasks came to, within bounds, and 1 without enough. */
+/** The pace for displayed estimates: the median ratio of earlier tasks, within bounds, or 1 if there are too few. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { estimateSeconds } from "../../src/contract/estimate.ts";
@@ -43,7 +43,7 @@ it.each([
   expect(paceOf(records, "sophie_en_zh")).toBeCloseTo(expected, 6);
 });
 
-it("follows the voice where enough of it is known, else all voices", () => {
+it("uses tasks of the same voice if there are enough, otherwise tasks of all voices", () => {
   const slow = Array.from({ length: 5 }, () => came({ ratio: 1.6, voice: "magnus_en_zh" }));
   const fast = Array.from({ length: 7 }, () => came({ ratio: 0.8 }));
   expect(paceOf([...slow, ...fast], "magnus_en_zh")).toBeCloseTo(1.6, 6);
@@ -51,7 +51,7 @@ it("follows the voice where enough of it is known, else all voices", () => {
   expect(paceOf([...slow, ...fast], "felix_zh")).toBeCloseTo(0.8, 6);
 });
 
-it("stays within its bounds, whatever is recorded, and in whatever order", () => {
+it("stays within its bounds for any records in any order", () => {
   const anyRecord = fc
     .record({
       ratio: fc.option(fc.double({ min: 1e-6, max: 1e6, noNaN: true })),

@@ -1,4 +1,4 @@
-/** How long a job waits for a slot that never comes free (docs/reference.md, A call's window: up to 65 minutes). */
+/** How long a job waits for a slot that never becomes free (docs/reference.md, A call's window: up to 65 minutes). */
 import { expect, it, onTestFinished } from "vitest";
 import type { AudioError } from "../../src/errors.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
@@ -6,7 +6,7 @@ import { makeDeps, silentService } from "./bundle.ts";
 
 const MINUTE_MS = 60_000;
 
-it("a job that no slot is free for gives up after 65 minutes, unsent and retryable", async () => {
+it("a job without a free slot gives up after 65 minutes, unsent and retryable", async () => {
   const { clock, deps } = await makeDeps(silentService);
   let isLeft = false;
   const generation = createGeneration({
@@ -23,7 +23,7 @@ it("a job that no slot is free for gives up after 65 minutes, unsent and retryab
     },
   });
   onTestFinished(() => generation.close());
-  // Longer than what passes of the hand clock while a busy machine opens the ledger.
+  // Longer than the manual clock advances while a busy machine opens the ledger.
   const call = { signal: new AbortController().signal, windowMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
   let end: AudioError | undefined;
   const done = generation
@@ -34,7 +34,7 @@ it("a job that no slot is free for gives up after 65 minutes, unsent and retryab
   await expect
     .poll(
       async () => {
-        // Opening the ledger and the folder takes real time meanwhile.
+        // Meanwhile, opening the ledger and the folder takes real time.
         await clock.advance(MINUTE_MS);
         return end?.code;
       },

@@ -1,4 +1,4 @@
-/** An accepted task is polled once in each interval, from its acceptance on, and no more after its end (docs/reference.md, Watching). */
+/** An accepted task is polled once per interval from its acceptance until its end (docs/reference.md, Watching). */
 import { expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/service.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
@@ -13,7 +13,7 @@ const RUNNING: ObservedTask = {
   error: null,
   oddities: [],
 };
-/** It was charged, so it is not tried again. */
+/** Charged, so it is not repeated. */
 const ENDED: ObservedTask = {
   ...RUNNING,
   status: "failed",
@@ -21,7 +21,7 @@ const ENDED: ObservedTask = {
 };
 const ENDS_AFTER_MS = 21_000;
 
-it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its acceptance, whatever the tasks before it took", async () => {
+it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its acceptance, regardless of earlier tasks", async () => {
   const pollsAfterMs: number[] = [];
   let acceptedAtMs = 0;
   let creates = 0;

@@ -1,4 +1,4 @@
-/** Counts what one generation asks of the store: each operation is a transaction or a round trip, and a chance to fail. */
+/** Counts the store operations of one generation, because each one is a transaction or a round trip that can fail. */
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createService } from "../../src/api/service.ts";
@@ -18,7 +18,7 @@ import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
 const MOST_OPERATIONS = 15;
 
-/** A store that notes the name of every method that is called on it, those of its Keyv included. */
+/** A store that records the name of every called method, including those of its Keyv. */
 function counted(store: LedgerStore, operations: string[]): LedgerStore {
   const noting = <T extends object>(target: T, prefix: string): T =>
     new Proxy(target, {
@@ -37,7 +37,7 @@ function counted(store: LedgerStore, operations: string[]): LedgerStore {
 it("a generation with two polls asks the store at most 15 times, and its repeat once or twice", async () => {
   const service = await CountingService.start({ processingMs: 60_000 });
   service.intercept = (exchange) => {
-    // Ended between the two polls, however slow this machine is.
+    // Ended between the two polls, even on a slow machine.
     if (exchange.kind === "query" && exchange.ordinal === 2) service.processingMs = 0;
     return false;
   };
@@ -77,7 +77,7 @@ it("a generation with two polls asks the store at most 15 times, and its repeat 
   const view = await generation.generate(request, call);
   expect(view.audio).not.toBeNull();
   expect(service.count("query")).toBe(2);
-  // A sign of life is due by the clock, not by the work; at this scale it comes a hundred times as often.
+  // Heartbeats depend on the clock and not on the work; at this time scale they are a hundred times as frequent.
   const ofWork = operations.filter((name) => name !== "signOfLife");
   process.stderr.write(`store operations of one generation: ${ofWork.length} (${ofWork.join(", ")})\n`);
   expect(ofWork.length).toBeLessThanOrEqual(MOST_OPERATIONS);

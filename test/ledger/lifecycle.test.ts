@@ -73,7 +73,7 @@ const EVENTS = {
   "seen succeeded": observed(task("succeeded", { billing: billing(10) })),
   "seen failed": observed(task("failed", { billing: billing(0) })),
   gone: { kind: "gone", taskId: "task-1" },
-  "taken back": { kind: "takenBack", taskId: "task-1", atMs: NOW_MS },
+  "result revoked": { kind: "resultRevoked", taskId: "task-1", atMs: NOW_MS },
   "too large": { kind: "tooLarge", taskId: "task-1" },
   again: { kind: "again", failed: 1 },
 } as const satisfies Record<string, TaskEvent>;
@@ -129,7 +129,7 @@ const TABLE: Record<Name, Partial<Record<EventName, string>>> = {
     "seen succeeded": "polled",
     "seen failed": "polled",
     gone: "succeeded 10",
-    "taken back": "processing 150",
+    "result revoked": "processing 150",
     "too large": "succeeded 10",
   },
   saved: {
@@ -286,7 +286,7 @@ const anyEvent: fc.Arbitrary<TaskEvent> = fc.oneof(
       observed(task(status, { taskId: id, billing: billing(charged) }), of, at),
     ),
   fc.record({ kind: fc.constant("gone" as const), taskId }),
-  fc.record({ kind: fc.constant("takenBack" as const), taskId, atMs }),
+  fc.record({ kind: fc.constant("resultRevoked" as const), taskId, atMs }),
   fc.record({ kind: fc.constant("saved" as const), file: fc.constant(file) }),
   fc.record({ kind: fc.constant("tooLarge" as const), taskId }),
   fc.record({ kind: fc.constant("again" as const), failed: attempt }),
@@ -321,9 +321,9 @@ describe("whatever happens, in whatever order", () => {
           const isBackwards = RANK[next.status] < RANK[before.status];
           const isOtherEnd = RANK[before.status] === 4 && next.status !== before.status;
           if (!isBackwards && !isOtherEnd) return;
-          expect(["notTaken", "takenBack", "again"]).toContain(event.kind);
+          expect(["notTaken", "resultRevoked", "again"]).toContain(event.kind);
           if (event.kind === "notTaken") expect(before.status).toBe("unresolved");
-          if (event.kind === "takenBack") expect(next.status).toBe("processing");
+          if (event.kind === "resultRevoked") expect(next.status).toBe("processing");
           if (event.kind === "again") expect(next.attempt).toBe(before.attempt + 1);
         });
       }),
@@ -364,7 +364,7 @@ describe("whatever happens, in whatever order", () => {
           { kind: "notTaken", send: "send-9" },
           observed(foreign, 9),
           { kind: "gone", taskId: "task-9" },
-          { kind: "takenBack", taskId: "task-9", atMs: NOW_MS },
+          { kind: "resultRevoked", taskId: "task-9", atMs: NOW_MS },
           { kind: "tooLarge", taskId: "task-9" },
           { kind: "again", failed: 9 },
         ];

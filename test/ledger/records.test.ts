@@ -224,7 +224,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1" })).toEqual(second);
       const accepted = await other.apply(second, seen("queued"));
       expect(await sleeper.apply(first, { kind: "notTaken", send: "send-1" })).toEqual(accepted);
-      expect(await sleeper.takeBack(first, "send-1")).toEqual(accepted);
+      expect(await sleeper.releaseAdmission(first, "send-1")).toEqual(accepted);
       expect(await sleeper.admit(first, "send-3", NO_LIMITS)).toMatchObject({
         kind: "changed",
         record: { taskId: "task-1" },
@@ -253,7 +253,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const ledger = newBench().ledger();
       const claim = await claimed(ledger);
       const unused = await sent(ledger, claim, "send-1");
-      const back = await ledger.takeBack(unused, "send-1");
+      const back = await ledger.releaseAdmission(unused, "send-1");
       expect(back).toEqual({ ...claim, revision: unused.revision + 1 });
       expect(await ledger.store.spentCredits(BUDGET_WINDOW_MS)).toBe(0);
       const again = await sent(ledger, back ?? claim, "send-2");

@@ -7,16 +7,17 @@ it("never says that the process has ended, however slow the ledger is", async ()
   const { deps, clock } = await makeDeps(silentService);
   const { ledger, folder, log } = deps;
   const isHeldUp = Promise.withResolvers<string>();
-  vi.spyOn(ledger.store.narrations, "lead").mockReturnValue(isHeldUp.promise);
+  vi.spyOn(ledger.store.narrations, "acquireLease").mockReturnValue(isHeldUp.promise);
   const parts = {
     find: async () => null,
     saved: async () => null,
     generate: () => new Promise<never>(() => undefined),
     pace: async () => 1,
-    isOtherSpelling: async () => false,
+    hasOtherPronunciation: async () => false,
     finish: async () => undefined,
   };
-  const narrations = createNarrations({ ledger, parts, folder, clock, log, holdsSecret: () => false });
+  const rest = { captionFiles: "vtt", holdsSecret: () => false } as const;
+  const narrations = createNarrations({ ledger, parts, folder, clock, log, ...rest });
   const source = {
     kind: "text",
     source: { text: "Once upon a time.", format: "plain" },

@@ -1,4 +1,4 @@
-/** Texts of 8 MiB through the built bin: each is planned or refused for its own reason, and other calls are answered meanwhile. */
+/** Huge texts through the built bin: each is planned or refused for its own reason, and other calls are answered meanwhile. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +6,8 @@ import { TEXT_FILE_MAX_BYTES } from "../../src/files/text-bytes.ts";
 import { textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator } from "./narrator.ts";
 
-const filled = (unit: string): string => unit.repeat(Math.floor(TEXT_FILE_MAX_BYTES / unit.length));
+const LARGE_BYTES = 256 * 1024;
+const filled = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
 
 /** Both end a call within its 20 s; which one depends on how fast the machine is, and how busy. */
 const PLANNED_OR_REFUSED =
@@ -24,25 +25,35 @@ beforeAll(async () => {
 });
 afterAll(() => narrator.stop());
 
-describe("a text of 8 MiB", () => {
+/** The largest that is read: one kind that is planned, one that is refused for what it is, one that takes too long. */
+const LARGEST = [
+  ["one line", "md", "The river ran past the old mill and on to the sea. ", PLANNED_OR_REFUSED],
+  ["headings", "md", "# A\n", TOO_MANY],
+  ["brackets", "md", "[a](", PLANNED_OR_REFUSED],
+] as const;
+
+/** A size that takes each kind seconds at most. */
+const LARGE = [
+  ["one word", "txt", "river", PLANNED_OR_REFUSED],
+  ["numerals", "txt", "I.\n\nYes.\n\n", PLANNED_OR_REFUSED],
+  ["labels", "txt", "ANNA: Yes.\n\nNo.\n\n", TOO_MANY],
+  ["a list", "md", "- one\n", PLANNED_OR_REFUSED],
+  ["a plain list", "txt", "- one\n", PLANNED_OR_REFUSED],
+  ["quotations", "md", "> one\n", PLANNED_OR_REFUSED],
+  ["emphases", "md", "*very* **good** ", PLANNED_OR_REFUSED],
+  ["stars", "md", "*", /nothing to speak|took longer/],
+  ["subscripts", "md", "a<sub>", PLANNED_OR_REFUSED],
+] as const;
+
+describe("a huge text", () => {
   it.each([
-    ["one line", "md", filled("The river ran past the old mill and on to the sea. "), PLANNED_OR_REFUSED],
-    ["one word", "txt", filled("river"), PLANNED_OR_REFUSED],
-    ["headings", "md", filled("# A\n"), TOO_MANY],
-    ["numerals", "txt", filled("I.\n\nYes.\n\n"), PLANNED_OR_REFUSED],
-    ["labels", "txt", filled("ANNA: Yes.\n\nNo.\n\n"), TOO_MANY],
-    ["brackets", "md", filled("[a]("), PLANNED_OR_REFUSED],
-    ["a list", "md", filled("- one\n"), PLANNED_OR_REFUSED],
-    ["a plain list", "txt", filled("- one\n"), PLANNED_OR_REFUSED],
-    ["quotations", "md", filled("> one\n"), PLANNED_OR_REFUSED],
-    ["emphases", "md", filled("*very* **good** "), PLANNED_OR_REFUSED],
-    ["stars", "md", filled("*"), /nothing to speak|took longer/],
-    ["subscripts", "md", filled("a<sub>"), PLANNED_OR_REFUSED],
+    ...LARGEST.map(([...kind]) => [...kind, TEXT_FILE_MAX_BYTES] as const),
+    ...LARGE.map(([...kind]) => [...kind, LARGE_BYTES] as const),
   ])(
     "of %s",
-    async (name, extension, text, answer) => {
+    async (name, extension, unit, answer, bytes) => {
       const file = `${name.replace(" ", "-")}.${extension}`;
-      await writeFile(join(inputDir, file), text);
+      await writeFile(join(inputDir, file), filled(unit, bytes));
       const answered: string[] = [];
       const voices = name === "labels" ? { voices: ["ANNA: felix_zh"] } : {};
       const planned = narrator.driver

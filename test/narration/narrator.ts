@@ -31,16 +31,25 @@ export const narrationOutput = z.strictObject({
   }),
   seconds: z.strictObject({ estimate: z.number(), saved: z.number(), left: z.number().optional() }),
   chapters: z
-    .array(z.strictObject({ title: z.string().optional(), seconds: z.int(), credits: z.int() }))
+    .array(
+      z.strictObject({
+        number: z.int(),
+        title: z.string().optional(),
+        seconds: z.int(),
+        credits: z.int(),
+      }),
+    )
     .optional(),
   files: z.array(
     z.strictObject({
       path: z.string(),
       duration_seconds: z.number(),
       size_bytes: z.int(),
-      sha256: z.string().length(64),
+      /** Absent from the files of a sheet, of which there may be a thousand. */
+      sha256: z.string().length(64).optional(),
       chapter: z.string().optional(),
       captions_path: z.string().optional(),
+      srt_path: z.string().optional(),
       chapters_path: z.string().optional(),
     }),
   ),

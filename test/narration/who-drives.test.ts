@@ -1,7 +1,8 @@
 /** Who drives a narration on: other windows, a driver that slept, a client that gave up waiting. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { killHard } from "../support/processes.ts";
-import { type ClientKind, type Driver, drive, FAST, textOf as wordsOf } from "../support/workplace.ts";
+import { suspend } from "../support/suspend.ts";
+import { type ClientKind, drive, FAST, textOf as wordsOf } from "../support/workplace.ts";
 import { Narrator, narrationOf, textOf } from "./narrator.ts";
 
 let narrator: Narrator;
@@ -25,24 +26,12 @@ async function begun(text: string): Promise<string> {
   return narration_id;
 }
 
-/** A process that stands still inside a transaction keeps the ledger's file from everybody: another moment is taken. */
-async function stopOutsideTransaction(pid: number, other: Driver): Promise<void> {
-  for (let tries = 0; tries < 10; tries += 1) {
-    process.kill(pid, "SIGSTOP");
-    const { isError } = await other.call("narrate", { text: `A plan writes to the ledger. ${tries}` });
-    if (isError !== true) return;
-    process.kill(pid, "SIGCONT");
-    await new Promise((resolve) => setTimeout(resolve, 37));
-  }
-  throw new Error("the process stood inside a transaction each time");
-}
-
 describe("a driver that sleeps past its lease", () => {
   it("is replaced by a window that may spend, and makes nothing more when it wakes", async () => {
     narrator.service.processingMs = 300;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    await stopOutsideTransaction(narrator.driver.pid, other);
+    await suspend(narrator.driver.pid, narrator.workplace.stateDir);
     const done = narrationOf(await other.call("narrate", { narration_id, max_credits: 5000 }));
     process.kill(narrator.driver.pid, "SIGCONT");
     expect(done).toMatchObject({ status: "finished", credits: { charged: 80 } });
@@ -56,7 +45,7 @@ describe("a driver that sleeps past its lease", () => {
     narrator.service.processingMs = 1500;
     const narration_id = await begun(EIGHT);
     const other = await another();
-    await stopOutsideTransaction(narrator.driver.pid, other);
+    await suspend(narrator.driver.pid, narrator.workplace.stateDir);
     const told = await other.call("narrate", { narration_id, max_credits: 5000, wait_seconds: 4 });
     expect(narrationOf(told).status).toBe("running");
     process.kill(narrator.driver.pid, "SIGCONT");

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { audioInputSchema } from "../../src/contract/audio-input.ts";
+import { readArguments } from "../../src/contract/read-arguments.ts";
 import { generateAudio } from "../../src/tools/generate-audio.ts";
-import { readArguments } from "../../src/tools/read-arguments.ts";
 
 const FIELDS = [
   "model",
@@ -171,7 +171,7 @@ describe("what the contract accepts", () => {
     const deps = {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(reached),
-      knownGeneration: async () => null,
+      existingGeneration: async () => null,
       narrations: () => Promise.reject(reached),
       readInput: () => Promise.reject(reached),
       isFirstSuccess: () => false,

@@ -1,4 +1,4 @@
-/** The one catch of all tools, in process: whose fault a failure is, and what the caller hears of it. */
+/** The catch of all tool errors: whether the caller or the program is at fault, and what the caller gets. */
 import type { CallToolResult, ServerContext } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { defineTool, type Tool } from "../../src/tools/tool.ts";
 
 const hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
-/** A tool with one argument that ends as its handler does. */
+/** A tool with one argument and the given handler. */
 const toolThat = (act: () => void): Tool =>
   defineTool({
     name: "a_tool",
@@ -32,7 +32,7 @@ async function call(
     tools: {
       assertConfigured: () => undefined,
       generation: () => Promise.reject(new Error("not asked for")),
-      knownGeneration: async () => null,
+      existingGeneration: async () => null,
       narrations: () => Promise.reject(new Error("not asked for")),
       readInput: () => Promise.reject(new Error("not asked for")),
       isFirstSuccess: () => true,
@@ -41,7 +41,7 @@ async function call(
       voiceNotes: new Map(),
       defaultWaitSeconds: 45,
     },
-    openLedger: () => Promise.resolve(null),
+    localGeneration: () => Promise.resolve(null),
     instructions: "",
     note: () => null,
     resourceLinks: "auto",
@@ -55,7 +55,7 @@ async function call(
       },
     ),
   };
-  // What `runTool` reads of a context; the rest belongs to the protocol layer.
+  // The members of a context that `runTool` reads.
   const context: Pick<ServerContext, never> & { mcpReq: { signal: AbortSignal } } = {
     mcpReq: { signal: new AbortController().signal },
   };
@@ -72,7 +72,7 @@ describe("a ZodError", () => {
   const stored = z.object({ voice: z.string("is required") });
   const failing = toolThat(() => void stored.parse({}));
 
-  it("from inside, as of a record in the ledger, is never the caller's fault", async () => {
+  it("from inside, such as from a ledger record, is never the caller's fault", async () => {
     const { text, code, log } = await call(failing, {});
     expect(code).toBe("unexpected_response");
     expect(text).toBe(
@@ -81,19 +81,19 @@ describe("a ZodError", () => {
     expect(log).toContain("voice");
   });
 
-  it("of the caller's own arguments names the argument", async () => {
+  it("about the caller's arguments names the argument", async () => {
     const { text, code } = await call(failing, { limit: "many" });
     expect(code).toBe("invalid_request");
     expect(text).toContain('limit must be a whole number (got "many").');
   });
 
-  it("of an unknown argument names the known ones", async () => {
+  it("about an unknown argument lists the known ones", async () => {
     const { text, code } = await call(failing, { most: 3 });
     expect([code, text]).toEqual(["invalid_request", expect.stringContaining("the known ones are limit")]);
   });
 });
 
-it("a mistake of this program is told without its inner words, and logged with them", async () => {
+it("an unexpected error is reported without its message, and logged with it", async () => {
   const broken = toolThat(() => {
     throw new TypeError("undefined is not a function");
   });

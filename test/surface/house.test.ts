@@ -1,11 +1,11 @@
-/** The house rules that a reader relies on: floors, rooms, first sentences, and who may write to stdout (AGENTS.md). */
+/** The rules for the structure of the sources: layers, folders, first sentences, and writing to stdout (AGENTS.md). */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const SRC = join(import.meta.dirname, "..", "..", "src");
 
-/** From the top down; a file may import from its own floor and from those behind it. */
+/** The floors from top to bottom; a file may import only from its own floor and those after it. */
 const FLOORS: readonly string[] = [
   "main",
   "commands",
@@ -42,7 +42,7 @@ function sources(): Source[] {
     });
 }
 
-/** Beside the tower stand `sandbox`, and `player`, which runs in a browser. */
+/** Folders outside the floors: `sandbox`, and `player`, which runs in a browser. */
 const BESIDE: readonly string[] = ["sandbox", "player"];
 
 function floorOf(path: string): string {
@@ -53,7 +53,7 @@ function floorOf(path: string): string {
 const all = sources();
 
 describe("the house", () => {
-  it("has found itself", () => {
+  it("finds the sources", () => {
     expect(all.length).toBeGreaterThan(80);
     expect(all.flatMap(({ imports }) => imports).length).toBeGreaterThan(200);
   });
@@ -66,9 +66,9 @@ describe("the house", () => {
         .filter((target) => {
           const to = floorOf(target);
           if (from === "sandbox") return to !== "sandbox" && to !== "contract";
-          // The build makes one page of the player; no program's module and the page's know each other.
+          // The player runs in a browser, so it imports nothing from the program, and the program nothing from it.
           if (from === "player" || to === "player") return from !== to;
-          // Two commands and the package's entry open the sandbox's door; nothing else knows that it exists.
+          // Only two commands and the package's entry may import the sandbox.
           if (to === "sandbox") return !/^commands\/(?:private-)?sandbox(?:-loader|-entry)?\.ts$/.test(path);
           return FLOORS.indexOf(from) > FLOORS.indexOf(to);
         })
@@ -77,7 +77,7 @@ describe("the house", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("keeps the room of formats to formats", () => {
+  it("lets audio/ import only contract and errors", () => {
     const strangers = all.flatMap(({ path, imports }) =>
       imports.filter(
         (target) => path.startsWith("audio/") && !/^(?:audio\/|contract\/|errors\.ts$)/.test(target),
@@ -90,7 +90,9 @@ describe("the house", () => {
     const wrong = all
       .filter(({ path }) => path.startsWith("narration/plan/"))
       .flatMap(({ path, imports }) => imports.map((target) => [path, target] as const))
-      .filter(([, target]) => !/^(?:narration\/plan\/|contract\/|errors\.ts$)/.test(target));
+      .filter(
+        ([, target]) => !/^(?:narration\/plan\/|contract\/|files\/input-format|errors\.ts$)/.test(target),
+      );
     expect(wrong).toEqual([]);
   });
 
@@ -110,14 +112,14 @@ describe("the house", () => {
     expect(silent.map(({ path }) => path)).toEqual([]);
   });
 
-  it("gives every file a base name of its own, those beside the tower apart", () => {
+  it("gives every file a unique base name, except in sandbox and player", () => {
     const names = all
       .filter(({ path }) => !BESIDE.includes(floorOf(path)))
       .map(({ path }) => path.split("/").at(-1) ?? "");
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  it("has no circle between files", () => {
+  it("has no circular imports", () => {
     const importsOf = new Map(all.map(({ path, imports }) => [path, imports]));
     const finished = new Set<string>();
     const circles: string[] = [];
@@ -142,7 +144,7 @@ describe("the house", () => {
     expect(offenders.map(({ path }) => path)).toEqual([]);
   });
 
-  it("switches no type off and leaves nothing for later", () => {
+  it("disables no type check and contains no to-do", () => {
     const marks =
       /: any\b|\bas any\b|\bas unknown as\b|@ts-(?:ignore|expect-error|nocheck)|\b(?:TODO|FIXME|XXX)\b/;
     expect(all.filter(({ text }) => marks.test(text)).map(({ path }) => path)).toEqual([]);

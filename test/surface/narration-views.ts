@@ -1,4 +1,4 @@
-/** A narration at every point of its life, as its tool is handed it. */
+/** Narration views in every state, for tests of words. */
 import type { NarrationProblem } from "../../src/narration/narration-state.ts";
 import type { NarrationView } from "../../src/narration/narration-view.ts";
 
@@ -12,6 +12,7 @@ const planned: NarrationView = {
   parts: { total: 12, saved: 0, running: 0, failed: 0, alreadyPaid: 0 },
   credits: { estimate: 1050, charged: 0, reserved: 0, max: null, suggestedMax: 1560, toCome: 0 },
   seconds: { estimate: 840, saved: 0, left: null },
+  isSheet: false,
   files: [],
   problems: [],
   remarks: [],
@@ -192,5 +193,23 @@ export const NARRATIONS: Readonly<Record<string, NarrationView>> = {
     status: "finished",
     seconds: { ...running.seconds, left: null },
     files: [file("book-01-Down", "Down"), file("book-02-Up", "Up")],
+  },
+  "finished, a file for each of forty rows of a sheet": {
+    ...running,
+    status: "finished",
+    parts: { total: 40, saved: 40, running: 0, failed: 0, alreadyPaid: 0 },
+    credits: { ...running.credits, estimate: 400, charged: 400, reserved: 0, suggestedMax: 400 },
+    seconds: { estimate: 120, saved: 120, left: null },
+    isSheet: true,
+    files: Array.from({ length: 40 }, (_, index) => ({
+      ...file(`line_${index + 1}`, `Line ${index + 1} of the game`),
+      durationSeconds: 3,
+      captions: null,
+    })),
+  },
+  "running, with files of a sheet": {
+    ...running,
+    isSheet: true,
+    files: [{ ...file("line_1", "Line 1 of the game"), durationSeconds: 3, captions: null }],
   },
 };

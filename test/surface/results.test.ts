@@ -11,7 +11,7 @@ const MOST_BYTES = 650;
 const never = (): boolean => false;
 const render = (view: TaskView) => renderTask(view, { isFirstSuccess: never });
 
-/** What somebody must find who sees one form alone, whatever its state. */
+/** What each form must contain on its own, in every state. */
 function wanted({ taskId, handle, audio, voice, billing, status, activity, wasSent }: TaskView): RegExp[] {
   const charged = billing?.charged_credits;
   return [
@@ -38,21 +38,21 @@ const STATUS_IN_TEXT: Readonly<Record<TaskView["status"], RegExp>> = {
 describe.each(Object.entries(VIEWS))("the result of a task %s", (_name, view) => {
   const { structured, text } = render(view);
 
-  it("says all of it in the structured form alone", () => {
+  it("is complete in the structured form", () => {
     const all = JSON.stringify(structured);
     for (const fact of wanted(view)) expect(all).toMatch(fact);
     expect(structured).toMatchObject({ status: view.status, next_step: expect.stringMatching(/.{10,}/) });
     expect(taskOutput.safeParse(structured).error).toBeUndefined();
   });
 
-  it("says all of it in the text alone", () => {
+  it("is complete in the text", () => {
     for (const fact of wanted(view)) expect(text).toMatch(fact);
     expect(text).toMatch(STATUS_IN_TEXT[view.status]);
     if (view.audio === null) expect(text).toContain(`\nNext: ${String(structured["next_step"])}`);
     for (const note of view.notes) expect(text).toContain(note);
   });
 
-  it("holds no null, the path once in each form, and at most 650 bytes of each", () => {
+  it("contains no null, the path once in each form, and at most 650 bytes per form", () => {
     const json = JSON.stringify(structured);
     expect(json).not.toContain("null");
     for (const form of [json, text]) {
@@ -86,8 +86,8 @@ describe("a success", () => {
   );
 });
 
-describe("what few ask for", () => {
-  it("is told by get_task alone: the key and the hash", () => {
+describe("rarely needed fields", () => {
+  it("are returned only by get_task: the key and the hash", () => {
     const view = VIEWS["saved, new"];
     if (view === undefined) throw new Error("no such view");
     const { structured } = renderTask(view, { isFull: true, isFirstSuccess: never });
@@ -97,7 +97,7 @@ describe("what few ask for", () => {
     });
   });
 
-  it("that the path is to be told is said once in the text, and always in the structured form", () => {
+  it("the request to tell the path appears once in the text, and always in the structured form", () => {
     const view = VIEWS["saved, new"];
     if (view === undefined) throw new Error("no such view");
     const first = renderTask(view, { isFirstSuccess: () => true });
@@ -106,7 +106,7 @@ describe("what few ask for", () => {
     expect(render(view).structured["next_step"]).toBe("Tell the user the path.");
   });
 
-  it("withheld words of the service are in no field and no text", () => {
+  it("withheld words of the service appear in no field and no text", () => {
     const view = VIEWS["failed, with words that are withheld"];
     if (view === undefined) throw new Error("no such view");
     const { structured, text } = render(view);

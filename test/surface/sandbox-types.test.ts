@@ -1,11 +1,11 @@
-/** Holds the sandbox's code to the types that the package publishes, and the types to the code. */
+/** Checks that the published types of the sandbox match its code. */
 import { expectTypeOf, it } from "vitest";
 import type * as entry from "../../src/commands/sandbox-entry.ts";
 import type * as code from "../../src/sandbox/sandbox.ts";
 import type * as published from "../../types/sandbox.d.ts";
 
-it("publishes types of the sandbox that its code keeps", () => {
-  // Checked by the compiler. Everything that may be given is taken, and everything that comes back is as promised.
+it("publishes types that match the code of the sandbox", () => {
+  // Checked by the compiler: the code accepts all published options, and returns the published types.
   expectTypeOf<published.SandboxOptions>().toExtend<code.SandboxOptions>();
   expectTypeOf<Required<code.SandboxOptions>["accounts"]>().toEqualTypeOf<published.AccountsFile>();
   expectTypeOf<code.RunningSandbox>().toEqualTypeOf<published.RunningSandbox>();

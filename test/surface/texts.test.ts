@@ -1,4 +1,4 @@
-/** Every text that a model can get, in one file that a person can read: a change of words shows in its diff. */
+/** Every text that a model can get, in one readable file, so that a change of words shows in its diff. */
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
@@ -86,16 +86,16 @@ function depsThat(rows: readonly ListedTask[], more: Partial<ToolDeps> = {}): To
         saved: async () => null,
         generate: unasked,
         finish: unasked,
-        isOtherSpelling: unasked,
+        hasOtherPronunciation: unasked,
         pace: unasked,
       },
       close: async () => undefined,
     }),
-    knownGeneration: async () => null,
+    existingGeneration: async () => null,
     narrations: async () => ({
       narrate: unasked,
-      begin: unasked,
-      handles: { look: unasked, cancel: unasked },
+      start: unasked,
+      handles: { getStatus: unasked, cancel: unasked },
       list: async () => [],
       parts: unasked,
       fileAt: unasked,
@@ -270,16 +270,16 @@ async function everything(): Promise<string> {
     "## Prompts",
     ...prompts,
   ];
-  // The offset is this machine's own.
+  // The offset depends on the machine.
   return `${parts.join("\n\n").replaceAll(/(T\d\d:\d\d:\d\d)[+-]\d\d:\d\d/g, "$1+01:00")}\n`;
 }
 
 describe("every text that a model can get", () => {
-  it("is as the committed file says", async () => {
+  it("equals the committed file", async () => {
     await expect(await everything()).toMatchFileSnapshot("texts.md");
   });
 
-  it("holds no null and no undefined", async () => {
+  it("contains no null and no undefined", async () => {
     expect(await everything()).not.toMatch(/\bnull\b|\bundefined\b|\[object/);
   });
 

@@ -1,4 +1,4 @@
-/** Owns errors as the program itself throws them, with their own words, for the file of texts. */
+/** Errors as thrown by the program, with their own messages, for the file of texts. */
 import { networkFailure } from "../../src/api/network-failure.ts";
 import { type Operation, rejectionError } from "../../src/api/rejection.ts";
 import { serviceReason } from "../../src/api/service-text.ts";
@@ -7,8 +7,8 @@ import { fileFailure, notWritable } from "../../src/files/file-failure.ts";
 import { checkFileName } from "../../src/files/file-name.ts";
 import { decodeText } from "../../src/files/text-bytes.ts";
 import { canonicalInput } from "../../src/generation/canonical-input.ts";
-import { goneError } from "../../src/generation/job/gone.ts";
-import { unsoundError } from "../../src/generation/saved-files.ts";
+import { goneError } from "../../src/generation/job/missing-task.ts";
+import { wrongFormatError } from "../../src/generation/saved-files.ts";
 import { taskFailed } from "../../src/generation/task-failed.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
 import { unansweredInTime } from "../../src/generation/use-cases/generate.ts";
@@ -74,7 +74,7 @@ export const thrownErrors = (): AudioError[] => [
   taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: { ...REFUNDED, charged_credits: 150 } })),
   taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: null })),
   goneError(record),
-  unsoundError(record, file),
+  wrongFormatError(record, file),
   unansweredInTime(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),

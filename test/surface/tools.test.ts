@@ -1,4 +1,4 @@
-/** What models see of the tools: schemas as committed snapshots, annotations, words and their price. */
+/** What models see of the tools: schemas as committed snapshots, annotations, texts and their size. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
@@ -59,7 +59,7 @@ describe("the tool list", () => {
     expect(sizeOf(shown)).toBeLessThanOrEqual(10_800);
   });
 
-  it("points at the player, in both spellings, with at most 300 bytes for the two tools of single tasks", () => {
+  it("points to the player in both spellings, with at most 300 bytes for the two tools of single tasks", () => {
     const pointing = toolList().filter(({ _meta }) => _meta?.["ui/resourceUri"] !== undefined);
     expect(pointing.map(({ name }) => name)).toEqual(["generate_audio", "download_audio", "narrate"]);
     for (const { _meta } of pointing) {
@@ -102,7 +102,7 @@ describe("the tool list", () => {
     },
   );
 
-  it("is found by words that people search for tools with", () => {
+  it("is found by the words that people use to search for tools", () => {
     const found = (word: string): string[] =>
       toolList().flatMap(({ name, description = "" }) =>
         description.toLowerCase().includes(word) ? [name] : [],
@@ -177,11 +177,11 @@ describe("docs/contract.md", () => {
     absent,
   ]);
 
-  it("has a row for every request field, and no others", () => {
+  it("has exactly one row for every request field", () => {
     expect(rows.map(([name]) => name).sort()).toEqual([...FIELD_NAMES].sort());
   });
 
-  it("states the defaults that idempotency keys are made with", () => {
+  it("states the defaults used in idempotency keys", () => {
     const stated = new Map(rows.map(([name, absent]) => [name, absent?.replaceAll("`", "")]));
     for (const name of FIELD_NAMES) {
       const { keyDefault } = requestField(name);
@@ -195,7 +195,7 @@ describe("the instructions", () => {
   const ready = { faults: [], service: { baseUrl: "https://a.example", apiKey: "k", isLoopback: false } };
   const long = `/${"a long folder name/".repeat(40)}end`;
 
-  it("say first that the same call never pays twice, in at most 1,200 characters", () => {
+  it("say first that the same call never pays twice, and have at most 1,200 characters", () => {
     const text = instructionsFor({ ...ready, outputDir: "/home/me/audio-generation" });
     expect(text.length).toBeLessThanOrEqual(1200);
     expect(text).toMatch(/^The same call never pays twice/);
@@ -208,7 +208,7 @@ describe("the instructions", () => {
     expect(text).toContain("/end (setting");
   });
 
-  it("say from the start that the settings are missing", () => {
+  it("say at the beginning that the settings are missing", () => {
     const { faults } = readConfig({});
     const text = instructionsFor({ faults, service: null, outputDir: "/out" });
     expect(text).toMatch(/^NOT SET UP YET: the user must set AUDIO_BASE_URL, AUDIO_API_KEY in/);

@@ -1,4 +1,4 @@
-/** Owns the task views of every state that a result can tell, for tests of words. */
+/** Task views in every state that a result can report, for tests of words. */
 import type { TaskView } from "../../src/generation/task-view.ts";
 
 export const HANDLE = "req-0123456789abcdef0123456789abcdef";

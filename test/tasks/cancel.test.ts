@@ -1,4 +1,4 @@
-/** A task that is taken back: never paid where nothing was sent, paid and saved where it was, and cancelled for ever. */
+/** Cancelling a task: not paid if nothing was sent, otherwise paid and saved; a cancelled task stays cancelled. */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
@@ -20,7 +20,7 @@ async function begun(client: TaskClient, args: Record<string, unknown> = CALL): 
 }
 
 describe.each(stores)("on %s", (store) => {
-  it("a task that waits is never paid, stays cancelled everywhere, and the next call has a new one", async () => {
+  it("a waiting task is never paid and stays cancelled in every process, and the next call gets a new one", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -44,7 +44,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("a task that another process works for is taken back by whoever has its handle", async () => {
+  it("any process with the handle can cancel a task that another process works for", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -58,7 +58,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(0);
   });
 
-  it("a task is not sent by a process that heard of its cancel from nobody but the ledger", async () => {
+  it("a process that reads the cancellation only from the ledger does not send the task", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -71,7 +71,7 @@ describe.each(stores)("on %s", (store) => {
     expect(await worker.look(handle)).toMatchObject({ status: "cancelled" });
   });
 
-  it("a task that was accepted goes on, is paid and saved", async () => {
+  it("an accepted task continues, and is paid and saved", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -81,14 +81,14 @@ describe.each(stores)("on %s", (store) => {
     expect((await client.look(handle)).status).toBe("working");
     const done = await client.end(handle);
     expect(resultOf(done).isError).toBeUndefined();
-    // Of a task that has ended it is acknowledged, and changes nothing.
+    // Cancelling an ended task is acknowledged and changes nothing.
     expect((await client.cancel(handle)).error).toBeUndefined();
     expect(await client.look(handle)).toEqual(done);
     expect(service.tasks.size).toBe(1);
   });
 
-  it("a task that fails after it was taken back is not tried once more", async () => {
-    // It ends when this test lets it fail, and not before, however slow the machine is.
+  it("a task that fails after its cancellation is not repeated", async () => {
+    // It ends only when this test lets it fail, even on a slow machine.
     const service = await startService({ processingMs: 60_000 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -101,7 +101,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("ends one task, and not what a plain call waits for", async () => {
+  it("ends the task, but not the job that a plain call waits for", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -117,12 +117,12 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("does not break the word that a plain call was given", async () => {
+  it("does not stop a job that a plain call returned as continuing", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
     const { client } = await start();
-    // What the first request loads must not use up its window.
+    // The code loaded by the first request must not use up its window.
     await client.call("get_task", { task_id: "task-of-nobody" }, {});
     const plain = await client.call("generate_audio", { ...CALL, wait_seconds: 2 }, {});
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
@@ -135,7 +135,7 @@ describe.each(stores)("on %s", (store) => {
     expect(saved).toMatchObject({ structuredContent: { status: "succeeded" } });
   });
 
-  it("ends one of two tasks of a text: the other one is made", async () => {
+  it("ends one of two tasks of a text; the other one is made", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);

@@ -1,4 +1,4 @@
-/** A call as a task, through the built bin: from the handle to the file, in this process and in others. */
+/** A call as a task, with the built bin: from the handle to the file, in this process and in others. */
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -33,7 +33,7 @@ const audioPath = ({ structuredContent }: { structuredContent?: unknown }): stri
   taskOutput.parse(structuredContent).audio?.path ?? "";
 
 describe("a call as a task", () => {
-  it("is answered with a handle, and polled to the same result as a plain call has", async () => {
+  it("returns a handle, whose result equals that of a plain call", async () => {
     const client = start();
     const created = await client.call("generate_audio", CALL);
     expect(created).toMatchObject({
@@ -50,13 +50,13 @@ describe("a call as a task", () => {
     expect(task).toMatchObject({ status: "succeeded", replayed: false });
     expect(existsSync(task.audio?.path ?? "")).toBe(true);
     expect(service.count("create")).toBe(1);
-    // Found again, it is no task any more.
+    // Saved audio is returned directly and not as a task.
     const again = await client.call("generate_audio", CALL);
     expect(again).toMatchObject({ structuredContent: { replayed: true } });
     expect(await client.look(handle)).toEqual(done);
   });
 
-  it("has the name and the bytes of its own call, also where another call of the same text has others", async () => {
+  it("has the file name and content of its own call, even if another call of the same text has others", async () => {
     const client = start();
     const release = holdCreates(service);
     const [one, two] = [
@@ -86,7 +86,7 @@ describe("a call as a task", () => {
     expect(structuredContent).not.toHaveProperty("audio");
     expect(content[0]?.text).toMatch(/Call download_audio with task_id task-/);
     expect(service.exchanges).toHaveLength(asked);
-    // Fetched again at once, free: there is nothing to wait for.
+    // Downloaded again at once for free, so there is nothing to wait for.
     expect(await client.call("generate_audio", CALL)).toMatchObject({
       structuredContent: { status: "succeeded" },
     });
@@ -94,7 +94,7 @@ describe("a call as a task", () => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("is answered plainly where it is refused before anything is sent", async () => {
+  it("returns a plain error if it is refused before anything is sent", async () => {
     const client = start();
     const refused = await client.call("generate_audio", { ...CALL, file_name: "../out" });
     expect(refused).toMatchObject({ isError: true });
@@ -102,7 +102,7 @@ describe("a call as a task", () => {
     expect(service.exchanges).toEqual([]);
   });
 
-  it("tells a refusal in every process, also after a later call went through", async () => {
+  it("reports a refusal in every process, also after a later call succeeded", async () => {
     const client = start();
     service.intercept = ({ kind }, response) => {
       if (kind !== "create") return false;
@@ -132,7 +132,7 @@ describe("a call as a task", () => {
     expect(await client.look(handle)).toEqual(told);
   });
 
-  it("keeps the free repeat of a task that failed, under the same handle", async () => {
+  it("keeps its handle during the free repeat of a failed task", async () => {
     const client = start();
     service.intercept = (exchange) => {
       if (exchange.kind === "query" && service.tasks.size === 1) {
@@ -145,7 +145,7 @@ describe("a call as a task", () => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("sends no progress, whatever token its call has", async () => {
+  it("sends no progress, even if its call has a token", async () => {
     const client = start();
     const { result } = await client.request("tools/call", {
       name: "generate_audio",
@@ -156,7 +156,7 @@ describe("a call as a task", () => {
     expect(client.messages.filter((message) => Object.hasOwn(Object(message), "method"))).toEqual([]);
   });
 
-  it("that its client gives up before the answer is dropped, and taken up by the same call", async () => {
+  it("is dropped if its client gives up before the response, and the same call resumes it", async () => {
     const client = start();
     const release = holdCreates(service);
     await client.call("list_tasks", {});
@@ -178,7 +178,7 @@ describe("a call as a task", () => {
 });
 
 describe("a request that does not declare the extension", () => {
-  it("is answered as ever, and may not ask about tasks", async () => {
+  it("gets a plain result, and cannot request tasks", async () => {
     const client = start();
     expect(await client.call("generate_audio", CALL, {})).toMatchObject({
       structuredContent: { status: "succeeded" },
@@ -192,7 +192,7 @@ describe("a request that does not declare the extension", () => {
     expect((await client.end(handle)).status).toBe("completed");
   });
 
-  it("of an older era is told of no such thing", async () => {
+  it("of an older era does not see the extension", async () => {
     const client = start();
     client.send({
       jsonrpc: "2.0",
@@ -224,14 +224,14 @@ describe("a request that does not declare the extension", () => {
   });
 });
 
-describe("the wire", () => {
-  it("announces the extension in a discovery, and nothing of the older tasks", async () => {
+describe("the protocol", () => {
+  it("announces the extension in the discovery, and nothing of the older tasks", async () => {
     const { result } = await start().request("server/discover", {}, {});
     expect(result).toMatchObject({ capabilities: TASKS });
     expect(result?.["capabilities"]).not.toHaveProperty("tasks");
   });
 
-  it("knows neither tasks/result nor tasks/list, and passes over params.task", async () => {
+  it("does not support tasks/result and tasks/list, and ignores params.task", async () => {
     const client = start();
     for (const method of ["tasks/result", "tasks/list"]) {
       expect(await client.refusal(method, { taskId: "x" })).toBe(-32601);
@@ -240,7 +240,7 @@ describe("the wire", () => {
     expect((await client.request("tools/call", params)).result).toMatchObject({ resultType: "complete" });
   });
 
-  it("refuses handles of every kind that it has not given out", async () => {
+  it("refuses handles of every kind that it did not create", async () => {
     const client = start();
     const handle = await client.begin(CALL);
     await client.end(handle);
@@ -287,7 +287,7 @@ describe("the wire", () => {
     expect((await client.look(handle)).status).toBe("completed");
   });
 
-  it("says what is not set up, whatever is asked about", async () => {
+  it("reports missing settings for every request", async () => {
     const client = new TaskClient(workplace.env(null));
     open.push(client);
     const { error } = await client.request("tasks/get", { taskId: "x" });

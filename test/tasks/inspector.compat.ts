@@ -1,4 +1,4 @@
-/** The MCP Inspector's command line, which speaks tasks in the modern era: a call to its file through a task. */
+/** The MCP Inspector's command line, which supports tasks in the modern era: a call as a task until its file is saved. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

@@ -1,4 +1,4 @@
-/** A narration's task that is taken back while parts are under way: what is told of it, and that nothing more is created. */
+/** Cancelling a narration's task while parts are in progress: what is reported, and that no further part is created. */
 import { describe, expect, it } from "vitest";
 import { PART_BYTES, textOf } from "../narration/narrator.ts";
 import { makeWorkplace, startService } from "../processes/team.ts";
@@ -17,10 +17,10 @@ const CALL = {
   max_credits: 5000,
 };
 
-/** Longer than any process goes without looking at what others have decided. */
+/** Longer than the interval at which a process reads the decisions of others. */
 const LOOKS_MS = 1500;
 
-/** Lets no task end before it is told to, so that parts wait for the two places in flight. */
+/** Lets no task end until released, so that parts wait for one of the two tasks in flight. */
 function holdEnds(service: CountingService): () => void {
   service.processingMs = 60_000;
   return () => {
@@ -42,7 +42,7 @@ const messageOf = async (client: TaskClient, handle: string): Promise<string> =>
   return now.statusMessage ?? "";
 };
 
-/** Begins as a task, and takes that back once another part has been sent. */
+/** Starts a narration as a task, and cancels it once another part has been sent. */
 async function begunAndTakenBack(client: TaskClient, service: CountingService): Promise<string> {
   const before = service.tasks.size;
   const handle = await client.begin(CALL, "narrate");
@@ -52,7 +52,7 @@ async function begunAndTakenBack(client: TaskClient, service: CountingService): 
 }
 
 describe.each(stores)("on %s", (store) => {
-  it("is told for ever what was saved and charged, never that nothing was", async () => {
+  it("always reports what was saved and charged, never that nothing was", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -71,7 +71,7 @@ describe.each(stores)("on %s", (store) => {
     expect(await messageOf(client, handle)).toBe(told);
   });
 
-  it("is told that another call keeps the narration going", async () => {
+  it("reports that another call keeps the narration going", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -83,7 +83,7 @@ describe.each(stores)("on %s", (store) => {
     expect(await plain).toMatchObject({ structuredContent: { status: "finished" } });
   });
 
-  it("stops, whatever a process that was killed had asked for", async () => {
+  it("stops, even if a killed process had requested it", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
@@ -120,14 +120,14 @@ describe.each(stores)("on %s", (store) => {
 });
 
 describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? null), () => {
-  it("stops, whatever a process there had asked for whose lease has lapsed", async () => {
+  it("stops, even if a process there with an expired lease had requested it", async () => {
     const settings = { AUDIO_STORE_URL: await newDatabase() };
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const doomed = startClient(await makeWorkplace(), service, settings, ELSEWHERE);
     void doomed.call("narrate", CALL, {});
     await until(() => service.tasks.size > 0);
     await doomed.kill();
-    // What it had sent is in; whatever comes now is another's.
+    // Its own parts have arrived; further ones come from another process.
     await pause(500);
     const heir = startClient(await makeWorkplace(), service, settings);
     await begunAndTakenBack(heir, service);

@@ -1,4 +1,4 @@
-/** A narration as a task: it goes on within its limit in whatever process is asked about it, and never after it was taken back. */
+/** A narration as a task: continues within its limit in any process that gets a request for it, and never after its cancellation. */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -17,7 +17,7 @@ const plannedIn = z.object({ structuredContent: narrationOutput });
 const narrationOf = (now: TaskNow) => narrationOutput.parse(resultOf(now).structuredContent);
 
 describe.each(stores)("on %s", (store) => {
-  it("is polled to its file, and told the same by another process", async () => {
+  it("is polled until its file is saved, and another process reports the same", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -38,11 +38,11 @@ describe.each(stores)("on %s", (store) => {
     const { client: other } = await start();
     expect(narrationOf(await other.look(handle)).files).toEqual(told.files);
     expect(service.count("create")).toBe(3);
-    // There is nothing to wait for any more.
+    // There is nothing left to wait for.
     expect(await other.call("narrate", CALL)).toMatchObject({ structuredContent: { status: "finished" } });
   });
 
-  it("goes on in a new process after its own was killed, within its limit", async () => {
+  it("continues within its limit in a new process after its own was killed", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
@@ -68,7 +68,7 @@ describe.each(stores)("on %s", (store) => {
     const stopped = narrationOf(ended);
     expect(stopped).toMatchObject({ status: "stopped", problems: [{ code: "max_credits_reached" }] });
     expect(service.tasks.size).toBe(1);
-    // Somebody allows more: that is another task, and this one stays as it ended.
+    // A higher limit is another task; this one keeps its result.
     const more = await heir.begin(CALL, "narrate");
     expect(more).not.toBe(handle);
     while (service.tasks.size < 2) await heir.look(more);
@@ -77,7 +77,7 @@ describe.each(stores)("on %s", (store) => {
     expect(await heir.look(handle)).toEqual(ended);
   });
 
-  it("is never gone on with after it was taken back", async () => {
+  it("never continues after its cancellation", async () => {
     const service = await startService(SPOKEN);
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -99,7 +99,7 @@ describe.each(stores)("on %s", (store) => {
     expect((await heir.look(handle)).status).toBe("cancelled");
   });
 
-  it("goes on for a plain call when its task is taken back", async () => {
+  it("continues for a plain call if its task is cancelled", async () => {
     const service = await startService({ ...SPOKEN, processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
     const { client } = await start();
@@ -113,7 +113,7 @@ describe.each(stores)("on %s", (store) => {
 });
 
 describe("a narration", () => {
-  it("without a limit, and with one of nothing, is answered at once", async () => {
+  it("without a limit, or with a limit of 0, returns at once", async () => {
     const service = await startService(SPOKEN);
     const client = startClient(await makeWorkplace(), service);
     const { max_credits: _, ...plan } = CALL;
@@ -123,7 +123,7 @@ describe("a narration", () => {
     expect(service.exchanges).toEqual([]);
   });
 
-  it("asks the person for its limit before there is a task, and is one then", async () => {
+  it("asks the person for the limit before it becomes a task", async () => {
     const service = await startService(SPOKEN);
     const client = startClient(await makeWorkplace(), service);
     const { max_credits: _, ...args } = CALL;
@@ -139,7 +139,7 @@ describe("a narration", () => {
     expect(done).toMatchObject({ status: "finished", credits: { max: 900 } });
   });
 
-  it("stopped by a call ends its task with how it stands", async () => {
+  it("that a call stops ends its task with the current status", async () => {
     const service = await startService(SPOKEN);
     const client = startClient(await makeWorkplace(), service);
     const release = holdCreates(service);
@@ -152,7 +152,7 @@ describe("a narration", () => {
     release();
   });
 
-  it("has handles that no other account knows, whatever it knows of the text", async () => {
+  it("has handles that are unknown to other accounts, even if they know the text", async () => {
     const service = await startService({
       ...SPOKEN,
       apiKeys: ["sk-first-0123456789abcdef", "sk-second-0123456789abcdef"],

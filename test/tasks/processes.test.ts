@@ -1,4 +1,4 @@
-/** A task outlives its process: any process on the same store goes on with it, and all tell the same of its end. */
+/** A task outlives its process: any process on the same store resumes it, and all report the same end. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ const stores: Store[] = whyNoPostgres() === undefined ? ["sqlite", "postgres"] :
 const newDatabase = databasesOfFile();
 
 describe.each(stores)("on %s", (store) => {
-  it("a new process polls the handle of one that was killed while its task ran", async () => {
+  it("a new process resumes the running task of a killed process by its handle", async () => {
     const service = await startService({ processingMs: 400 });
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
@@ -32,7 +32,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.count("create")).toBe(1);
   });
 
-  it("a new process sends what one that was killed had not sent yet, once", async () => {
+  it("a new process sends once what a killed process had not sent yet", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -46,7 +46,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("a create whose answer nobody saw is resolved by whoever polls", async () => {
+  it("any process that polls resolves a create without a response", async () => {
     const service = await startService();
     const start = await machinesOn(store, service, newDatabase);
     const { client: doomed } = await start();
@@ -67,7 +67,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("two processes poll one handle, at the same time and long after its end", async () => {
+  it("two processes get the same from one handle, at the same time and long after its end", async () => {
     const service = await startService({ processingMs: 300 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: first }, { client: second }] = await Promise.all([start(), start()]);
@@ -89,7 +89,7 @@ describe.each(stores)("on %s", (store) => {
     expect((await third.look(handle)).status).toBe("completed");
   });
 
-  it("an attempt that failed is told by a new process as by the first, and not tried again", async () => {
+  it("a new process reports a failed attempt like the first one, and does not repeat it", async () => {
     const service = await startService({ processingMs: 0 });
     service.intercept = (exchange) => {
       if (exchange.kind === "create") {
@@ -110,7 +110,7 @@ describe.each(stores)("on %s", (store) => {
     const { client: second } = await start();
     expect(await second.look(handle)).toEqual(failed);
     expect(service.count("create")).toBe(creates);
-    // The next call is another attempt, with a handle of its own; this one stays as it ended.
+    // The next call makes another attempt with its own handle; this one keeps its result.
     service.intercept = undefined;
     const next = await second.begin(CALL);
     expect(next).not.toBe(handle);

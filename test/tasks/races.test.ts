@@ -1,4 +1,4 @@
-/** Tasks that are asked about, taken back and called all at once: one task at the service, and one end for everybody. */
+/** Concurrent requests, cancellations and calls for one task: one task at the service, and the same end for every process. */
 import { describe, expect, it } from "vitest";
 import { startService } from "../processes/team.ts";
 import { databasesOfFile, whyNoPostgres } from "../support/postgres-server.ts";
@@ -13,7 +13,7 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
 
 describe.each(stores)("on %s", (store) => {
   it("a plain call and tasks of the same text are one task at the service", async () => {
-    // Not done before all have asked, however slow the machine is: a late one would have the result at once.
+    // The task ends only after all calls have arrived, even on a slow machine, because a late call would get the result at once.
     const service = await startService({ processingMs: 60_000 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
@@ -28,7 +28,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("looks from everywhere at what a dead process had begun make one task", async () => {
+  it("concurrent requests for the handle of a dead process make one task", async () => {
     const service = await startService({ processingMs: 100 });
     const start = await machinesOn(store, service, newDatabase);
     const release = holdCreates(service);
@@ -43,7 +43,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(1);
   });
 
-  it("taken back twice while it is looked at, it is cancelled or made, for everybody and for ever", async () => {
+  it("a handle cancelled twice during other requests is cancelled or made, with the same result in every process", async () => {
     const service = await startService({ processingMs: 50 });
     const start = await machinesOn(store, service, newDatabase);
     const [{ client: one }, { client: two }] = await Promise.all([start(), start()]);
@@ -66,7 +66,7 @@ describe.each(stores)("on %s", (store) => {
     }
   });
 
-  it("keeps the free repeat for whoever shares it in another process", async () => {
+  it("two processes share the free repeat of one task", async () => {
     const service = await startService({ processingMs: 200 });
     service.intercept = ({ kind }) => {
       if (kind === "query" && service.tasks.size === 1) {
@@ -83,7 +83,7 @@ describe.each(stores)("on %s", (store) => {
     expect(service.tasks.size).toBe(2);
   });
 
-  it("that was killed anywhere is one task with one end", async () => {
+  it("a process killed at any time leaves one task with one end", async () => {
     const service = await startService({ processingMs: 150 });
     const start = await machinesOn(store, service, newDatabase);
     let { client: doomed } = await start();

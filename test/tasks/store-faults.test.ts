@@ -1,4 +1,4 @@
-/** A store that is away says nothing about a task: the answer is an error of the protocol, and the task goes on. */
+/** An unavailable store says nothing about a task: the response is a protocol error, and the task continues. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
@@ -60,7 +60,7 @@ it.skipIf(whyNoPostgres() !== undefined)(
   },
 );
 
-it("a record that the ledger has lost is no reason to give its task up", async () => {
+it("a record missing from the ledger does not end its task", async () => {
   const service = await startService({ processingMs: 1000 });
   const workplace = await makeWorkplace();
   const client = startClient(workplace, service);

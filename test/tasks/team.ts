@@ -1,4 +1,4 @@
-/** Processes of one test that speak tasks, on one machine's folders or on several's, and their clean end. */
+/** Starts server processes with the tasks extension, on one or several machines, and stops them cleanly. */
 import { spawnSync } from "node:child_process";
 import { onTestFinished } from "vitest";
 import { makeWorkplace } from "../processes/team.ts";
@@ -6,7 +6,7 @@ import type { CountingService } from "../support/counting-service.ts";
 import { TaskClient } from "../support/task-client.ts";
 import { FAST, type Workplace } from "../support/workplace.ts";
 
-/** One more process of that workplace. */
+/** Starts one more process on the workplace. */
 export function startClient(
   workplace: Workplace,
   service: { baseUrl: string; apiKey: string },
@@ -20,7 +20,7 @@ export function startClient(
 
 export type Store = "sqlite" | "postgres";
 
-/** Starts processes on one store: on SQLite in one workplace, on PostgreSQL each on a machine of its own. */
+/** Starts processes on one store: SQLite in one workplace, or PostgreSQL with one machine per process. */
 export async function machinesOn(
   store: Store,
   service: { baseUrl: string; apiKey: string },
@@ -38,7 +38,7 @@ export async function machinesOn(
   };
 }
 
-/** Puts off all creates, as long as nothing else is said. */
+/** Delays all creates until released. */
 export function holdCreates(service: CountingService): () => void {
   service.intercept = ({ kind }, response) => {
     if (kind !== "create") return false;
@@ -52,7 +52,7 @@ export function holdCreates(service: CountingService): () => void {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Another name of the host and other process numbers: to a ledger that is another machine, of whose dead nobody knows. */
+/** Another host name and other process ids, so that the ledger sees another machine and cannot tell whether its processes live. */
 export const ELSEWHERE: readonly string[] = [
   ...["unshare", "--user", "--map-root-user", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"],
   ...["sh", "-c", 'hostname agm-other-machine && exec "$@"', "sh"],

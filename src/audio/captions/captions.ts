@@ -1,4 +1,4 @@
-/** Makes captions (WebVTT) for a joined file from what its parts say. */
+/** Makes captions (WebVTT, SubRip) for a joined file from what its parts say. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { Span } from "../join-request.ts";
 import { mp3Loudness } from "../mp3/mp3-loudness.ts";
@@ -23,6 +23,8 @@ export interface SpokenPart {
   /** Where it lies in the joined file, as {@link joinAudio} said. */
   readonly span: Span;
   readonly speaker?: string | undefined;
+  /** Silence at its beginning that no caption is to cover; absent: none. */
+  readonly leadSeconds?: number | undefined;
   /** All that it says, in order. */
   readonly sentences: readonly SpokenSentence[];
 }
@@ -34,7 +36,7 @@ export interface CaptionRequest {
 }
 
 /** Opus tells nothing: the sizes of its packets mislead more than proportion does. */
-const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
+export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE
 Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
@@ -44,14 +46,15 @@ begins at a time reckoned from the length of its text.`;
 const HEARD = "";
 const RECKONED = "~";
 
-function clockTime(milliseconds: number): string {
+/** @param mark before the milliseconds */
+function clockTime(milliseconds: number, mark: "." | ","): string {
   const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, seconds] = [
     milliseconds / 3_600_000,
     (milliseconds / 60_000) % 60,
     (milliseconds / 1000) % 60,
   ];
-  return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}.${pad(milliseconds % 1000, 3)}`;
+  return `${pad(hours)}:${pad(minutes)}:${pad(seconds)}${mark}${pad(milliseconds % 1000, 3)}`;
 }
 
 const escaped = (line: string): string =>
@@ -82,27 +85,51 @@ function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
     return texts.map((lines, index) => ({
       lines,
       speaker: part.speaker,
-      startSeconds: sentenceStart + (inner[index]?.startSeconds ?? 0),
+      startSeconds:
+        sentenceStart +
+        (sentence === 0 && index === 0 ? (part.leadSeconds ?? 0) : (inner[index]?.startSeconds ?? 0)),
       endSeconds: sentenceStart + (inner[index]?.endSeconds ?? 0),
       isHeard: index === 0 && time.isHeard,
     }));
   });
 }
 
-/** Whole milliseconds, each cue after the one before and longer than nothing, as the format demands. */
-function written(cues: readonly Cue[]): string {
+/** Whole milliseconds, each cue after the one before and longer than nothing, as the formats demand. */
+function inMilliseconds(
+  cues: readonly Cue[],
+): ReadonlyArray<Cue & { readonly start: number; readonly end: number }> {
   let passed = 0;
-  const blocks = cues.map(({ lines, speaker, startSeconds, endSeconds, isHeard }, index) => {
-    const start = Math.max(passed, Math.round(startSeconds * 1000));
-    const end = Math.max(start + 1, Math.round(endSeconds * 1000));
+  return cues.map((cue) => {
+    const start = Math.max(passed, Math.round(cue.startSeconds * 1000));
+    const end = Math.max(start + 1, Math.round(cue.endSeconds * 1000));
     passed = end;
+    return { ...cue, start, end };
+  });
+}
+
+function asVtt(cues: readonly Cue[]): string {
+  const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isHeard }, index) => {
     const name = `${index + 1}${isHeard ? HEARD : RECKONED}`;
     // It needs no end where it lasts as long as its cue.
     const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
     const text = `${voice}${lines.map(escaped).join("\n")}`;
-    return [name, `${clockTime(start)} --> ${clockTime(end)}`, text].join("\n");
+    return [name, `${clockTime(start, ".")} --> ${clockTime(end, ".")}`, text].join("\n");
   });
   return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
+}
+
+/** SubRip has no place for speakers and notes. */
+function asSrt(cues: readonly Cue[]): string {
+  const blocks = inMilliseconds(cues).map(({ lines, start, end }, index) =>
+    [`${index + 1}`, `${clockTime(start, ",")} --> ${clockTime(end, ",")}`, ...lines].join("\n"),
+  );
+  return `${blocks.join("\n\n")}\n`;
+}
+
+/** The same captions in both forms, each the whole of a file. */
+export interface Captions {
+  readonly vtt: string;
+  readonly srt: string;
 }
 
 /**
@@ -110,10 +137,9 @@ function written(cues: readonly Cue[]): string {
  * edges of parts are exact; those of sentences are put into the silences of the sound where the format lets it be heard.
  *
  * @param request `sentences` never cross a paragraph, so that no cue does
- * @returns the whole of a `.vtt` file
  * @throws DamagedPartError when a part cannot be read, and the reason of the signal
  */
-export async function makeCaptions(request: CaptionRequest): Promise<string> {
+export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const { format, parts, signal } = request;
   const listen = LISTENERS[format];
   const silencesIn = async (file: PartFile, index: number): Promise<Silence[]> => {
@@ -131,5 +157,5 @@ export async function makeCaptions(request: CaptionRequest): Promise<string> {
     const part = parts[index];
     if (part !== undefined) cues.push(...cuesOf(part, await silencesIn(file, index)));
   });
-  return written(cues);
+  return { vtt: asVtt(cues), srt: asSrt(cues) };
 }

@@ -20,6 +20,17 @@ function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
+/** A voice may begin softly; what is quieter than its loudest by so much is silence, whatever it is. */
+const SOFT_DB = 40;
+
+/** How long a part is silent before its first sound, in seconds. */
+export function leadingSilenceOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): number {
+  const sorted = [...levelsDb].sort((one, other) => one - other);
+  const thresholdDb = percentile(sorted, LOUD_PERCENTILE) - SOFT_DB;
+  const first = levelsDb.findIndex((level) => level >= thresholdDb);
+  return first < 1 ? 0 : Math.max(0, first * stepSeconds + offsetSeconds + blurSeconds / 2);
+}
+
 /** The silences between sounds, in order: those at the very beginning and end belong to no sentence's edge. */
 export function silencesOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
   const sorted = [...levelsDb].sort((one, other) => one - other);

@@ -23,6 +23,13 @@ interface Place {
   readonly firstByte: number;
 }
 
+/** Frames of silence before a part's own, so that its sound begins at a time of the joined file. */
+function silentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
+  const { samples, sampleRateHz } = part.header;
+  const start = (startSeconds * sampleRateHz - part.edges.leadingSamples) / samples;
+  return Math.max(0, Math.round(start) - firstFrame);
+}
+
 function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSeconds: number): number {
   const { samples, sampleRateHz } = part.header;
   const present = part.edges.trailingSamples + (next?.edges.leadingSamples ?? 0);
@@ -33,18 +40,25 @@ function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSecond
 function place(
   parts: readonly Mp3Part[],
   request: JoinRequest,
-): { places: Place[]; frames: number; bytes: number } {
-  let frames = 0;
-  let bytes = 0;
+): { places: Place[]; frames: number; bytes: number; framesBefore: number } {
+  const [first] = parts;
+  const framesBefore =
+    first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
+  let frames = framesBefore;
+  let bytes = first === undefined ? 0 : framesBefore * silentFrame(first.headerBytes).byteLength;
   const places = parts.map((part, index): Place => {
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
-    const silentFrames = silentFramesAfter(part, parts[index + 1], pauseSeconds);
+    const next = parts[index + 1];
+    const paused = silentFramesAfter(part, next, pauseSeconds);
+    const behind = frames + part.frames + paused;
+    const start = request.parts[index + 1]?.startSeconds ?? 0;
+    const silentFrames = paused + (next === undefined ? 0 : silentFramesUntil(next, behind, start));
     const placed = { part, firstFrame: frames, firstByte: bytes, silentFrames };
     frames += part.frames + silentFrames;
     bytes += part.audioBytes + silentFrames * silentFrame(part.headerBytes).byteLength;
     return placed;
   });
-  return { places, frames, bytes };
+  return { places, frames, bytes, framesBefore };
 }
 
 function spanOf({ part, firstFrame }: Place): Span {
@@ -57,9 +71,9 @@ function spanOf({ part, firstFrame }: Place): Span {
 }
 
 /** About how many bytes of audio lie before a frame of the joined file. */
-function bytesBefore(places: readonly Place[], frame: number): number {
+function bytesBefore(first: Mp3Part, places: readonly Place[], frame: number): number {
   const found = places.findLast(({ firstFrame }) => firstFrame <= frame);
-  if (found === undefined) return 0;
+  if (found === undefined) return frame * silentFrame(first.headerBytes).byteLength;
   const { part, firstFrame, firstByte } = found;
   const own = Math.min(frame - firstFrame, part.frames);
   const silent = frame - firstFrame - own;
@@ -100,7 +114,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   );
   const [first] = parts;
   if (first === undefined) throw new RangeError("there is no part to join");
-  const { places, frames, bytes } = place(parts, request);
+  const { places, frames, bytes, framesBefore } = place(parts, request);
   const spans = places.map(spanOf);
   const durationSeconds = (frames * first.header.samples) / first.header.sampleRateHz;
   const chapters = chapterSpans(request.chapters, spans, durationSeconds);
@@ -111,12 +125,13 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
     ),
     frames,
     audioBytes: bytes,
-    bytesBefore: (hundredth) => bytesBefore(places, Math.floor((hundredth * frames) / 100)),
+    bytesBefore: (hundredth) => bytesBefore(first, places, Math.floor((hundredth * frames) / 100)),
   });
 
   const output = new Output(request.write, request.signal);
   await output.put(id3Tag(request, chapters));
   await output.put(information);
+  for (let count = 0; count < framesBefore; count += 1) await output.put(silentFrame(first.headerBytes));
   await files.each(async (file, index) => {
     const placed = places[index];
     if (placed === undefined) throw file.damaged("it was not looked at before");

@@ -28,26 +28,55 @@ interface Place {
 
 const silent = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE : SILK_SILENCE);
 
-function silenceAfter(part: OpusPart, next: OpusPart | undefined, pauseSeconds: number): Uint8Array[] {
+/** Packets of silence that bring a position near the one where a part has to begin. */
+const packetsUntil = (startSeconds: number, position: number): number =>
+  Math.round((startSeconds * RATE_HZ - position) / SILENCE_SAMPLES);
+
+function silenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
+  const packets = Array<Uint8Array>(Math.max(0, packetsUntil(startSeconds, 0)));
+  packets.fill(silent(first.beginsWithCelt));
+  if (packets.length > 0) packets[packets.length - 1] = silent(!first.beginsWithCelt);
+  return packets;
+}
+
+/** @param startSeconds of the next part; @param position where its sound would begin without any silence */
+function silenceAfter(
+  part: OpusPart,
+  next: OpusPart | undefined,
+  pauseSeconds: number,
+  startSeconds: number,
+  position: number,
+): Uint8Array[] {
   // What of both parts is not meant to be heard is silence as well.
   const samples = pauseSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
   const count =
-    next === undefined ? Math.ceil(samples / SILENCE_SAMPLES) : Math.round(samples / SILENCE_SAMPLES);
+    next === undefined
+      ? Math.ceil(samples / SILENCE_SAMPLES)
+      : Math.max(Math.round(samples / SILENCE_SAMPLES), packetsUntil(startSeconds, position));
   const packets = Array<Uint8Array>(Math.max(next === undefined ? 0 : SILENT_PACKETS_MIN, count));
   packets.fill(silent(part.endsWithCelt));
   if (next !== undefined) packets[packets.length - 1] = silent(!next.beginsWithCelt);
   return packets;
 }
 
-function place(parts: readonly OpusPart[], request: JoinRequest): { places: Place[]; samples: number } {
-  let samples = 0;
+function place(
+  parts: readonly OpusPart[],
+  request: JoinRequest,
+): { places: Place[]; samples: number; before: readonly Uint8Array[] } {
+  const [first] = parts;
+  const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
+  let samples = before.length * SILENCE_SAMPLES;
   const places = parts.map((part, index): Place => {
-    const silence = silenceAfter(part, parts[index + 1], request.parts[index]?.pauseAfterSeconds ?? 0);
+    const next = parts[index + 1];
+    const position = samples + part.samples + (next?.head.preSkip ?? 0) - (first?.head.preSkip ?? 0);
+    const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
+    const startSeconds = request.parts[index + 1]?.startSeconds ?? 0;
+    const silence = silenceAfter(part, next, pauseSeconds, startSeconds, position);
     const placed = { part, offset: samples, silence };
     samples += part.samples + silence.length * SILENCE_SAMPLES;
     return placed;
   });
-  return { places, samples };
+  return { places, samples, before };
 }
 
 const spanOf = ({ part, offset }: Place, filePreSkip: number): Span => ({
@@ -105,7 +134,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const [first] = parts;
   const last = parts.at(-1);
   if (first === undefined || last === undefined) throw new RangeError("there is no part to join");
-  const { places, samples } = place(parts, request);
+  const { places, samples, before } = place(parts, request);
   const head = headOf(parts, first);
   const spans = places.map((placed) => spanOf(placed, head.preSkip));
   const lastPauseSamples = Math.round((request.parts.at(-1)?.pauseAfterSeconds ?? 0) * RATE_HZ);
@@ -118,6 +147,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   const writer = new PageWriter(output, first.serial);
   await writer.header(writeHead(head));
   await writer.header(writeTags(request, chapters));
+  for (const packet of before) await writer.packet(packet, SILENCE_SAMPLES);
   await files.each(async (file, index) => {
     const placed = places[index];
     if (placed === undefined) throw file.damaged("it was not looked at before");

@@ -37,18 +37,23 @@ export async function joinSamples(
   layout: SampleLayout,
 ): Promise<JoinedAudio> {
   const { sampleRateHz, frameBytes } = layout;
-  let frames = 0;
+  const framesUntil = (part: number, passed: number): number =>
+    Math.max(0, Math.round((request.parts[part]?.startSeconds ?? 0) * sampleRateHz) - passed);
+  const framesBefore = framesUntil(0, 0);
+  let frames = framesBefore;
   const placed = runs.map(({ bytes }, part) => {
     const startSeconds = frames / sampleRateHz;
     frames += bytes / frameBytes;
     const endSeconds = frames / sampleRateHz;
-    const pauseFrames = Math.round((request.parts[part]?.pauseAfterSeconds ?? 0) * sampleRateHz);
+    const paused = Math.round((request.parts[part]?.pauseAfterSeconds ?? 0) * sampleRateHz);
+    const pauseFrames = paused + framesUntil(part + 1, frames + paused);
     frames += pauseFrames;
     return { span: { startSeconds, endSeconds }, pauseBytes: pauseFrames * frameBytes };
   });
   const output = new Output(request.write, request.signal);
   const { before, after } = layout.around(frames * frameBytes);
   await output.put(before);
+  await output.fill(layout.silence, framesBefore * frameBytes);
   await files.each(async (file, part) => {
     const [run, place] = [runs[part], placed[part]];
     if (run === undefined || place === undefined) throw file.damaged("it was not looked at before");

@@ -1,90 +1,95 @@
-/** One process's work for a handle: a call that waits as long as it takes, and whose caller asks by the handle. */
+/** One process's work for a handle: a call without a caller, whose result is read through the handle. */
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Handle, Wish } from "../../ledger/rules/handles.ts";
 import type { GenerationDeps } from "../deps.ts";
-import type { Call, HandleOfCall } from "../job/wait-for-job.ts";
+import type { Call, CallHandle } from "../job/wait-for-job.ts";
 import { taskFailed } from "../task-failed.ts";
 
-/** Its request is answered as for clients that know no tasks. */
-export class NoHandle extends Error {
-  override readonly name = "NoHandle";
+/** The request needs no handle: it is answered as for clients without tasks. */
+export class NoHandleNeeded extends Error {
+  override readonly name = "NoHandleNeeded";
 }
 
-/** Nothing is to be done for the handle any more, or not by this run. */
-export class HandleOver extends Error {
-  override readonly name = "HandleOver";
+/** Nothing is left to do for the handle, or another run does it. */
+export class HandleEnded extends Error {
+  override readonly name = "HandleEnded";
 }
 
-/** A handle, and the record that it is for. */
-export interface Opened {
+/** A handle and its record. */
+export interface OpenHandle {
   readonly handle: Handle;
   readonly record: TaskRecord;
 }
 
-/** An attempt can take so many recovery windows: to be accepted, to be watched, to be saved; and once more. */
+/** An attempt needs up to three recovery windows (accept, watch, save), and a free repeat needs three more. */
 const WINDOWS = 6;
 
-/** Whether the attempt that was made for a handle has failed. */
-export const isOver = ({ record, handle }: Opened): boolean =>
+/** Whether the attempt made for this handle has failed. */
+export const hasFailedAttempt = ({ record, handle }: OpenHandle): boolean =>
   record.status === "failed" && record.attempt >= handle.attempt;
 
-export class HandleRun implements HandleOfCall {
-  readonly isTakenUp: boolean;
+export class HandleRun implements CallHandle {
+  readonly isResumed: boolean;
   readonly #deps: GenerationDeps;
-  readonly #onOpened: (opened: Opened) => void;
+  readonly #onOpened: (opened: OpenHandle) => void;
   readonly #wish: Wish;
   readonly #abort = new AbortController();
   #handle: Handle | null;
 
   /**
-   * @param known a handle that another process had begun to work for; `null`: it is opened by this run
-   * @param onOpened called with the handle before its job begins; throws where another run works for it
+   * @param known a handle that another process worked for; `null`: this run opens one
+   * @param onOpened called with the handle before its job starts; throws if another run works for it
    */
-  constructor(deps: GenerationDeps, known: Handle | null, wish: Wish, onOpened: (opened: Opened) => void) {
+  constructor(
+    deps: GenerationDeps,
+    known: Handle | null,
+    wish: Wish,
+    onOpened: (opened: OpenHandle) => void,
+  ) {
     this.#deps = deps;
     this.#handle = known;
     this.#wish = wish;
     this.#onOpened = onOpened;
-    this.isTakenUp = known !== null;
+    this.isResumed = known !== null;
   }
 
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Nobody waits any more. */
+  /** Stops this run because its handle was cancelled. */
   abort(): void {
-    this.#abort.abort(new HandleOver("the handle was cancelled"));
+    this.#abort.abort(new HandleEnded("the handle was cancelled"));
   }
 
-  /** The call that is made for it. */
+  /** The call that this run makes. */
   call(): Call {
     const windowMs = WINDOWS * this.#deps.timing.recoveryMs;
     return { signal: this.signal, windowMs, onProgress: () => undefined, handle: this };
   }
 
-  async enter(asked: TaskRecord): Promise<TaskRecord> {
+  async prepare(asked: TaskRecord): Promise<TaskRecord> {
     if (this.#handle === null) return await this.#open(asked);
     const handle = await this.#deps.ledger.store.handle(this.#handle.handle);
-    if (handle === null || handle.endedAtMs !== null) throw new HandleOver("the handle has ended");
-    // Another attempt is for another call to make.
-    if (isOver({ record: asked, handle })) throw taskFailed(asked);
+    if (handle === null || handle.endedAtMs !== null) throw new HandleEnded("the handle has ended");
+    // A further attempt needs a new call.
+    if (hasFailedAttempt({ record: asked, handle })) throw taskFailed(asked);
     return asked;
   }
 
   async #open(asked: TaskRecord): Promise<TaskRecord> {
     const { ledger, clock } = this.#deps;
     const isSavedSomewhere = asked.status === "succeeded" && asked.files.length > 0;
-    if (isSavedSomewhere) throw new NoHandle("nothing has to be made");
-    // Written, and led by this process, before the handle is open: no other process sends it meanwhile.
+    if (isSavedSomewhere) throw new NoHandleNeeded("nothing has to be made");
+    // Claim the record before opening the handle, so that no other process sends it in between.
     const { record } = await ledger.claim(asked);
     const { accountId, recordId: targetId } = record;
     const draft = { handle: randomUUID(), accountId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.openHandle(draft, this.#wish);
-    if (this.#handle === null) throw new NoHandle("the ledger has lost the record");
+    if (this.#handle === null) throw new NoHandleNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
-    // What is sent now takes the name of this call.
+    // This call names the file, because this call sends the request.
     return { ...record, fileName: asked.fileName, replaces: asked.replaces };
   }
 }

@@ -1,4 +1,4 @@
-/** Requests that are asked about by handles: begun, looked at and cancelled, in any process. */
+/** Starts, reports and cancels requests by their handles, in any process. */
 import { AudioError, ownMistake } from "../../errors.ts";
 import {
   type Handle,
@@ -15,22 +15,28 @@ import type { TaskView } from "../task-view.ts";
 import type { NameRequest } from "../use-cases/file-names.ts";
 import type { Work } from "../use-cases/find-record.ts";
 import { generateWork } from "../use-cases/generate.ts";
-import { viewOfDone } from "./done-view.ts";
-import { HandleOver, HandleRun, isOver, NoHandle, type Opened } from "./handle-run.ts";
-import { type Begun, type HandleWork, type Standing, standing, type Working } from "./standing.ts";
+import { viewOfFinished } from "./finished-view.ts";
+import { HandleEnded, HandleRun, hasFailedAttempt, NoHandleNeeded, type OpenHandle } from "./handle-run.ts";
+import {
+  type HandleOperations,
+  type HandleOrView,
+  type HandleStatus,
+  handleStatus,
+  type WorkingStatus,
+} from "./handle-status.ts";
 
 const CANCELLED = "Cancelled before anything was sent: nothing was charged. The same call begins a new task.";
 
 interface Running {
   readonly run: HandleRun;
-  /** As it was when the run began, because the ledger may lose the record meanwhile. */
-  readonly begun: Opened;
+  /** As of the start of the run, because the record may be deleted from the ledger meanwhile. */
+  readonly opened: OpenHandle;
 }
 
-export class RequestHandles implements HandleWork<TaskView> {
+export class RequestHandles implements HandleOperations<TaskView> {
   readonly #deps: GenerationDeps;
   readonly #jobs: Jobs;
-  /** By handle; only those that have not ended. */
+  /** By handle; holds only handles that have not ended. */
   readonly #running = new Map<string, Running>();
   #isClosed = false;
 
@@ -40,24 +46,24 @@ export class RequestHandles implements HandleWork<TaskView> {
   }
 
   /**
-   * Begins a request in the background.
+   * Starts a request in the background.
    *
-   * @param call waits within its window where the request gets no handle
-   * @returns its handle, once that is in the ledger; the view where nothing had to be made
-   * @throws AudioError what is refused before the job begins
+   * @param call used to wait within its window if the request needs no handle
+   * @returns the status of its handle once the ledger has it, or the view if nothing has to be made
+   * @throws AudioError for refusals before the job starts
    */
-  async begin(work: Work, request: NameRequest, call: Call): Promise<Begun<TaskView>> {
+  async start(work: Work, request: NameRequest, call: Call): Promise<HandleOrView<TaskView>> {
     call.signal.throwIfAborted();
-    const opening = Promise.withResolvers<Opened>();
+    const opening = Promise.withResolvers<OpenHandle>();
     const wish = { fileName: request.fileName, replace: request.replace ?? false };
     const run = new HandleRun(this.#deps, null, wish, (opened) => {
       opening.resolve(opened);
       const { handle } = opened.handle;
-      if (this.#running.has(handle)) throw new HandleOver("an earlier call works for the handle");
-      this.#running.set(handle, { run, begun: opened });
+      if (this.#running.has(handle)) throw new HandleEnded("an earlier call works for the handle");
+      this.#running.set(handle, { run, opened });
     });
-    const giveUp = (): void => run.abort();
-    call.signal.addEventListener("abort", giveUp, { once: true });
+    const cancel = (): void => run.abort();
+    call.signal.addEventListener("abort", cancel, { once: true });
     const view = generateWork(this.#deps, this.#jobs, work, request, run.call());
     view.catch(() => undefined);
     try {
@@ -67,29 +73,29 @@ export class RequestHandles implements HandleWork<TaskView> {
       return { working: this.#working(first) };
     } catch (error) {
       call.signal.throwIfAborted();
-      if (!(error instanceof NoHandle)) throw error;
+      if (!(error instanceof NoHandleNeeded)) throw error;
       return { view: await generateWork(this.#deps, this.#jobs, work, request, call) };
     } finally {
-      call.signal.removeEventListener("abort", giveUp);
+      call.signal.removeEventListener("abort", cancel);
     }
   }
 
-  async look(handle: Handle): Promise<Standing<TaskView> | null> {
+  async getStatus(handle: Handle): Promise<HandleStatus<TaskView> | null> {
     const running = this.#running.get(handle.handle);
-    // It may have been cancelled in another process.
+    // Another process may have cancelled it.
     if (handle.end?.kind === "cancelled") running?.run.abort();
-    const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.begun.record;
+    const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;
     const opened = { handle, record };
     if (handle.end !== null) return await this.#ended(opened, handle.end);
     if (running !== undefined) return this.#working(opened);
-    // A job that has just seen it fail may be about to make the free repeat.
-    const isLedHere = this.#jobs.running(record.recordId) !== undefined;
-    if (isLedHere) return isOver(opened) ? this.#working(opened) : this.#takeUp(opened);
-    // The process that leads the record works for the handle; where none does, this one goes on with it.
+    // A job that just saw the task fail may be about to make the free repeat.
+    const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
+    if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
+    // The process that holds the record's lease works for the handle. Without a holder, this process resumes it.
     const claimed = await this.#deps.ledger.claim(record);
     const now = { handle, record: claimed.record };
-    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#takeUp(now) : this.#working(now);
+    return claimed.isOurs && !this.#running.has(handle.handle) ? this.#resume(now) : this.#working(now);
   }
 
   async cancel(known: Handle): Promise<void> {
@@ -98,24 +104,24 @@ export class RequestHandles implements HandleWork<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
   }
 
-  /** Nothing that ends from now on says anything about a request. */
+  /** From now on the end of a run is caused by the shutdown, so it is not stored. */
   close(): void {
     this.#isClosed = true;
   }
 
-  #takeUp(opened: Opened): Working {
+  #resume(opened: OpenHandle): WorkingStatus {
     const { handle, record } = opened;
     const { input, writtenPrompt, take } = record;
     if (input === null || take === null) throw new Error("a handle of a request that is not known");
     const { fileName } = handle.wish;
     const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
-    this.#running.set(handle.handle, { run, begun: opened });
+    this.#running.set(handle.handle, { run, opened });
     const work: Work = { input, writtenPrompt, take, fileName, shelf: "output" };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
     return this.#working(opened);
   }
 
-  /** Writes how it ends. Where that is not written, the next look goes on with it. */
+  /** Stores how the run ends. If storing fails, the next status request resumes the handle. */
   #follow({ handle, targetId }: Handle, run: HandleRun, view: Promise<TaskView>): void {
     const { ledger, log } = this.#deps;
     view
@@ -131,48 +137,48 @@ export class RequestHandles implements HandleWork<TaskView> {
       .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
   }
 
-  /** `null`: it says nothing about the request. */
+  /** Returns `null` for errors that say nothing about the request. */
   #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
-    if (run.signal.aborted || thrown instanceof HandleOver) return null;
+    if (run.signal.aborted || thrown instanceof HandleEnded) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
     const error = thrown instanceof AudioError ? thrown : ownMistake(thrown);
-    // A store that is away, or a process that stops.
-    const isPassing = error.code === "store_unavailable" || error.code === "timeout";
-    return isPassing ? null : { kind: "error", error: toStoredError(error) };
+    // The store is unavailable, or the process is stopping.
+    const isTransient = error.code === "store_unavailable" || error.code === "timeout";
+    return isTransient ? null : { kind: "error", error: toStoredError(error) };
   }
 
   async #write(handle: string, run: HandleRun, end: RequestEnd | null): Promise<void> {
     const { ledger, clock } = this.#deps;
     const running = this.#running.get(handle);
     if (end === null || running?.run !== run || this.#isClosed) return;
-    const { begun } = running;
-    const record = end.kind === "error" ? await ledger.get(begun.record.recordId) : null;
-    // The process that leads it may be about to try once more, and writes what becomes of that.
+    const { opened } = running;
+    const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
+    // The process that holds the lease may try once more; then it stores the result itself.
     if (record !== null && !(await ledger.claim(record)).isOurs) return;
-    await ledger.store.endHandle(begun.handle, end, clock.wallMs());
+    await ledger.store.endHandle(opened.handle, end, clock.wallMs());
   }
 
-  async #ended({ handle, record }: Opened, stored: HandleEnd): Promise<Standing<TaskView>> {
+  async #ended({ handle, record }: OpenHandle, stored: HandleEnd): Promise<HandleStatus<TaskView>> {
     const end = requestEndSchema.parse(stored);
     switch (end.kind) {
       case "done": {
-        const view = await viewOfDone(this.#deps, this.#jobs, record, handle.wish);
-        return standing(handle, { kind: "done", view });
+        const view = await viewOfFinished(this.#deps, this.#jobs, record, handle.wish);
+        return handleStatus(handle, { kind: "done", view });
       }
       case "cancelled":
-        return standing(handle, { kind: "cancelled", message: CANCELLED });
+        return handleStatus(handle, { kind: "cancelled", message: CANCELLED });
       case "error":
-        return standing(handle, { kind: "error", error: fromStoredError(end.error) });
+        return handleStatus(handle, { kind: "error", error: fromStoredError(end.error) });
     }
   }
 
-  /** The same sentence as a call would get. */
-  #working({ handle, record }: Opened): Working {
+  /** Uses the same sentence as the progress of a waiting call. */
+  #working({ handle, record }: OpenHandle): WorkingStatus {
     const job = this.#jobs.running(record.recordId);
     const kind = this.#running.has(handle.handle) ? "starting" : "following";
     const message = describe(job?.phase ?? { kind }, job?.record ?? record, this.#deps.clock);
     const { sentAtMs, acceptedAtMs, polledAtMs, finishedAtMs } = record;
     const heardAtMs = Math.max(sentAtMs ?? 0, acceptedAtMs ?? 0, polledAtMs ?? 0, finishedAtMs ?? 0);
-    return standing(handle, { kind: "working", message }, heardAtMs);
+    return handleStatus(handle, { kind: "working", message }, heardAtMs);
   }
 }

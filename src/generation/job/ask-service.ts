@@ -1,4 +1,4 @@
-/** One query of a task within the shared budget of reads. */
+/** Sends one query for a task within the shared read limit. */
 import { decideRead } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
 import type { Deadline } from "../../deadline.ts";
@@ -8,12 +8,12 @@ import type { GenerationDeps } from "../deps.ts";
 import { describeHold } from "./phase.ts";
 
 export interface AskOptions extends ReadOptions {
-  /** The call's: a wait for the service that outlasts it is not begun. */
+  /** Deadline of the call. A longer wait for the read limit throws at once. */
   readonly deadline?: Deadline;
 }
 
-/** The service cannot be asked within the time of the call; nothing was sent. */
-function heldBack(reason: ReadWaitReason, waitMs: number): AudioError {
+/** The read limit does not allow a query within the time of the call; nothing was sent. */
+function delayedRead(reason: ReadWaitReason, waitMs: number): AudioError {
   return new AudioError("rate_limit", describeHold(`reads_${reason}`, waitMs), {
     retryable: true,
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
@@ -21,9 +21,9 @@ function heldBack(reason: ReadWaitReason, waitMs: number): AudioError {
 }
 
 /**
- * Asks once. A 429 pauses this process's reads before it is thrown on.
+ * Queries once. A 429 pauses the reads of this process and is then rethrown.
  *
- * @throws AudioError with the task's id; `rate_limit` at once where the service may not be asked before the deadline
+ * @throws AudioError with the task id; `rate_limit` at once if the read limit outlasts the deadline
  */
 export async function askService(
   deps: Pick<GenerationDeps, "service" | "limits" | "log" | "random">,
@@ -45,7 +45,7 @@ export async function askService(
       {
         isPoll,
         onWaiting: (reason, waitMs) => {
-          if (deadline !== undefined && waitMs > deadline.leftMs) tooLate.abort(heldBack(reason, waitMs));
+          if (deadline !== undefined && waitMs > deadline.leftMs) tooLate.abort(delayedRead(reason, waitMs));
           else onWaiting?.(reason, waitMs);
         },
       },

@@ -1,4 +1,4 @@
-/** Who drives a record: this process, when it gets the lease; otherwise it follows what the other one does. */
+/** Acquires the lease of a record, or follows the progress of the process that holds it. */
 import { Deadline } from "../../deadline.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { describeCause } from "../../log.ts";
@@ -6,21 +6,21 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../saved-files.ts";
 import type { Job, JobEnd } from "./job.ts";
 
-/** The driver saves the audio where it is; a follower whose folder is elsewhere fetches its own copy after this. */
+/** The lease holder usually saves the audio within this time. After it, a follower with another folder downloads its own copy. */
 const DRIVER_SAVES_WITHIN_MS = 3000;
 
-export type Lead =
-  /** `hadFailed`: the record's last task had failed before this job began. */
+export type ClaimResult =
+  /** `hadFailed`: an earlier task of the record had failed before this job started. */
   | { readonly kind: "ours"; readonly hadFailed: boolean }
-  /** It is not ours to drive, but its audio is ready to be fetched. */
-  | { readonly kind: "fetch" }
+  /** Another process holds the lease, but the audio is ready to download. */
+  | { readonly kind: "save" }
   | { readonly kind: "end"; readonly end: JobEnd };
 
-/** Claims the record, or looks on until it is done or its driver is gone. A job that nobody waits for is not followed. */
-export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lead> {
+/** Claims the record, or follows it until it has ended or its lease is free. Follows only while somebody waits for the job. */
+export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<ClaimResult> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, accountId } = job.record;
-  // Only this key's records are driven; another key's was handed on for its file, which has gone meanwhile.
+  // Only records of this API key are driven. A record of another key was passed on for its file, which has disappeared since.
   if (accountId !== ledger.identity.accountId) return { kind: "end", end: { kind: "left" } };
   let succeeded: Deadline | null = null;
   for (;;) {
@@ -29,25 +29,26 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Lea
     job.record = record;
     if (isOurs) {
       keepLease(job, deps);
-      // It failed while this job was looking on: that is this call's news, not an earlier call's.
-      if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
-      await nameAfter(job, before, deps);
+      // It failed while this job was following, so this call reports the failure.
+      if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+      await applyFileName(job, before, deps);
       return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
     }
     if (!job.hasCallers && job.purpose === "finish") return { kind: "end", end: { kind: "left" } };
-    if (isNews(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
+    if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
       if (file?.isSound === true) return { kind: "end", end: { kind: "saved", record, file } };
       succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
-      if (succeeded.isOver) return { kind: "fetch" };
+      if (succeeded.isOver) return { kind: "save" };
     }
-    if (job.phase.kind !== "following" || record.status !== before.status) job.enter({ kind: "following" });
+    if (job.phase.kind !== "following" || record.status !== before.status)
+      job.setPhase({ kind: "following" });
     await clock.sleep(timing.followMs, job.signal);
   }
 }
 
-/** While the job runs. A lease that another process has by now ends the job. */
+/** Renews the lease while the job runs. If another process holds it by now, the job ends. */
 function keepLease(job: Job, deps: GenerationDeps): void {
   const { recordId } = job.record;
   deps.limits.keepLease(recordId, () => {
@@ -56,26 +57,26 @@ function keepLease(job: Job, deps: GenerationDeps): void {
       keepLease(job, deps);
     });
   });
-  // It may have been lost, and claimed again, just as the job ended.
+  // The lease may have been lost and claimed again just as the job ended.
   void job.end.then(() => deps.limits.dropLease(recordId));
 }
 
-/** A lease also goes with its record, when somebody wipes the ledger: what is known of the task is written back then. */
+/** Claims a lost lease again. Wiping the ledger also removes leases; claiming then writes the known state of the task back. */
 async function claimAgain(job: Job, deps: GenerationDeps): Promise<void> {
   const { ledger } = deps;
   const stored = await ledger.get(job.record.recordId);
-  const isOurWord = stored === null || stored.revision <= job.record.revision;
-  if (job.record.taskId !== null && isOurWord && (await ledger.claim(job.record)).isOurs) {
+  const isOurStateNewest = stored === null || stored.revision <= job.record.revision;
+  if (job.record.taskId !== null && isOurStateNewest && (await ledger.claim(job.record)).isOurs) {
     keepLease(job, deps);
   } else job.stop();
 }
 
-function isNews(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
+function isNewFailure(record: TaskRecord, attempt: number, status: TaskRecord["status"]): boolean {
   return record.status === "failed" && (status !== "failed" || record.attempt !== attempt);
 }
 
-/** A request that is to be sent, or sent anew, takes the name of the call that does it, not of an earlier one. */
-async function nameAfter(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
+/** Applies this call's file name to a request that is about to be sent, in place of an earlier call's name. */
+async function applyFileName(job: Job, asked: TaskRecord, { ledger }: GenerationDeps): Promise<void> {
   const { status } = job.record;
   if (job.purpose !== "create" || (status !== "waiting" && status !== "failed")) return;
   const { fileName, replaces } = asked;

@@ -1,34 +1,34 @@
-/** Brings a claimed record to a task id: its turn, the create, and its repeats under the same key. */
+/** Sends the create of a claimed record, and repeats it under the same key until it has a task id. */
 import type { ObservedTask } from "../../api/service.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { type Admitted, recover } from "./failed-create.ts";
+import { type Admitted, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Sends the record's create until the service has taken it, refused it, or the recovery window has ended.
+ * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onPlacesTaken told when tasks in flight hold the create back, so that orphaned ones get watched
- * @returns whether this job's create was answered, or another process had the task made
- * @throws AudioError the service's refusal, `budget_exceeded`, `store_unavailable`, or the last failure
+ * @param onInFlightFull called while tasks in flight delay the create, so that orphaned tasks get watched
+ * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
+ * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */
 export async function createTask(
   job: Job,
   deps: GenerationDeps,
-  onPlacesTaken: () => void,
+  onInFlightFull: () => void,
 ): Promise<"answered" | "elsewhere"> {
-  const giveUp = new Deadline(deps.clock, deps.timing.recoveryMs);
+  const deadline = new Deadline(deps.clock, deps.timing.recoveryMs);
   let lastError: AudioError | null = null;
-  for (let tries = 1; !giveUp.isOver; ) {
+  for (let tries = 1; !deadline.isOver; ) {
     job.signal.throwIfAborted();
-    const grant = await takeTurn(job, deps, giveUp, onPlacesTaken);
+    const grant = await takeTurn(job, deps, deadline, onInFlightFull);
     if (grant === null) break;
     if (grant.kind !== "admitted") {
-      await lookAgain(job, deps, grant);
+      await reloadRecord(job, deps, grant);
       if (job.record.taskId !== null) return "elsewhere";
       continue;
     }
@@ -46,16 +46,16 @@ export async function createTask(
   );
 }
 
-/** `null`: its turn did not come in time. */
+/** Waits for admission; returns `null` if the recovery window ends first. */
 async function takeTurn(
   job: Job,
   { limits, clock }: GenerationDeps,
-  giveUp: Deadline,
-  onPlacesTaken: () => void,
+  deadline: Deadline,
+  onInFlightFull: () => void,
 ): Promise<CreateGrant | null> {
   const expiry = new AbortController();
-  const settled = new AbortController();
-  giveUp.passed(settled.signal).then(
+  const timer = new AbortController();
+  deadline.passed(timer.signal).then(
     () => expiry.abort(),
     () => undefined,
   );
@@ -63,16 +63,16 @@ async function takeTurn(
   try {
     const grant = await limits.admitCreate({
       record: job.record,
-      // What may have arrived is seen through: its credits are held already.
-      narrationId: () => (job.isCommitted ? null : job.narrationId),
+      // A create that may have arrived is always completed, because its credits are already reserved.
+      narrationId: () => (job.mayHaveBeenSent ? null : job.narrationId),
       isForHandles: () => job.isForHandles,
       signal,
       onWaiting: (reason, waitMs) => {
-        job.enter({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
-        if (reason === "in_flight") onPlacesTaken();
+        job.setPhase({ kind: "held", reason, untilMs: clock.steadyMs() + waitMs });
+        if (reason === "in_flight") onInFlightFull();
       },
     });
-    // The caller may have cancelled while the ledger was writing: nothing has been sent yet.
+    // The caller may have cancelled while the ledger was writing. Nothing has been sent yet.
     if (job.signal.aborted) await limits.giveBack(grant);
     job.signal.throwIfAborted();
     return grant;
@@ -80,12 +80,12 @@ async function takeTurn(
     if (expiry.signal.aborted && !job.signal.aborted) return null;
     throw error;
   } finally {
-    settled.abort("settled");
+    timer.abort("settled");
   }
 }
 
-/** Another process was at this record: what became of it is looked at. */
-async function lookAgain(
+/** Reloads a record that another process has changed or deleted. */
+async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,
   grant: Exclude<CreateGrant, Admitted>,
@@ -94,7 +94,7 @@ async function lookAgain(
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (grant.record === null) {
-    // It was refused and forgotten under somebody else's lease: this is a new claim of the same request.
+    // Another process had the request refused and deleted the record, so claim the same request again.
     const { record, isOurs } = await ledger.claim(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();
@@ -103,9 +103,9 @@ async function lookAgain(
 }
 
 /**
- * Sends once. Where it was not accepted, whatever had to be waited for has been.
+ * Sends once. After a failure, it returns only when the next send is due.
  *
- * @returns what went wrong on the way to the service; `null` when it answered
+ * @returns the transport error, or `null` if the service responded
  */
 async function send(
   job: Job,
@@ -120,10 +120,10 @@ async function send(
     await limits.giveBack(grant);
     throw new AudioError("not_found", "This record holds no request that could be sent.");
   }
-  const wasCommitted = job.isCommitted;
-  job.isCommitted = true;
-  // From here to the request nothing is waited for: a cancel comes before it, or after.
-  job.enter({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
+  const hadBeenSent = job.mayHaveBeenSent;
+  job.mayHaveBeenSent = true;
+  // No await between here and the request, so a cancellation is either before the send or after it.
+  job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
   const slot: SlotRelease = { slotId: grant.send, outcome: "counts" };
   let task: ObservedTask;
   try {
@@ -134,15 +134,15 @@ async function send(
       await limits.report("the end of a create", () => deps.ledger.store.releaseSlot(slot));
       throw error;
     }
-    return await recover(job, deps, grant, error, tries, wasCommitted);
+    return await handleCreateFailure(job, deps, grant, error, tries, hadBeenSent);
   }
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  // A failed task that answers the first send was some earlier call's; after a lost answer it may be this one's.
-  if (task.status !== "failed" || job.unseenAttempt === attempt) job.newTasks += 1;
-  // The task id before anything else happens.
+  // A failed task in response to the first send belongs to an earlier call. After a lost response it may be this job's.
+  if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
+  // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });
-  job.isCommitted = false;
+  job.mayHaveBeenSent = false;
   if (job.record.taskId !== null && job.record.taskId !== task.taskId) {
     deps.log.error(`the service answered one key with two tasks, ${job.record.taskId} and ${task.taskId}`);
   }

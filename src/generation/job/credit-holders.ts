@@ -1,18 +1,18 @@
-/** Whose reservations a 402 may be about: other requests of the account, which give most of them back when they end. */
+/** Finds requests whose reservations may have caused a 402. They return most of their credits when they end. */
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
 import { flightOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
-/** As many of each status are looked at: those in flight, and the few that ended while a create was under way. */
-const LOOKED_AT = IN_FLIGHT_TASKS + 1;
+/** Number of records to read for each status: those in flight, and the few that ended during the create. */
+const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
 
 /**
- * The other requests of this account that held credits when a create was refused for want of them.
+ * Lists the other requests of this API key that held credits when the create was refused.
  *
- * @param refused the record whose create it was, with the time it was sent
- * @returns names of those that still hold some, empty if they have ended since; `null` where nobody held any, so that
- *   waiting brings nothing
+ * @param refused the record of the refused create, with the time it was sent
+ * @returns record ids that still hold credits, empty if all have ended since; `null` if none held any, so that waiting
+ *   is pointless
  */
 export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): Promise<string[] | null> {
   const others = await otherRequests(refused, deps);
@@ -23,8 +23,8 @@ export async function creditHolders(refused: TaskRecord, deps: GenerationDeps): 
   return holding.length > 0 ? holding.map(({ recordId }) => recordId) : null;
 }
 
-/** Waits until one of them holds nothing any more, which may be all that is needed; or the recovery window is over. */
-export async function creditsComeBack(
+/** Waits until one of the holders releases its credits, or the recovery window ends. */
+export async function waitForCredits(
   refused: TaskRecord,
   deps: GenerationDeps,
   holders: readonly string[],
@@ -40,7 +40,7 @@ export async function creditsComeBack(
   }
 }
 
-/** A create whose answer was not seen: as long as a process that hangs would keep its lease; it may never be learnt. */
+/** A create without a response counts as holding for one lease period, because its result may never be known. */
 function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boolean {
   const flight = flightOf(record);
   if (flight !== "sent") return flight === "accepted";
@@ -49,7 +49,7 @@ function isHolding(record: TaskRecord, { clock, ledger }: GenerationDeps): boole
 
 async function otherRequests(refused: TaskRecord, { ledger }: GenerationDeps): Promise<TaskRecord[]> {
   const lists = await Promise.all(
-    RECORD_STATUSES.map((status) => ledger.list({ accounts: "own", status, limit: LOOKED_AT })),
+    RECORD_STATUSES.map((status) => ledger.list({ accounts: "own", status, limit: MAX_PER_STATUS })),
   );
   return lists.flat().filter(({ recordId }) => recordId !== refused.recordId);
 }

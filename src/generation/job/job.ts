@@ -1,58 +1,58 @@
-/** One running job: the record it drives, the phase it is in, who waits for it. */
+/** A running job: its record, its phase and its callers. */
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
-import { continued, describe, type Phase } from "./phase.ts";
+import { describe, type Phase, withHoldStart } from "./phase.ts";
 
-/** What a job may do: `create` sends creates; `finish` only watches and saves what was accepted. */
+/** A `create` job may send creates; a `finish` job only watches and saves an accepted task. */
 export type JobPurpose = "create" | "finish";
 
 export type JobEnd =
   | { readonly kind: "saved"; readonly record: TaskRecord; readonly file: SavedFile }
   | { readonly kind: "failed"; readonly record: TaskRecord }
   | { readonly kind: "error"; readonly error: AudioError }
-  /** Dropped before anything was sent, or left to another process. */
+  /** Stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "left" }
-  /** Its handles were cancelled, or its narration has ended, or another process drives that: nothing was sent. */
+  /** Nothing was sent, because its handles were cancelled, its narration has ended, or another process drives the narration. */
   | { readonly kind: "not_wanted" };
 
-/** Ends a job whose create nobody wants any more. */
+/** Ends a job whose callers no longer want the create. */
 export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** A call that has been open for so long, and is made again, was probably given up by its client. */
+/** If a call has been open this long and is made again, its client probably gave up the first one. */
 const SILENT_AFTER_MS = 2000;
 
 export class Job {
-  /** As it was last seen; ahead of the ledger while the ledger cannot be written. */
+  /** The latest known state; newer than the ledger while the ledger cannot be written. */
   record: TaskRecord;
   purpose: JobPurpose;
-  /** The narration that its create is sent for; `null` as soon as a caller asks for it by itself. */
+  /** The narration that pays for the create; `null` once a call requests the audio directly. */
   narrationId: string | null = null;
-  /** Past attempts that failed, where the answer to a create tells of them. */
-  mayWalk = true;
-  /** The audio is fetched although it is here, because that is damaged. */
-  isFetchedAnew = false;
-  /** New tasks that creates of this job made. */
+  /** Start a new attempt if the response to a create shows that this one has already failed. */
+  mayRetryFailedAttempt = true;
+  /** Download the audio even if it is here, because the copy is damaged. */
+  forcesDownload = false;
+  /** Number of new tasks that this job created. */
   newTasks = 0;
-  /** The attempt of which a send of this job was not answered by the service: it may have made the task. */
-  unseenAttempt: number | null = null;
-  /** A create of this job is under way or was never answered: it may have made a task, so the job is seen through. */
-  isCommitted = false;
+  /** The attempt with a send of this job that got no response and may have created the task. */
+  unansweredAttempt: number | null = null;
+  /** A create is in progress or got no response, so it may have created a task and the job must complete. */
+  mayHaveBeenSent = false;
   readonly end: Promise<JobEnd>;
   readonly #clock: Pick<Clock, "steadyMs">;
   readonly #abort = new AbortController();
-  readonly #breakOff = new AbortController();
+  readonly #sendAbort = new AbortController();
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
-  /** Callers that wait within their window, and callers that are asked about by a handle. */
+  /** Number of callers that wait within a window, and of callers with a handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
-  /** A caller whose window has closed was told that the job goes on. */
-  #isPromised = false;
-  /** When the caller that has waited longest began to; a caller with a handle may be asked again at any time. */
+  /** A caller whose window closed got the answer that the job continues. */
+  #keepsRunning = false;
+  /** Start of the longest wait; ignores callers with handles, because they poll at any time. */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
   #isAbandoned = false;
@@ -70,38 +70,38 @@ export class Job {
     return this.#phase;
   }
 
-  /** Aborts when the job is to stop where it stands. */
+  /** Aborts when the job must stop. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Aborts a create that is under way: somewhat later than {@link signal}, for its answer may be about to come. */
+  /** Aborts a create in progress. Aborts a little later than {@link signal}, because the response may be about to arrive. */
   get sendSignal(): AbortSignal {
-    return this.#breakOff.signal;
+    return this.#sendAbort.signal;
   }
 
   get hasCallers(): boolean {
     return this.#callers.plain + this.#callers.withHandle > 0;
   }
 
-  /** All who wait for it have handles: whether these still want it is what the ledger says. */
+  /** Every caller has a handle. The ledger knows whether a handle still wants the job. */
   get isForHandles(): boolean {
-    return !this.#isPromised && this.#callers.plain === 0 && this.#callers.withHandle > 0;
+    return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;
   }
 
   /**
-   * Whether a caller who comes now is likely to be one that has given up before: a call was cancelled, or one has been
-   * open for so long that its client may have dropped it in silence. Of a cancelled call it is said once.
+   * Whether a new caller probably repeats a call that its client gave up: a call was cancelled, or has been open so
+   * long that its client may have dropped it without notice. A cancellation is reported only once.
    */
-  takeAskedAgain(): boolean {
+  takeLikelyRetry(): boolean {
     const wasCancelled = this.#wasCancelled;
     this.#wasCancelled = false;
     return wasCancelled || this.#clock.steadyMs() - this.#waitedForSinceMs >= SILENT_AFTER_MS;
   }
 
-  /** Every change of phase is told to all who wait. */
-  enter(phase: Phase): void {
-    this.#phase = continued(phase, this.#phase, this.#clock.steadyMs());
+  /** Changes the phase and announces it to all callers. */
+  setPhase(phase: Phase): void {
+    this.#phase = withHoldStart(phase, this.#phase, this.#clock.steadyMs());
     this.announce(describe(this.#phase, this.record, this.#clock));
   }
 
@@ -120,26 +120,26 @@ export class Job {
     this.#isAbandoned = false;
   }
 
-  /** A caller who asked for it leaves, and is told that it goes on. */
-  promise(): void {
-    this.#isPromised = true;
+  /** Keeps the job running after a caller got the answer that it continues. */
+  keepRunning(): void {
+    this.#keepsRunning = true;
   }
 
-  /** A caller leaves. The last one to cancel takes an unsent job with it; one that merely ran out of time does not. */
+  /** Removes a caller. If the last caller cancels, an unsent job stops; a caller that runs out of time does not stop it. */
   detach(isCancelled: boolean, hasHandle = false): void {
     this.#callers[hasHandle ? "withHandle" : "plain"] -= 1;
     if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
     this.#wasCancelled ||= isCancelled && !hasHandle;
-    if (!isCancelled || this.hasCallers || (hasHandle && this.#isPromised)) return;
+    if (!isCancelled || this.hasCallers || (hasHandle && this.#keepsRunning)) return;
     this.#isAbandoned = true;
-    // Nobody wants another create of it: a task that was accepted is still watched and saved.
+    // No further creates are wanted, but an accepted task is still watched and saved.
     this.purpose = "finish";
-    if (!this.isCommitted && this.record.taskId === null) this.stop();
+    if (!this.mayHaveBeenSent && this.record.taskId === null) this.stop();
   }
 
-  /** What was sent was certainly not taken: the job is as unsent as before, and nobody may want it any more. */
-  uncommit(): void {
-    this.isCommitted = false;
+  /** The create was certainly not accepted, so the job counts as unsent again. Stops it if all callers have cancelled. */
+  clearSent(): void {
+    this.mayHaveBeenSent = false;
     if (this.#isAbandoned) this.stop();
   }
 
@@ -147,10 +147,10 @@ export class Job {
     this.#abort.abort(new Error("the job was stopped"));
   }
 
-  /** Ends also a create that is under way. */
-  breakOff(): void {
+  /** Stops the job and aborts a create in progress. */
+  abortSend(): void {
     this.stop();
-    this.#breakOff.abort(new Error("the job was broken off"));
+    this.#sendAbort.abort(new Error("the job was broken off"));
   }
 
   finish(end: JobEnd): void {

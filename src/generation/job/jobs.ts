@@ -1,9 +1,9 @@
-/** The running jobs of this process, one a record: each is driven from its claim to the saved file. */
+/** The running jobs of this process, one per record, each from the claim to the saved file. */
 import { AudioError, type ErrorCode, ownMistake } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { toStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { unsoundError } from "../saved-files.ts";
+import { wrongFormatError } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { claimOrFollow } from "./claim-or-follow.ts";
 import { createTask } from "./create-task.ts";
@@ -13,11 +13,11 @@ import { persist } from "./persist.ts";
 import { saveTask } from "./save-task.ts";
 import { watchTask } from "./watch-task.ts";
 
-/** A create that was sent when the program is told to stop may be answered within this; its id is then kept. */
+/** Time for the response to a create in progress when the program stops, so that its task id is stored. */
 const LAST_ANSWER_MS = 1200;
 
-/** They say nothing about the request: it is tried again by the next call, or a narration reports them itself. */
-const PASSING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
+/** These errors say nothing about the request: the next call tries again, or the narration reports them. */
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
 
 interface Running {
   readonly job: Job;
@@ -27,15 +27,15 @@ interface Running {
 export class Jobs {
   readonly #deps: GenerationDeps;
   readonly #running = new Map<string, Running>();
-  #onPlacesTaken: () => void = () => undefined;
+  #onInFlightFull: () => void = () => undefined;
 
   constructor(deps: GenerationDeps) {
     this.#deps = deps;
   }
 
-  /** Told whenever tasks in flight hold a create back: their own processes may be dead, so somebody must look. */
-  whenPlacesAreTaken(listener: () => void): void {
-    this.#onPlacesTaken = listener;
+  /** Calls the listener while tasks in flight delay a create, because their processes may have died and left them unwatched. */
+  onInFlightFull(listener: () => void): void {
+    this.#onInFlightFull = listener;
   }
 
   running(recordId: string): Job | undefined {
@@ -43,32 +43,32 @@ export class Jobs {
   }
 
   /**
-   * The job of this record: the running one, or a new one. A finishing job that a create asks for is joined.
+   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
    *
-   * @param narrationId the narration that asks for it; `null`: a caller asks for it by itself
-   * @param isFetchedAnew whether audio that is here is fetched all the same
-   * @param mayWalk whether it begins another attempt where the answer to a create says that this one has failed
+   * @param narrationId the narration that pays for it; `null` for a direct request
+   * @param forcesDownload downloads the audio even if it is here
+   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that this one has already failed
    */
   start(
     record: TaskRecord,
     purpose: JobPurpose,
     {
       narrationId = null,
-      mayWalk = true,
-      isFetchedAnew = false,
-    }: { narrationId?: string | null; mayWalk?: boolean; isFetchedAnew?: boolean } = {},
+      mayRetryFailedAttempt = true,
+      forcesDownload = false,
+    }: { narrationId?: string | null; mayRetryFailedAttempt?: boolean; forcesDownload?: boolean } = {},
   ): { job: Job; isNew: boolean } {
     const existing = this.#running.get(record.recordId);
     if (existing !== undefined) {
       if (purpose === "create") existing.job.purpose = "create";
       if (purpose === "create" && narrationId === null) existing.job.narrationId = null;
-      existing.job.mayWalk ||= mayWalk;
+      existing.job.mayRetryFailedAttempt ||= mayRetryFailedAttempt;
       return { job: existing.job, isNew: false };
     }
     const job = new Job(record, purpose, this.#deps.clock);
     job.narrationId = narrationId;
-    job.mayWalk = mayWalk;
-    job.isFetchedAnew = isFetchedAnew;
+    job.mayRetryFailedAttempt = mayRetryFailedAttempt;
+    job.forcesDownload = forcesDownload;
     const entry: Running = { job, done: Promise.resolve() };
     this.#running.set(record.recordId, entry);
     entry.done = this.#drive(job).then((end) => {
@@ -82,81 +82,81 @@ export class Jobs {
     const { limits, ledger, log } = this.#deps;
     const lease = { isHeld: false };
     try {
-      const lead = await claimOrFollow(job, this.#deps);
-      if (lead.kind === "end") return lead.end;
-      lease.isHeld = lead.kind === "ours";
-      return await this.#run(job, lead.kind === "ours" ? lead.hadFailed : false, lease);
+      const claimed = await claimOrFollow(job, this.#deps);
+      if (claimed.kind === "end") return claimed.end;
+      lease.isHeld = claimed.kind === "ours";
+      return await this.#run(job, claimed.kind === "ours" ? claimed.hadFailed : false, lease);
     } catch (error) {
       if (job.signal.aborted) return { kind: "left" };
       if (error instanceof NotWantedError) return { kind: "not_wanted" };
       if (!(error instanceof AudioError)) log.error("a job failed unexpectedly", error);
       const explained = explain(job, error);
-      if (lease.isHeld) await this.#noteRefusal(job, explained);
+      if (lease.isHeld) await this.#storeRefusal(job, explained);
       return { kind: "error", error: explained };
     } finally {
       limits.dropLease(job.record.recordId);
       const { recordId } = job.record;
-      // It lapses by itself where it cannot be given back.
+      // If releasing fails, the lease expires.
       if (lease.isHeld) {
         await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }
     }
   }
 
-  /** A call may have been told that the request goes on by itself: its handle answers with the reason from now on. */
-  async #noteRefusal(job: Job, error: AudioError): Promise<void> {
+  /** Stores the refusal, because a call may have returned while the job continued. Its handle then reports the reason. */
+  async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
-    if (job.purpose !== "create" || job.record.status !== "waiting" || PASSING.has(error.code)) return;
+    if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
     const event = { kind: "refused", error: toStoredError(error), atMs: clock.wallMs() } as const;
     await limits.report("the refusal of a request", async () => {
       job.record = (await ledger.apply(job.record, event)) ?? job.record;
     });
   }
 
-  /** @param hadFailed an earlier call's attempt had failed: then this call makes one new task, and no second */
+  /** @param hadFailed an earlier attempt had failed, so this call creates at most one new task */
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";
-    let walked = 0;
+    let replayedFailures = 0;
     for (;;) {
-      const { purpose, mayWalk, newTasks } = job;
+      const { purpose, mayRetryFailedAttempt, newTasks } = job;
       const action = nextAction(job.record, {
         mayCreate: purpose === "create" && (failure !== "watching" || (await this.#isRepeatWanted(job))),
         isOfNarration: job.narrationId !== null,
-        mayWalk,
+        mayRetryFailedAttempt,
         failure,
         hadFailed,
         newTasks,
-        walked,
+        replayedFailures,
       });
       switch (action.kind) {
         case "send":
           failure =
-            (await createTask(job, this.#deps, this.#onPlacesTaken)) === "answered"
-              ? "in_answer"
+            (await createTask(job, this.#deps, this.#onInFlightFull)) === "answered"
+              ? "in_response"
               : "watching";
           break;
         case "again": {
           if (action.isSameCall) job.announce("The task failed and was refunded; trying once more.");
-          if (failure === "in_answer") walked += 1;
+          if (failure === "in_response") replayedFailures += 1;
           const { kind } = action;
           const { attempt: failed } = job.record;
           const error = action.isSameCall ? undefined : toStoredError(taskFailed(job.record));
           job.record = await persist(job, this.#deps, { kind, failed, error });
           break;
         }
-        case "ask":
+        case "watch":
           await watchTask(job, this.#deps);
           failure = "watching";
           limits.freed();
           break;
-        case "fetch": {
+        case "save": {
           const file = await saveTask(job, this.#deps, lease);
           if (file === null) {
-            // The service took `succeeded` back: it is asked again on the grid of polls.
+            // The service revoked `succeeded`, so poll again after the usual interval.
             await clock.sleep(timing.pollIntervalMs, job.signal);
           } else if (file.isSound) return { kind: "saved", record: job.record, file };
-          else return { kind: "error", error: unsoundError(job.record, file) };
+          else return { kind: "error", error: wrongFormatError(job.record, file) };
           break;
         }
         case "end":
@@ -165,22 +165,22 @@ export class Jobs {
     }
   }
 
-  /** Whether somebody still wants the free repeat of a task that failed. The admission asks the same again. */
+  /** Whether a caller still wants the free repeat of a failed task. The admission checks the same again. */
   async #isRepeatWanted({ record, isForHandles }: Job): Promise<boolean> {
     if (!isForHandles || record.status !== "failed") return true;
     return await this.#deps.ledger.store.hasWantedHandle(record.recordId).catch(() => true);
   }
 
-  /** Stops every job where it stands; a create under way gets a moment for its answer. What was accepted stays. */
+  /** Stops every job. A create in progress gets a moment for its response. Accepted tasks stay recorded. */
   async close(): Promise<void> {
     const running = [...this.#running.values()];
     for (const { job } of running) job.stop();
     const all = Promise.all(running.map(({ done }) => done));
-    const breakOff = setTimeout(() => {
-      for (const { job } of running) job.breakOff();
+    const sendTimer = setTimeout(() => {
+      for (const { job } of running) job.abortSend();
     }, LAST_ANSWER_MS);
     await all;
-    clearTimeout(breakOff);
+    clearTimeout(sendTimer);
   }
 }
 

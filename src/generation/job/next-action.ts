@@ -1,47 +1,47 @@
-/** What a job does next for its task: pure, so that each state of a record has one answer that a test can ask for. */
+/** Decides what a job does next. A pure function, so that tests can check every state of a record. */
 import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
 
 export type TaskAction =
-  /** Sends the create, or sends it again under the same key where its answer was not seen. */
+  /** Send the create, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
-  /** Begins the next attempt at the same request. `isSameCall`: for the call that saw the last one fail. */
+  /** Start the next attempt at the same request. `isSameCall`: for the call that saw the last attempt fail. */
   | { readonly kind: "again"; readonly isSameCall: boolean }
-  /** Asks the service until the task has ended. */
-  | { readonly kind: "ask" }
-  | { readonly kind: "fetch" }
-  /** `left`: nothing was sent, and nobody here may send it. */
+  /** Poll the service until the task has ended. */
+  | { readonly kind: "watch" }
+  | { readonly kind: "save" }
+  /** `left`: nothing was sent, and this job may not send it. */
   | { readonly kind: "end"; readonly as: "failed" | "left" };
 
-/** How this job has learnt that the task failed. */
+/** How this job found out that the task failed. */
 export type FailureSeen =
-  /** It had failed before the job began. */
+  /** It had failed before the job started. */
   | "before"
-  /** The answer to a create said so: the task is an earlier call's, which the ledger has lost. */
-  | "in_answer"
-  /** This job or another process has watched it fail. */
+  /** The response to a create shows it: the task belongs to an earlier call that is missing from the ledger. */
+  | "in_response"
+  /** This job or another process saw it fail. */
   | "watching";
 
 export interface JobFacts {
-  /** The job may send creates, and somebody still wants its task. */
+  /** The job may send creates, and a caller still wants its task. */
   readonly mayCreate: boolean;
-  /** It creates for a narration, whose limit is judged for each attempt. */
+  /** The job creates for a narration, which checks its credit limit for each attempt. */
   readonly isOfNarration: boolean;
-  /** Callers allow attempts beyond one that turns out to have failed earlier. */
-  readonly mayWalk: boolean;
+  /** The callers allow a new attempt if this one turns out to have failed earlier. */
+  readonly mayRetryFailedAttempt: boolean;
   readonly failure: FailureSeen;
-  /** The record had a failed attempt when the job began. */
+  /** The record had a failed attempt when the job started. */
   readonly hadFailed: boolean;
-  /** Tasks that creates of this job have made. */
+  /** Number of tasks that this job has created. */
   readonly newTasks: number;
-  /** Creates of this job that were answered by a task which had failed. */
-  readonly walked: number;
+  /** Number of creates of this job whose response was an already failed task. */
+  readonly replayedFailures: number;
 }
 
-/** The second task is the free repeat of one that failed. */
-const MOST_NEW_TASKS = 2;
+/** The second task is the free repeat of a failed one. */
+const MAX_NEW_TASKS = 2;
 
-/** A service that answers every create with a failed task must not get as many as fit into the recovery window. */
-const MOST_WALKED = 2;
+/** Stops a service that responds to every create with a failed task from getting creates until the recovery window ends. */
+const MAX_REPLAYED_FAILURES = 2;
 
 export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
   switch (record.status) {
@@ -50,9 +50,9 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
       return facts.mayCreate ? { kind: "send" } : { kind: "end", as: "left" };
     case "queued":
     case "processing":
-      return { kind: "ask" };
+      return { kind: "watch" };
     case "succeeded":
-      return { kind: "fetch" };
+      return { kind: "save" };
     case "failed":
       return mayTryAgain(record, facts)
         ? { kind: "again", isSameCall: facts.failure !== "before" }
@@ -60,25 +60,26 @@ export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
   }
 }
 
-/** A call that asks for a failed task pays for one more; unasked, only what was refunded is tried again, once. */
+/** A call that requests a failed task pays for one more. Otherwise only a refunded task is repeated, once. */
 function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   if (!facts.mayCreate) return false;
   switch (facts.failure) {
     case "before":
       return true;
-    case "in_answer":
+    case "in_response":
       return (
         isRefunded(record) &&
-        facts.walked < MOST_WALKED &&
-        (facts.newTasks === 0 ? mayWalk(facts) : mayRepeat(facts))
+        facts.replayedFailures < MAX_REPLAYED_FAILURES &&
+        (facts.newTasks === 0 ? mayStartNewAttempt(facts) : mayRepeat(facts))
       );
     case "watching":
       return isRefunded(record) && mayRepeat(facts);
   }
 }
 
-/** A narration decides by itself whether another task is within what it may spend. */
-const mayWalk = ({ mayWalk: isAllowed, isOfNarration }: JobFacts): boolean => isAllowed && !isOfNarration;
+/** A narration checks its own credit limit before another task. */
+const mayStartNewAttempt = ({ mayRetryFailedAttempt: isAllowed, isOfNarration }: JobFacts): boolean =>
+  isAllowed && !isOfNarration;
 
 const mayRepeat = ({ hadFailed, newTasks }: JobFacts): boolean =>
-  !hadFailed && newTasks > 0 && newTasks < MOST_NEW_TASKS;
+  !hadFailed && newTasks > 0 && newTasks < MAX_NEW_TASKS;

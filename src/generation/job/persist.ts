@@ -1,4 +1,4 @@
-/** Writes what is known of an accepted task, waiting out a store that is away: an id in memory alone would be lost. */
+/** Writes an event of an accepted task and waits while the store is unavailable, because a task id only in memory would be lost. */
 import { backoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -8,15 +8,15 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
-/** Not scaled: a store that is away is no matter of the service's limits. */
-const LONGEST_PAUSE_MS = 5000;
+/** Not scaled, because the store has nothing to do with the service's limits. */
+const MAX_PAUSE_MS = 5000;
 
 /**
- * Applies an event to the job's record. While the ledger cannot be written the job knows already, and goes on trying
- * until the recovery window ends.
+ * Applies an event to the job's record. While the ledger cannot be written, the event applies in memory and is
+ * retried until the recovery window ends.
  *
- * @returns the record as it is stored
- * @throws AudioError `store_unavailable` in the end; the reason of the job's signal, when it stops meanwhile
+ * @returns the stored record
+ * @throws AudioError `store_unavailable` when the recovery window ends; the signal's reason if the job stops
  */
 export async function persist(
   job: Job,
@@ -36,16 +36,16 @@ export async function persist(
       if (!isAway) throw error;
       if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
-      // Whoever asks meanwhile gets to know it.
+      // Callers see the new state meanwhile.
       job.record = step(known, event);
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, backoffMs(failures, random));
-      job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
+      const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
+      job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });
       await clock.sleep(pauseMs, job.signal);
     }
   }
 }
 
-/** The usual remedy says that nothing was sent, which is not so here. */
+/** Replaces the usual remedy, which says that nothing was sent. */
 function notWritten({ message, cause }: AudioError): AudioError {
   return new AudioError("store_unavailable", message, {
     retryable: true,

@@ -1,36 +1,36 @@
-/** What a job is doing, as one union, and every sentence that is made of it. */
+/** The phases of a job, and the sentences that describe them. */
 import { quoteServiceText } from "../../api/service-text.ts";
 import type { Clock } from "../../clock.ts";
 import type { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { ReadWaitReason, WaitReason } from "../../limits/limits.ts";
 
-/** `untilMs` and `sinceMs` are on the steady clock. */
+/** `untilMs` and `sinceMs` are times of the steady clock. */
 export type Phase =
-  /** Its record has not been claimed yet. */
+  /** The record has not been claimed yet. */
   | { readonly kind: "starting" }
-  /** Another process drives the record; we look at what it does. */
+  /** Another process drives the record; this one follows its progress. */
   | { readonly kind: "following" }
-  /** The service may not be asked yet. `sinceMs`: known of a hold that a job is in. */
+  /** The service may not be asked yet. `sinceMs` is set once the job has entered the hold. */
   | {
       readonly kind: "held";
       readonly reason: HoldReason;
       readonly untilMs: number;
       readonly sinceMs?: number;
     }
-  /** `before`: what was known of the service when the send began. */
+  /** `before`: the phase before the send. */
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
-  /** Something went wrong, and is tried again. */
+  /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
-  /** `unknownStatus`: what the service said in place of a status, `""` where that is withheld. */
+  /** `unknownStatus`: an unknown status of the service, `""` if it must not be shown. */
   | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
-  /** `trouble`: why an earlier try did not work. */
+  /** `trouble`: the error of the previous try. */
   | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
-/** `reads_…`: a query or a download has to wait, not the create. */
+/** `reads_…`: a query or a download has to wait, not a create. */
 export type HoldReason = WaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
-/** Where nobody can say how long it lasts, how long it has lasted tells a second answer from the first. */
+/** If the remaining time is unknown, the elapsed time distinguishes two answers. */
 const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
   in_flight: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
@@ -55,22 +55,22 @@ const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
 const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 
 /**
- * @param leftMs until it is tried again
- * @param lastedMs since it began
+ * @param leftMs time until the next try
+ * @param lastedMs time since the hold began
  */
 export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: number): string =>
   SENTENCES[reason](seconds(leftMs), lastedMs === undefined ? "" : ` (${seconds(lastedMs)} so far)`);
 
-/** A hold goes on when its reason is the same as before the last send, too. */
-export function continued(phase: Phase, before: Phase, nowMs: number): Phase {
+/** Keeps the start time of a hold if the reason is the same as before, also across a send. */
+export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
   const known = before.kind === "sending" ? before.before : before;
   const isSame = known.kind === "held" && known.reason === phase.reason;
   return { ...phase, sinceMs: (isSame ? known.sinceMs : undefined) ?? nowMs };
 }
 
-/** The same words while it is tried and between two tries: whoever asks meets either by chance. */
-const notFetched = ({ message }: AudioError): string =>
+/** Uses the same words during a try and between tries, because a caller may see either. */
+const notDownloaded = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 
 function unknownStatusWords(task: string, said: string): string {
@@ -78,7 +78,7 @@ function unknownStatusWords(task: string, said: string): string {
   return `The service gives ${task} ${status}, which is none of its contract; it is asked again for up to 65 min.`;
 }
 
-/** One sentence for a person or an assistant: what is going on with this record now. */
+/** Describes in one sentence what is happening with a record now. */
 export function describe(
   phase: Phase,
   record: Pick<TaskRecord, "taskId" | "status">,
@@ -100,7 +100,7 @@ export function describe(
       return "Sending the request to the service.";
     case "retrying":
       return record.status === "succeeded"
-        ? notFetched(phase.error)
+        ? notDownloaded(phase.error)
         : `${phase.error.message} Trying again in about ${seconds(phase.untilMs - clock.steadyMs())}.`;
     case "watching":
       if (phase.unknownStatus !== undefined) return unknownStatusWords(task, phase.unknownStatus);
@@ -108,6 +108,6 @@ export function describe(
     case "saving":
       return phase.trouble === null
         ? `${task} has succeeded; downloading the audio.`
-        : notFetched(phase.trouble);
+        : notDownloaded(phase.trouble);
   }
 }

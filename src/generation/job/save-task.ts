@@ -1,4 +1,4 @@
-/** Brings a succeeded task's audio into the output folder. */
+/** Downloads a succeeded task's audio into the output folder. */
 import { downloadInto } from "../../api/download.ts";
 import { decideRead, pauseAfterBreakMs } from "../../api/retry.ts";
 import type { ContentResponse } from "../../api/service.ts";
@@ -9,17 +9,17 @@ import { saveAudio } from "../../files/save-audio.ts";
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { ChangeOptions } from "../../ledger/ledger.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { mayHaveName } from "../name-owner.ts";
+import { isNameAvailable } from "../name-owner.ts";
 import { findSaved, formatOf, wantedName } from "../saved-files.ts";
-import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
 import type { Job } from "./job.ts";
+import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
-/** Larger audio is not taken: two minutes of 48 kHz wav are 11 MiB. */
-const MAXIMUM_AUDIO_BYTES = 64 * 1024 * 1024;
+/** Larger audio is refused. Two minutes of 48 kHz wav are 11 MiB. */
+const MAX_AUDIO_BYTES = 64 * 1024 * 1024;
 
-/** What only the person can mend, or what a repeat of the download would not change. */
-const STOPS = new Set([
+/** Errors that a retry of the download would not fix. */
+const PERMANENT = new Set([
   "invalid_api_key",
   "too_large",
   "disk_full",
@@ -29,11 +29,11 @@ const STOPS = new Set([
 ]);
 
 /**
- * Saves the job's audio here, unless it is here already. Breaks and odd answers are retried until the recovery
- * window ends.
+ * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried until
+ * the recovery window ends.
  *
- * @param lease given up together with the last write, where it is held
- * @returns `null` when the service takes `succeeded` back: the task has to be watched again
+ * @param lease released together with the last write if it is held
+ * @returns `null` if the service revokes `succeeded`, so the task must be watched again
  * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last failure
  */
 export async function saveTask(
@@ -44,13 +44,13 @@ export async function saveTask(
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
-  if (existing?.isSound === true && !job.isFetchedAnew) return existing;
+  if (existing?.isSound === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
     try {
-      job.enter({ kind: "saving", trouble });
-      // What is no audio may be a page of something in between: it is kept only when a second try brings no better.
+      job.setPhase({ kind: "saving", trouble });
+      // Bytes that are not audio may come from a proxy, so they are kept only if a second try gives the same.
       return await saveOnce(job, deps, lease, failures > 1 || existing !== null);
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
@@ -58,18 +58,18 @@ export async function saveTask(
       if (error.code === "too_large") throw await leaveAtService(job, deps, error);
       if (error.code === "not_ready") {
         await persist(job, deps, {
-          kind: "takenBack",
+          kind: "resultRevoked",
           taskId: job.record.taskId ?? "",
           atMs: clock.wallMs(),
         });
         return null;
       }
       if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await giveUpGone(job, deps);
-      if (STOPS.has(error.code) || recovery.isOver) throw error;
+      if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
+      if (PERMANENT.has(error.code) || recovery.isOver) throw error;
       const decision = decideRead(error, failures, random);
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : timing.pollIntervalMs;
-      job.enter({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
+      job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + delayMs });
       await clock.sleep(delayMs, job.signal);
     }
   }
@@ -104,25 +104,25 @@ async function downloadAndPublish(
     whenPublished,
     folder: record.shelf === "parts" ? deps.parts : deps.folder,
     fileName: wantedName(record, record.fileName),
-    mayBeNamed: (name) => mayHaveName(deps, record, name),
+    mayBeNamed: (name) => isNameAvailable(deps, record, name),
     replaces: record.replaces,
     keepsUnsound,
     format: formatOf(record).format,
     clock: deps.clock,
     download: (sink) =>
       downloadInto(sink, (fromByte, signal) => openContent(job, deps, taskId, fromByte, signal), {
-        maxBytes: MAXIMUM_AUDIO_BYTES,
+        maxBytes: MAX_AUDIO_BYTES,
         clock: deps.clock,
         signal: job.signal,
         pauseMs: (breaks, error) => {
-          job.enter({ kind: "saving", trouble: error });
+          job.setPhase({ kind: "saving", trouble: error });
           return pauseAfterBreakMs(error, breaks, deps.random) * deps.timing.scale;
         },
       }),
   });
 }
 
-/** One content request within the shared budget of reads; a 429 pauses everybody's and is waited out here. */
+/** Sends one content request within the shared read limit. A 429 pauses all reads and is waited out here. */
 async function openContent(
   job: Job,
   deps: GenerationDeps,
@@ -136,7 +136,7 @@ async function openContent(
     try {
       return await limits.read(signal, () => service.content(taskId, fromByte, signal), {
         onWaiting: (reason, waitMs) =>
-          job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
+          job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
       });
     } catch (error) {
       if (!(error instanceof AudioError) || signal.aborted) throw error;
@@ -147,7 +147,7 @@ async function openContent(
   }
 }
 
-/** Audio too large for us can still be had: the remedy names the request that fetches it. */
+/** Audio above our limit stays available: the remedy names the request that fetches it. */
 async function leaveAtService(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
   await persist(job, deps, { kind: "tooLarge", taskId });

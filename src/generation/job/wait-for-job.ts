@@ -1,45 +1,45 @@
-/** One caller's waiting for a job: its window, progress, cancellation. */
+/** Waits for a job on behalf of one caller: window, progress and cancellation. */
 import type { Clock } from "../../clock.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Job, JobEnd } from "./job.ts";
 
-/** So many of so many. */
+/** Progress as a count. */
 export interface Share {
   readonly done: number;
   readonly total: number;
 }
 
-/** One tool call, as the workflow sees it. */
+/** One tool call. */
 export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
-  /** How long the call may take, in all, before it hands back what it knows; never scaled. 0: it does not wait for audio. */
+  /** Time in which the call must return; never scaled. 0: the call does not wait for audio. */
   readonly windowMs: number;
-  /** @param share how much of the whole is done, where that can be counted */
+  /** @param share progress as a count, if it can be counted */
   readonly onProgress: (message: string, share?: Share) => void;
-  /** Of a call that is answered as a task of the protocol's extension. */
-  readonly handle?: HandleOfCall;
+  /** Set for a call that is answered as a task of the protocol's extension. */
+  readonly handle?: CallHandle;
 }
 
-/** What a call with a handle does before its job begins. */
-export interface HandleOfCall {
-  /** Another process had begun it: an attempt that is found to have failed was its own. */
-  readonly isTakenUp: boolean;
+/** The part of a call with a handle that runs before its job starts. */
+export interface CallHandle {
+  /** Another process started it, so an attempt that has already failed is its own. */
+  readonly isResumed: boolean;
   /**
-   * Opens the handle, where that is not open yet.
+   * Opens the handle unless it is open.
    *
-   * @returns the record that the job is to begin with
-   * @throws whatever ends the call: the handle has ended, or nothing may be made for it any more
+   * @returns the record for the job to start with
+   * @throws if the handle has ended, or nothing may be created for it any more
    */
-  enter(record: TaskRecord): Promise<TaskRecord>;
+  prepare(record: TaskRecord): Promise<TaskRecord>;
 }
 
-/** A call that does not wait for audio still waits so long for the service's answer. */
+/** A call that does not wait for audio waits this long for the response to its create. */
 const ANSWER_WINDOW_MS = 10_000;
 
-/** A call under way: everything that it waits for shares one deadline. */
+/** A call in progress: all its waits share one deadline. */
 export interface OpenCall extends Call {
   readonly deadline: Deadline;
 }
@@ -49,9 +49,9 @@ export function openCall(call: Call, clock: Clock): OpenCall {
 }
 
 /**
- * Waits until the job ends, or until the call's time is over or `isEnough` says that it has learnt enough: `null`.
+ * Waits until the job ends. Returns `null` if the call's time is over or `isEnough` returns true first.
  *
- * @param isEnough looked at before the waiting and with each news of the job
+ * @param isEnough checked at the start and on each message of the job
  * @throws the signal's reason when the client cancels
  */
 export async function waitForJob(
@@ -89,19 +89,19 @@ export async function waitForJob(
   }
 }
 
-/** A hold that lasts longer is no reason to keep a call that does not wait for audio. */
+/** A call that does not wait for audio returns during a hold longer than this. */
 const LONG_HOLD_MS = ANSWER_WINDOW_MS;
 
-/** Whether a call that does not wait for audio has its answer: an id, or a hold that is going to outlast it. */
+/** Whether a call that does not wait for audio can return: there is a task id, or a hold that outlasts the call. */
 export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
   const { phase, record } = job;
   return record.taskId !== null || (phase.kind === "held" && phase.untilMs - clock.steadyMs() > LONG_HOLD_MS);
 }
 
-/** A send that has been without an answer for this long is silence, whatever the service said before. */
+/** A send without a response for this long counts as unanswered, even after a hold. */
 const SILENCE_MS = 5000;
 
-/** The call's time is over before the service took the request: an error where it could not be reached. */
+/** Throws if the call's time is over and the service could not be reached. */
 export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "steadyMs">): void {
   if (record.taskId !== null) return;
   const ids = { idempotencyKey: record.idempotencyKey ?? undefined };

@@ -1,17 +1,17 @@
-/** Polls an accepted task at the poll interval until it has succeeded or failed. */
+/** Polls an accepted task until it has succeeded or failed. */
 import type { ObservedTask } from "../../api/read-task.ts";
 import { decideRead } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { askService } from "./ask-service.ts";
-import { giveUpGone, MISSES_UNTIL_GONE } from "./gone.ts";
 import type { Job } from "./job.ts";
+import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Nothing but a 401, a confirmed 404, the end of the recovery window and a ledger that is away for as long stops it:
- * whatever else the service or something in between answers, the task is asked for again.
+ * Stops only on a 401, a confirmed 404, or the end of the recovery window (also for an unavailable ledger). After any
+ * other response the task is polled again.
  *
  * @throws AudioError `not_found` (recorded), `invalid_api_key`, `store_unavailable`, or `wait_expired`
  */
@@ -19,11 +19,11 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
   const { clock, timing } = deps;
   const sinceMs = clock.steadyMs();
   const recovery = new Deadline(clock, timing.recoveryMs);
-  // A task that was given up before needs no second 404 to be given up again.
+  // For a task that is already marked as gone, one 404 is enough.
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let failures = 0;
   let nextPollMs = nextPollAfter(job, deps);
-  if (isRunning(job)) job.enter({ kind: "watching", sinceMs });
+  if (isRunning(job)) job.setPhase({ kind: "watching", sinceMs });
   while (isRunning(job)) {
     await clock.sleep(Math.max(0, nextPollMs - clock.steadyMs()), job.signal);
     let extraMs = 0;
@@ -31,29 +31,29 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
       const { unknownStatus } = await poll(job, deps);
       misses = 0;
       failures = 0;
-      job.enter({ kind: "watching", sinceMs, unknownStatus });
+      job.setPhase({ kind: "watching", sinceMs, unknownStatus });
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError) || isFinal(error)) throw error;
       if (error.code === "not_found") misses += 1;
-      if (misses >= MISSES_UNTIL_GONE) throw await giveUpGone(job, deps);
+      if (misses >= MISSES_UNTIL_GONE) throw await markGone(job, deps);
       failures += 1;
       const decision = decideRead(error, failures, deps.random);
-      // The poll grid is the pause between tries; only a longer backoff adds to it. A 429 has paused all reads.
+      // The poll interval is the pause between tries; only a longer backoff adds to it. A 429 has paused all reads.
       const delayMs = "delayMs" in decision ? decision.delayMs * timing.scale : 0;
       extraMs = Math.max(0, delayMs - timing.pollIntervalMs);
       const untilMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs() + extraMs);
-      job.enter({ kind: "retrying", error, untilMs });
+      job.setPhase({ kind: "retrying", error, untilMs });
     }
     if (recovery.isOver && isRunning(job)) throw waitExpired(job);
     if (extraMs > 0) await clock.sleep(extraMs, job.signal);
-    // The grid is kept (no drift by the query's own time), but a poll that came late is not made up for.
+    // Polls keep a fixed grid, so the duration of a query causes no drift. Missed polls are skipped.
     nextPollMs = Math.max(nextPollMs + timing.pollIntervalMs, clock.steadyMs());
   }
 }
 
 const isRunning = ({ record: { status } }: Job): boolean => status === "queued" || status === "processing";
 
-/** The key does not work, or the ledger was away for longer than anybody waits. */
+/** The key does not work, or the ledger was unavailable for the whole recovery window. */
 const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key" || code === "store_unavailable";
 
 async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
@@ -63,7 +63,7 @@ async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
   const task = await askService(deps, taskId, job.signal, {
     isPoll: true,
     onWaiting: (reason, waitMs) =>
-      job.enter({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
+      job.setPhase({ kind: "held", reason: `reads_${reason}`, untilMs: clock.steadyMs() + waitMs }),
   });
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() });
   return task;
@@ -76,12 +76,12 @@ function waitExpired({ record: { taskId } }: Job): AudioError {
   });
 }
 
-/** A task that somebody polled less than an interval ago is not due yet, whoever that was. */
+/** A task that any process polled less than an interval ago is not due yet. */
 function nextPollAfter(job: Job, { clock, timing }: GenerationDeps): number {
   const { polledAtMs, isGone } = job.record;
   if (isGone || polledAtMs === null) return clock.steadyMs();
   const sincePollMs = clock.wallMs() - polledAtMs;
-  // A wall clock that was set back must not put the next poll off: then one is simply due.
+  // If the wall clock was set back, a poll is due at once.
   const waitMs = sincePollMs < 0 ? 0 : Math.max(0, timing.pollIntervalMs - sincePollMs);
   return clock.steadyMs() + waitMs;
 }

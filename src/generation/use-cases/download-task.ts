@@ -1,4 +1,4 @@
-/** The use case behind `download_audio`: a finished task's audio as a verified file; never waits for a task. */
+/** The use case of `download_audio`: saves a finished task's audio as a verified file. Never waits for a task to finish. */
 import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";
@@ -16,10 +16,10 @@ import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-
 import { findSaved, wantedName } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import type { TaskView } from "../task-view.ts";
-import { underName } from "./file-names.ts";
+import { saveUnderName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
 import { unansweredInTime } from "./generate.ts";
-import { finish } from "./query-task.ts";
+import { finishTask } from "./query-task.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 export interface DownloadRequest {
@@ -28,11 +28,11 @@ export interface DownloadRequest {
 }
 
 /**
- * The task's audio, saved here under the wanted name. With the handle of a request whose answer was never seen, that
- * very request is sent again first, under its key: it never pays twice.
+ * Saves the task's audio under the wanted name. Given the handle of a request without a response, sends that request
+ * again first. It cannot pay twice, because it uses the same key.
  *
- * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` when the
- *   transfer outlives the window (it goes on), and what saving throws
+ * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` if the transfer outlasts the
+ *   window (it continues), and errors of saving
  */
 export async function download(
   deps: GenerationDeps,
@@ -43,7 +43,7 @@ export async function download(
   const { taskId, fileName } = request;
   checkTaskId(taskId);
   if (fileName !== null) checkFileName(fileName);
-  // The whole of it shares one window, which is there even where the caller's is 0.
+  // All steps share one window, even if the caller's window is 0.
   const call = openCall({ ...givenCall, windowMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const late = (): AudioError => unansweredInTime(deps.ledger.store.trouble, { taskId });
   const known = await withDeadline(
@@ -54,15 +54,17 @@ export async function download(
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
   if (saved?.isSound === true) {
-    const file = await underName(deps, known, saved, { fileName });
+    const file = await saveUnderName(deps, known, saved, { fileName });
     return await viewOfSaved(deps, known, { replayed: true, file }, { fileName });
   }
   const record =
-    known.taskId === null ? await resolve(jobs, known, call) : await refresh(deps, jobs, known, call);
+    known.taskId === null
+      ? await resendUnresolved(jobs, known, call)
+      : await refresh(deps, jobs, known, call);
   if (record.status === "failed") throw taskFailed(record);
   if (record.status !== "succeeded") throw notReady(record);
   await deps.folder.ensureWritable();
-  return await transfer(deps, jobs, await preferName(deps, jobs, record, fileName), fileName, call);
+  return await downloadAudio(deps, jobs, await setFileName(deps, jobs, record, fileName), fileName, call);
 }
 
 function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): AudioError {
@@ -73,8 +75,8 @@ function notReady(record: Pick<TaskRecord, "taskId" | "status" | "recordId">): A
   });
 }
 
-/** What was sent and never answered is sent again; what was never sent is for a call that asks for it. */
-async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
+/** Sends a request without a response again. A request that was never sent needs a generate_audio call. */
+async function resendUnresolved(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<TaskRecord> {
   if (record.status !== "unresolved") {
     if (jobs.running(record.recordId) !== undefined) throw notReady(record);
     if (record.refusal !== null) throw fromStoredError(record.refusal.error);
@@ -89,7 +91,7 @@ async function resolve(jobs: Jobs, record: TaskRecord, call: OpenCall): Promise<
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
 
-/** How an unfinished task stands now: the service's next word is waited for, and no more. */
+/** Refreshes the status of an unfinished task: waits for one response of the service. */
 async function refresh(
   deps: GenerationDeps,
   jobs: Jobs,
@@ -105,12 +107,12 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finish(jobs, deps.clock, record, { ...call, windowMs: 0 });
+  const { job, end } = await finishTask(jobs, deps.clock, record, { ...call, windowMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
 
-/** A task made elsewhere enters the ledger when its audio is fetched, and not before. */
+/** Drafts a record for a task that was made elsewhere. */
 async function recordForeignTask(
   deps: GenerationDeps,
   taskId: string,
@@ -128,12 +130,12 @@ async function recordForeignTask(
     shelf: "output",
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
-  // Nothing is written yet: the job that saves it claims the record, and writes it with that.
+  // Not written yet: the job that saves the audio claims the record, which writes it.
   return step(empty, observed);
 }
 
-/** A wanted name becomes the record's own, so that the audio is saved under it at once. */
-async function preferName(
+/** Sets the wanted name on the record, so that the audio is saved under it directly. */
+async function setFileName(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
@@ -145,17 +147,17 @@ async function preferName(
   return (await deps.ledger.apply(record, { kind: "named", fileName, replaces: null })) ?? record;
 }
 
-async function transfer(
+async function downloadAudio(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
   fileName: string | null,
   call: OpenCall,
 ): Promise<TaskView> {
-  const { job, end } = await finish(jobs, deps.clock, record, call);
+  const { job, end } = await finishTask(jobs, deps.clock, record, call);
   switch (end?.kind) {
     case "saved": {
-      const file = await underName(deps, end.record, end.file, { fileName });
+      const file = await saveUnderName(deps, end.record, end.file, { fileName });
       return await viewOfSaved(deps, end.record, { replayed: true, file }, { fileName });
     }
     case "error":
@@ -165,7 +167,7 @@ async function transfer(
     case "left":
     case "not_wanted":
     case undefined: {
-      // What stands in the way says more than the time that has passed.
+      // The cause of the delay is more useful than a time-out.
       const { phase } = job;
       if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
       throw new AudioError("timeout", "The audio is still being downloaded; the transfer goes on.", {

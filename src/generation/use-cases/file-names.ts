@@ -1,4 +1,4 @@
-/** The names that callers give to audio: which are free, whose file is in the way or gives way, a second name for saved audio. */
+/** Resolves file names given by callers: free names, conflicts, replacement, and additional names for saved audio. */
 import { basename, dirname, join } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { isNumbered, numberedName, previousName, unsoundName } from "../../files/file-name.ts";
@@ -8,45 +8,45 @@ import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
 import type { Replaced, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { mayHaveName, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
+import { isNameAvailable, type NameOwner, narrationWith, ownerOf } from "../name-owner.ts";
 import { storedInput, wantedName } from "../saved-files.ts";
 
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 
-/** Whether a file lies among the parts of narrations, and not where a person looks. */
+/** Whether a file is in the folder of narration parts, where a person does not look. */
 const isAmongParts = ({ path }: SavedFile, { folder }: Deps): boolean =>
   dirname(path) === partsPath(folder.root);
 
 const EXCERPT_CODE_POINTS = 40;
 
-/** What a caller says about the name of an audio. */
+/** The name that a caller requests for audio. */
 export interface NameRequest {
   readonly fileName: string | null;
-  /** A file that this server saved under that name gives way. */
+  /** Replaces a file that this server saved under that name. */
   readonly replace?: boolean;
 }
 
 /**
- * The name to save the audio of a request under, and the file that gives way for it; where anything else has the name,
- * a number is added when the audio is saved. A task that runs or has succeeded keeps the name it has.
+ * Chooses the name to save the audio under, and the file to replace. If another file has the name, a number is added
+ * when the audio is saved. A task that runs or has succeeded keeps its name.
  *
- * @throws AudioError `invalid_file_name` where the file system has no room for the name with a number
+ * @throws AudioError `invalid_file_name` if the name with a number is too long for the file system
  */
-export async function nameFor(
+export async function chooseName(
   deps: Deps,
   record: TaskRecord,
   { fileName, replace = false }: NameRequest,
 ): Promise<Pick<TaskRecord, "fileName" | "replaces">> {
-  const isSettled = record.taskId !== null && record.status !== "failed";
-  if (isSettled) return { fileName: record.fileName, replaces: record.replaces };
+  const keepsName = record.taskId !== null && record.status !== "failed";
+  if (keepsName) return { fileName: record.fileName, replaces: record.replaces };
   if (fileName === null) return { fileName: record.fileName, replaces: null };
   const name = wantedName(record, fileName);
   await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
   const owner = replace ? await ownerOf(deps, name) : null;
-  return { fileName, replaces: owner === null ? null : await replacing(deps, name, owner.file) };
+  return { fileName, replaces: owner === null ? null : await planReplacement(deps, name, owner.file) };
 }
 
-async function replacing(
+async function planReplacement(
   { folder }: Deps,
   name: string,
   { sizeBytes, sha256 }: SavedFile,
@@ -56,7 +56,7 @@ async function replacing(
   return { sizeBytes, sha256, name, movedTo: await nextName(previousName(name), isFree) };
 }
 
-/** Why there is a number behind the name that was asked for, whoever has that name, and what can be done; `null`: there is none. */
+/** Explains the number that was added to the requested name; `null` if none was added. */
 export async function numberNote(
   deps: Deps,
   record: TaskRecord,
@@ -74,20 +74,24 @@ export async function numberNote(
   const owner = await ownerOf(deps, base);
   const narrationId = owner === null ? await narrationWith(deps, base) : null;
   const whose =
-    narrationId === null ? (owner === null ? UNKNOWN_FILE : audioOf(owner)) : `a file of ${narrationId}`;
-  return `The name ${base} is taken by ${whose}, so a number was added.${moreToDo(owner, replace)}`;
+    narrationId === null
+      ? owner === null
+        ? UNKNOWN_FILE
+        : describeAudio(owner)
+      : `a file of ${narrationId}`;
+  return `The name ${base} is taken by ${whose}, so a number was added.${replaceHint(owner, replace)}`;
 }
 
 const UNKNOWN_FILE = "a file that the ledger does not know, or that was changed since it was saved";
 
-function audioOf({ record }: NameOwner): string {
+function describeAudio({ record }: NameOwner): string {
   const prompt = storedInput(record)?.prompt ?? "";
   const excerpt = firstCodePoints(prompt, EXCERPT_CODE_POINTS);
   const text = JSON.stringify(excerpt === prompt ? prompt : `${excerpt}…`);
   return `the audio of task ${record.taskId ?? "?"}, take ${record.take ?? 1}, of the text ${text}`;
 }
 
-function moreToDo(owner: NameOwner | null, replace: boolean): string {
+function replaceHint(owner: NameOwner | null, replace: boolean): string {
   if (replace) return " replace takes the place of a task's file alone, and of none that was edited.";
   return owner === null
     ? ""
@@ -95,10 +99,10 @@ function moreToDo(owner: NameOwner | null, replace: boolean): string {
 }
 
 /**
- * The saved audio under the name that this caller wants; a second name is recorded like the first. What lies among the
- * parts of narrations is copied out in any case.
+ * Saves the audio under this caller's name, in addition to its present one, and records the name. Audio in the folder
+ * of narration parts is always copied out.
  */
-export async function underName(
+export async function saveUnderName(
   deps: Deps,
   record: TaskRecord,
   file: SavedFile,
@@ -106,19 +110,20 @@ export async function underName(
 ): Promise<SavedFile> {
   if (fileName === null && !isAmongParts(file, deps)) return file;
   const name = wantedName(record, fileName);
-  const replaces = replace ? await replacedBy(deps, record, file, name) : null;
+  const replaces = replace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });
-  const mayBeNamed = (tried: string): Promise<boolean> => mayHaveName(deps, { ...record, replaces }, tried);
+  const mayBeNamed = (tried: string): Promise<boolean> =>
+    isNameAvailable(deps, { ...record, replaces }, tried);
   const named = await nameAgain(file, deps.folder, name, { replaces, mayBeNamed });
   if (named.path === file.path) return file;
-  // Whose file it is, where a name was used again, is told by the time.
+  // The time shows which record owns a name that was used more than once.
   const dated = { ...named, savedAtMs: deps.clock.wallMs() };
   await deps.ledger.apply(record, { kind: "saved", file: dated });
   return dated;
 }
 
-/** The file that gives its name to audio that is saved already; `null` where nothing has to. */
-async function replacedBy(
+/** Finds the file to replace by audio that is already saved; `null` if there is none. */
+async function findReplaced(
   deps: Deps,
   { replaces }: TaskRecord,
   file: SavedFile,
@@ -126,6 +131,6 @@ async function replacedBy(
 ): Promise<Replaced | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // A process that began this may have been killed in the midst of it, at any step.
-  return owner === null ? replaces : await replacing(deps, name, owner.file);
+  // A process that started this replacement may have been killed at any step.
+  return owner === null ? replaces : await planReplacement(deps, name, owner.file);
 }

@@ -1,4 +1,4 @@
-/** Finds the record that a request, a task id or a handle belongs to, also across a change of API key. */
+/** Finds the record of a request, a task id or a handle, also after a change of the API key. */
 import { isTaskId } from "../../contract/wire.ts";
 import type { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -11,13 +11,13 @@ import { recordIdOfHandle } from "../handle.ts";
 import { askService } from "../job/ask-service.ts";
 import { findSaved } from "../saved-files.ts";
 
-/** A request as the ledger names it. */
+/** A request with everything that identifies it in the ledger. */
 export interface Work {
-  /** Canonical input, as it is sent. */
+  /** Canonical input, as sent. */
   readonly input: string;
-  /** The prompt as it was given, where words of it are respelled; `null`: they are the same. */
+  /** The prompt as given, if words of it are respelled; otherwise `null`. */
   readonly writtenPrompt: string | null;
-  /** The words that are respelled, for the result. */
+  /** The respelled words, to be named in the result. */
   readonly respelledWords?: readonly string[];
   readonly take: number;
   readonly fileName: string | null;
@@ -25,14 +25,14 @@ export interface Work {
 }
 
 export interface FoundRecord {
-  /** This key's; only together with a file it may be another key's. */
+  /** Belongs to this API key, or possibly to another one if `file` is set. */
   readonly record: TaskRecord;
-  /** Its audio on this machine, intact. */
+  /** Its unchanged audio on this machine. */
   readonly file: SavedFile | null;
   readonly notes: readonly string[];
 }
 
-/** A record of which nothing is known yet. */
+/** Creates a record without a task. */
 export function emptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   facts: Pick<
@@ -58,7 +58,7 @@ export function emptyRecord(
   };
 }
 
-/** A claim for work that nobody has asked for under this account. */
+/** Creates a record for work that is new to this API key. */
 export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: Work): TaskRecord {
   const { input, writtenPrompt, take, fileName, shelf } = work;
   const id = workId(deps.ledger.identity.origin, input, take);
@@ -74,10 +74,10 @@ export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: 
 }
 
 /**
- * The record of this work, or a new one. Audio that is on this machine is found whatever key made it. A task that
- * only another key's record names is asked for under this key first: if the service shows it, it is this key's, too.
+ * Finds the record of this work or drafts one. Finds audio on this machine regardless of the API key. Queries a task
+ * that only another key's record names with this key: if the service shows it, this key can use it.
  *
- * @throws AudioError when the service cannot be asked: then nothing may be created either
+ * @throws AudioError if the service cannot be asked, because then nothing may be created
  */
 export async function findOrDraft(
   deps: GenerationDeps,
@@ -94,18 +94,18 @@ export async function findOrDraft(
   if (own !== undefined && own.status !== "waiting") return { record: own, file: null, notes: [] };
   const others = records.filter((record) => record !== own);
   for (const other of others) {
-    const taken = await takeUpIfVisible(deps, other, signal, deadline);
+    const taken = await adoptIfVisible(deps, other, signal, deadline);
     if (taken !== null) return { record: taken, file: null, notes: [] };
   }
-  // What was never sent under this account takes the newest call's name.
+  // A request that was never sent gets the file name of the newest call.
   if (own !== undefined) {
     return { record: { ...own, fileName: work.fileName, replaces: null }, file: null, notes: [] };
   }
-  return { record: fresh, file: null, notes: notesOfOthers(others) };
+  return { record: fresh, file: null, notes: notesAboutOtherKeys(others) };
 }
 
-/** What a call is told whose work another key's record names, too. */
-function notesOfOthers(others: readonly TaskRecord[]): string[] {
+/** Notes for a call whose work also has a record of another API key. */
+function notesAboutOtherKeys(others: readonly TaskRecord[]): string[] {
   if (others.every(({ status }) => status === "waiting")) return [];
   return others.some(({ taskId }) => taskId !== null)
     ? [
@@ -116,7 +116,7 @@ function notesOfOthers(others: readonly TaskRecord[]): string[] {
       ];
 }
 
-/** The first of these records whose audio is on this machine. */
+/** Finds the first record whose audio is on this machine. */
 async function findSavedAmong(
   deps: GenerationDeps,
   records: readonly TaskRecord[],
@@ -130,12 +130,12 @@ async function findSavedAmong(
 }
 
 /**
- * This key's record of a task that another key's record names; not written yet where there is none. The other record
- * stays as it is: records that name one task count once.
+ * Returns this key's record of a task that another key's record names; a new one is not written yet. The other record
+ * is unchanged. The spending counts the task once, because both records name it.
  *
- * @throws AudioError `not_found` for another account's task; what asking throws
+ * @throws AudioError `not_found` for another account's task, and errors of the query
  */
-async function takeUp(
+async function adopt(
   deps: GenerationDeps,
   other: TaskRecord,
   taskId: string,
@@ -152,8 +152,8 @@ async function takeUp(
   return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }
 
-/** `null`: the service does not show the task to this key, so it is another account's, and stays theirs. */
-async function takeUpIfVisible(
+/** Adopts the task if the service shows it to this key. Returns `null` otherwise, because it belongs to another account. */
+async function adoptIfVisible(
   deps: GenerationDeps,
   other: TaskRecord,
   signal: AbortSignal,
@@ -162,14 +162,14 @@ async function takeUpIfVisible(
   const { taskId } = other;
   if (taskId === null) return null;
   try {
-    return await takeUp(deps, other, taskId, signal, deadline);
+    return await adopt(deps, other, taskId, signal, deadline);
   } catch (error) {
-    if (error instanceof AudioError && DENIALS.has(error.code)) return null;
+    if (error instanceof AudioError && NOT_VISIBLE_CODES.has(error.code)) return null;
     throw error;
   }
 }
 
-const DENIALS: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase_required"]);
+const NOT_VISIBLE_CODES: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase_required"]);
 
 /** @throws AudioError `invalid_request` */
 export function checkTaskId(taskId: string): void {
@@ -187,11 +187,11 @@ export function checkTaskId(taskId: string): void {
 }
 
 /**
- * The record of a task id or of a handle: this key's, or one whose audio is here, or this key's of a task that only
- * another key's record names so far.
+ * Finds the record of a task id or a handle: first this key's record, then one whose audio is here, then another
+ * key's record, which is adopted.
  *
- * @returns `null`: this ledger does not know the task
- * @throws AudioError `not_found` for an unknown handle, and for another account's task
+ * @returns `null` if the ledger does not know the task
+ * @throws AudioError `not_found` for an unknown handle or another account's task
  */
 export async function findRecordOfTask(
   deps: GenerationDeps,
@@ -203,7 +203,7 @@ export async function findRecordOfTask(
   if (named !== undefined) {
     const record = await deps.ledger.get(named);
     if (record !== null) return record;
-    // It is no id of the service's, which need not be asked for it.
+    // A handle is not an id of the service, so querying the service would be pointless.
     throw new AudioError("not_found", `No request of this API key has the handle ${taskId}.`, {
       remedy:
         "list_tasks shows the requests. One that was sent under an earlier API key is resolved by repeating its generate_audio call, which does not pay twice for a key of the same account.",
@@ -215,13 +215,13 @@ export async function findRecordOfTask(
   const saved = await findSavedAmong(deps, records, null);
   if (saved !== null) return saved.record;
   for (const other of records) {
-    // Found by an earlier attempt, it may have no task now.
-    if (other.taskId !== null) return await takeUp(deps, other, other.taskId, signal, deadline);
+    // A record found by the task id of an earlier attempt may have no task now.
+    if (other.taskId !== null) return await adopt(deps, other, other.taskId, signal, deadline);
   }
   return null;
 }
 
-/** What is told to a caller who knows a request by the task of an attempt that failed. */
+/** The note for a caller that uses the task id of a failed earlier attempt. */
 export function noteOfEarlierTask({ taskId: now, earlierTaskIds }: TaskRecord, asked: string): string[] {
   if (!earlierTaskIds.includes(asked)) return [];
   const again = now === null ? "" : `, as task ${now}`;

@@ -1,4 +1,4 @@
-/** The use case behind a narration's part: one request to its saved file, among the parts, in the background. */
+/** The use case of a narration's part: makes and saves its audio in the background. */
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -15,51 +15,51 @@ import { type OpenCall, waitForJob } from "../job/wait-for-job.ts";
 import { findSaved } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { findOrDraft } from "./find-record.ts";
-import { newestThatIsThere } from "./own-files.ts";
+import { newestExisting } from "./own-files.ts";
 
 export interface PartRequest {
   readonly input: AudioInput;
-  /** Its text, where words of it are respelled in the input. */
+  /** The text as given, if words of it are respelled in the input. */
   readonly writtenPrompt?: string | null;
   readonly take: number;
 }
 
-/** A part whose audio is here. */
+/** A part whose audio is on this machine. */
 export interface SavedPart {
   readonly record: TaskRecord;
   readonly file: SavedFile;
 }
 
-/** What a narration asks of the workflow for its parts: one at a time, in the background. */
+/** The operations of the workflow on the parts of narrations. */
 export interface PartWork {
-  /** What the ledger knows of it; `null`: nobody has asked for it. */
+  /** The record of the part; `null` if it was never requested. */
   find(request: PartRequest): Promise<TaskRecord | null>;
-  /** Its audio where it is on this machine, intact; nobody is asked for it. */
+  /** The part's unchanged audio on this machine; does not ask the service. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
-  /** Whether its text is paid for with other pronunciations, and would be made anew. */
-  isOtherSpelling(request: PartRequest): Promise<boolean>;
+  /** Whether the text is only paid for with other pronunciations, so that it would be made again. */
+  hasOtherPronunciation(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
-  /** How much longer or shorter than its estimate earlier audio of this voice came out; 1 where too little is known. */
+  /** Ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */
   pace(voice: string | null): Promise<number>;
 }
 
 export interface PartCall {
-  /** Aborts when the narration is to stop: what is not sent is dropped, what is accepted goes on and is saved. */
+  /** Aborts when the narration must stop. Unsent requests are dropped; accepted tasks continue and are saved. */
   readonly signal: AbortSignal;
   /** The narration that pays for it. */
   readonly narrationId: string;
-  /** Called once its create has left, perhaps more than once. */
+  /** Called after the create was sent, possibly more than once. */
   readonly onSent?: () => void;
-  /** Called with a sentence when the service says what nobody understands of it, perhaps more than once. */
+  /** Called with a sentence about an unknown status of the service, possibly more than once. */
   readonly onOddity?: (sentence: string) => void;
-  /** Its audio is fetched although it is here, because that is damaged. */
-  readonly isFetchedAnew?: boolean;
+  /** Download the audio even if it is here, because the copy is damaged. */
+  readonly forcesDownload?: boolean;
 }
 
 /**
- * Waits for a part that was accepted, or whose create is on its way, until it has ended and is saved; creates nothing.
- * One that nobody has accepted, or that has ended, is left as it is.
+ * Waits until a part that was accepted, or whose create is in progress, has ended and is saved. Sends no create. Does
+ * nothing for a part that was not accepted or has ended.
  *
  * @throws the signal's reason
  */
@@ -72,7 +72,7 @@ export async function finishPart(
   const record = await findPart(deps, request);
   const running = record === null ? undefined : jobs.running(record.recordId);
   if (running !== undefined && record?.taskId === null) {
-    // Whoever joined it would want it created, if the service refuses it now.
+    // Joining the job as a caller would let it send another create, if the service refuses this one.
     const { leftMs: ms } = openEnded(deps, signal).deadline;
     const late = (): AudioError => new AudioError("timeout", "A part could not be brought to its end.");
     await withDeadline({ clock: deps.clock, ms, signal, late }, () => running.end);
@@ -83,21 +83,21 @@ export async function finishPart(
   await waitForJob(job, openEnded(deps, signal));
 }
 
-/** A part is waited for as long as the service can take, and a little longer. */
+/** Opens a call that waits a little longer than the service can take for a part. */
 function openEnded({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
   const deadline = new Deadline(clock, 2 * timing.recoveryMs);
   return { signal, windowMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
-/** A job left for reasons of its own is started anew. */
-const MOST_STARTS = 3;
+/** A job may end without a result, for example if another process drives the record; then it is started again. */
+const MAX_STARTS = 3;
 
 /**
- * What the ledger knows of a part, whatever key sent it: this key's record, unless another key's audio is here. What
- * only another key has sent counts until the service shows that the task is another account's: then this key gets a
- * record of its own, which takes its place.
+ * Finds the record of a part across API keys: this key's record, unless another key's audio is here. A record of
+ * another key counts until the service shows that its task belongs to another account. Then this key gets its own
+ * record, which replaces it.
  *
- * @returns `null` where nobody has asked for it
+ * @returns `null` if the part was never requested
  */
 export async function findPart(
   { ledger, folder }: GenerationDeps,
@@ -109,16 +109,16 @@ export async function findPart(
   if (own?.status === "succeeded") return own;
   for (const record of records) {
     const sound = record.files.filter(({ isSound }) => isSound);
-    if (record !== own && (await newestThatIsThere(sound, folder.root)) !== null) return record;
+    if (record !== own && (await newestExisting(sound, folder.root)) !== null) return record;
   }
   if (own !== undefined && wasSent(own)) return own;
   const newest = records.findLast((record) => record !== own && wasSent(record));
   if (newest === undefined) return own ?? null;
-  // Its audio is not here, and may have to be made again: what it has cost counts, and nothing is there yet.
+  // Its audio is not here and may have to be made again, so only its cost counts.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 
-/** The audio of a part on this machine; `null` where it is not here. */
+/** Finds the audio of a part on this machine; `null` if it is not here. */
 export async function savedPart(deps: GenerationDeps, request: PartRequest): Promise<SavedPart | null> {
   const record = await findPart(deps, request);
   const file = record === null ? null : await findSaved(deps, record, null);
@@ -128,24 +128,24 @@ export async function savedPart(deps: GenerationDeps, request: PartRequest): Pro
 const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waiting" || attempt > 1;
 
 /**
- * Brings one part to its file. It is paid for once, like every request; where its audio is on this machine already,
- * wherever that lies, nothing is asked of the service.
+ * Makes and saves one part. Like every request it is paid for once. If its audio is already on this machine, in any
+ * folder, the service is not asked.
  *
- * @throws AudioError what the service refuses, `task_failed`, what saving throws; NotWantedError; the signal's reason
+ * @throws AudioError for a refusal, `task_failed`, errors of saving; NotWantedError; the signal's reason
  */
 export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, writtenPrompt = null, take }: PartRequest,
-  { signal, narrationId, onSent, onOddity, isFetchedAnew = false }: PartCall,
+  { signal, narrationId, onSent, onOddity, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
   const work = { input: canonicalInput(input), writtenPrompt, take, fileName: null, shelf: "parts" } as const;
-  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+  for (let starts = 0; starts < MAX_STARTS; starts += 1) {
     const { record, file } = await findOrDraft(deps, work, signal);
-    if (file !== null && !isFetchedAnew) return { record, file };
+    if (file !== null && !forcesDownload) return { record, file };
     await deps.parts.ensureWritable();
     signal.throwIfAborted();
-    const { job } = jobs.start(record, "create", { narrationId, isFetchedAnew });
+    const { job } = jobs.start(record, "create", { narrationId, forcesDownload });
     const onProgress = (): void => {
       if (job.record.status !== "waiting") onSent?.();
       const { phase, record: current } = job;

@@ -1,4 +1,4 @@
-/** The use case behind `generate_audio`: one request, one task, one file. */
+/** The use case of `generate_audio`: one request, one task, one file. */
 import type { Clock } from "../../clock.ts";
 import type { AudioInput } from "../../contract/audio-input.ts";
 import { Deadline, withDeadline } from "../../deadline.ts";
@@ -19,15 +19,15 @@ import {
   throwIfUnreachable,
   waitForJob,
 } from "../job/wait-for-job.ts";
-import { explainCredits, isUnexplained } from "../no-credits.ts";
+import { explainCredits, lacksRemedy } from "../no-credits.ts";
 import { paceOfLedger } from "../pace.ts";
 import { respelledInput } from "../respelled-input.ts";
 import { storedInput } from "../saved-files.ts";
 import { taskFailed } from "../task-failed.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
-import { type NameRequest, nameFor, underName } from "./file-names.ts";
+import { chooseName, type NameRequest, saveUnderName } from "./file-names.ts";
 import { type FoundRecord, findOrDraft, newRecord, type Work } from "./find-record.ts";
-import { findOtherSpelling } from "./other-spelling.ts";
+import { findOtherPronunciation } from "./other-pronunciation.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 export interface GenerateRequest {
@@ -35,14 +35,14 @@ export interface GenerateRequest {
   readonly pronunciations?: readonly Pronunciation[];
   readonly take: number;
   readonly fileName: string | null;
-  /** A file of this server's under that name gives way, once this audio is whole. */
+  /** Replaces this server's file of that name once the new audio is complete. */
   readonly replace?: boolean;
 }
 
-/** A job left for reasons of its own (a finishing one that a create had joined too late) is started anew. */
-const MOST_STARTS = 3;
+/** A job may end without a result, for example a `finish` job that a create joined too late; then it is started again. */
+const MAX_STARTS = 3;
 
-/** What a request asks for, checked as far as that needs no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
+/** Builds the work of a request, with all checks that need no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
 export function workOf({ input, pronunciations = [], take, fileName }: GenerateRequest): Work {
   if (fileName !== null) checkFileName(fileName);
   const { input: spoken, writtenPrompt, words } = respelledInput(input, pronunciations);
@@ -57,9 +57,9 @@ export function workOf({ input, pronunciations = [], take, fileName }: GenerateR
 }
 
 /**
- * Runs a request to its saved file, or to a handle when the call's window closes first.
+ * Runs a request until its audio is saved, or returns a handle if the call's window closes first.
  *
- * @throws AudioError every refusal and failure; a task that failed while this call watched is `task_failed`
+ * @throws AudioError for every refusal and failure; `task_failed` if the task failed during this call
  */
 export async function generateWork(
   deps: GenerationDeps,
@@ -70,13 +70,13 @@ export async function generateWork(
 ): Promise<TaskView> {
   const call = openCall(givenCall, deps.clock);
   const { idempotencyKey } = newRecord(deps, work);
-  for (let starts = 0; starts < MOST_STARTS; starts += 1) {
+  for (let starts = 0; starts < MAX_STARTS; starts += 1) {
     const first = await search(deps, work, call, idempotencyKey);
-    const found = (await findOtherSpelling(deps, work, first)) ?? {
+    const found = (await findOtherPronunciation(deps, work, first)) ?? {
       ...first,
       notes: [...respelledNotes(work.respelledWords ?? []), ...first.notes],
     };
-    const view = await runFound(deps, jobs, request, found, call);
+    const view = await runRecord(deps, jobs, request, found, call);
     if (view !== null) return view;
     call.signal.throwIfAborted();
   }
@@ -105,9 +105,9 @@ async function search(
 }
 
 /**
- * The service could not be asked in the time that the call has.
+ * The error for a service that could not be asked within the time of the call.
  *
- * @param trouble the ledger's: where there is one, the ledger is what was waited for
+ * @param trouble the current error of the ledger. If there is one, the call was waiting for the ledger
  */
 export function unansweredInTime(
   trouble: AudioError | null,
@@ -120,8 +120,8 @@ export function unansweredInTime(
   });
 }
 
-/** `null`: the job was left to somebody else, and the record has to be looked for again. */
-async function runFound(
+/** Returns `null` if the job ended without a result, so that the record must be searched again. */
+async function runRecord(
   deps: GenerationDeps,
   jobs: Jobs,
   request: NameRequest,
@@ -130,30 +130,32 @@ async function runFound(
 ): Promise<TaskView | null> {
   const wasKnown = record.taskId !== null && record.status !== "failed";
   if (saved !== null) {
-    const listed = await asListed(deps, record);
-    const named = await underName(deps, listed, saved, request);
+    const listed = await markListed(deps, record);
+    const named = await saveUnderName(deps, listed, saved, request);
     return await viewOfSaved(deps, listed, { replayed: true, file: named, notes }, request);
   }
   await deps.folder.ensureWritable();
-  const name = await nameFor(deps, record, request);
+  const name = await chooseName(deps, record, request);
   call.signal.throwIfAborted();
-  const listed = await asListed(deps, record);
+  const listed = await markListed(deps, record);
   const asked = { ...listed, ...name };
-  const known = (await call.handle?.enter(asked)) ?? asked;
-  const { job, isNew } = jobs.start(known, "create", { mayWalk: call.handle?.isTakenUp !== true });
+  const known = (await call.handle?.prepare(asked)) ?? asked;
+  const { job, isNew } = jobs.start(known, "create", {
+    mayRetryFailedAttempt: call.handle?.isResumed !== true,
+  });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // Its client may give up as soon as before: the repeat gets its handle in time, and the first call keeps its window.
-  const isRepeat = call.handle === undefined && !isNew && job.takeAskedAgain();
-  const window = isRepeat ? within(call, REPEAT_WINDOW_MS, deps.clock) : call;
-  const end = (await waitForJob(job, window, isEnough)) ?? (await untilWritten(job, call, deps));
+  // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its window.
+  const isRepeat = call.handle === undefined && !isNew && job.takeLikelyRetry();
+  const window = isRepeat ? withShorterWindow(call, REPEAT_WINDOW_MS, deps.clock) : call;
+  const end = (await waitForJob(job, window, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
       throwIfUnreachable(job, deps.clock);
-      if (call.handle === undefined) job.promise();
+      if (call.handle === undefined) job.keepRunning();
       return viewOf(job.record, { replayed, notes, activity: activityOf(job, deps) });
     case "saved": {
-      const named = await underName(deps, end.record, end.file, request);
+      const named = await saveUnderName(deps, end.record, end.file, request);
       return await viewOfSaved(deps, end.record, { replayed, file: named, notes }, request);
     }
     case "failed":
@@ -166,48 +168,48 @@ async function runFound(
   }
 }
 
-/** The ledger gives up within 5 s. */
+/** The ledger throws within 5 s. */
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
-/** A handle is given only for a record that the ledger has: it is waited for, also beyond a short window. */
-async function untilWritten(
+/** Waits until the ledger has the record, even beyond a short window, because a handle is returned only for a stored record. */
+async function waitUntilStored(
   job: Job,
   call: OpenCall,
   { clock, ledger }: GenerationDeps,
 ): Promise<JobEnd | null> {
-  const isWritten = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
-  if (isWritten()) return null;
+  const isStored = (): boolean => job.record.revision > 0 || job.phase.kind !== "starting";
+  if (isStored()) return null;
   const deadline = new Deadline(clock, LEDGER_ANSWERS_WITHIN_MS);
-  const end = await waitForJob(job, { ...call, deadline }, isWritten);
-  if (end !== null || isWritten()) return end;
+  const end = await waitForJob(job, { ...call, deadline }, isStored);
+  if (end !== null || isStored()) return end;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;
   throw unansweredInTime(ledger.store.trouble, { idempotencyKey });
 }
 
-/** Only a refusal for want of credits asks the ledger what texts came to. */
+/** Adds the estimated cost to an `insufficient_credits` error. Only this error reads the pace from the ledger. */
 async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRecord): Promise<AudioError> {
   const input = storedInput(record);
-  if (input === null || !isUnexplained(error)) return error;
+  if (input === null || !lacksRemedy(error)) return error;
   return explainCredits(error, input, await paceOfLedger(deps, input.voice));
 }
 
-/** What was a part of a narration is shown like all else, once somebody asks for it by itself. */
-async function asListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
+/** Moves the part of a narration to the listed records, because it was requested directly. */
+async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
   if (record.shelf === "output") return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** A repeat of a call whose client has given up is answered within 2 s. */
+/** A repeat of a call that its client gave up returns within 2 s. */
 const REPEAT_WINDOW_MS = 1500;
 
-const within = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
+const withShorterWindow = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
   ...call,
   deadline: new Deadline(clock, Math.min(ms, call.deadline.leftMs)),
 });
 
-/** What is told of a job whose caller stops waiting. */
+/** Describes a job to a caller that stops waiting; `null` if the status of the task is enough. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
-  // How a running task stands is said by its status.
+  // The status of the task describes these phases.
   const isPlain =
     (phase.kind === "watching" && phase.unknownStatus === undefined) ||
     (phase.kind === "saving" && phase.trouble === null);

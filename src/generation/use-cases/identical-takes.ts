@@ -1,4 +1,4 @@
-/** Says of a take whose audio is that of an earlier one that it is: nobody is to pay for a further one in the hope of another. */
+/** Warns if a take is byte-identical to an earlier one, so that nobody pays for a third. */
 import type { SavedFile } from "../../files/saved-file.ts";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -6,15 +6,15 @@ import type { GenerationDeps } from "../deps.ts";
 
 type Deps = Pick<GenerationDeps, "ledger">;
 
-/** So many takes are compared, the first and the nearest before: each is a look into the ledger. */
-const MOST_COMPARED = 9;
+/** Number of earlier takes to compare besides the first, because each one is a read of the ledger. */
+const MAX_COMPARED = 9;
 
 function earlierTakes(take: number): number[] {
-  const nearest = Array.from({ length: Math.min(take - 1, MOST_COMPARED) }, (_, index) => take - 1 - index);
+  const nearest = Array.from({ length: Math.min(take - 1, MAX_COMPARED) }, (_, index) => take - 1 - index);
   return [...new Set([1, ...nearest.reverse()])];
 }
 
-/** The first take before this one with the very same bytes, as they were saved; `null` where there is none. */
+/** Finds the first earlier take with the same bytes; `null` if there is none. */
 async function identicalTake(
   { ledger }: Deps,
   { origin, input, take }: TaskRecord,
@@ -29,7 +29,7 @@ async function identicalTake(
   return null;
 }
 
-/** A sentence about a take whose audio is an earlier one's; `null`: it is not. */
+/** The warning about an identical take; `null` if there is none. */
 export async function identicalNote(deps: Deps, record: TaskRecord, file: SavedFile): Promise<string | null> {
   const twin = await identicalTake(deps, record, file);
   return twin === null

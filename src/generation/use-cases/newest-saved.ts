@@ -1,18 +1,18 @@
-/** The use case behind `resources/list` and completion: what the ledger holds, without taking anything up. */
+/** The use case of `resources/list` and completion: lists from the ledger without resuming any task. */
 import { basename } from "node:path";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { formatOf, storedInput } from "../saved-files.ts";
-import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
+import { newestExisting, ownFilesAmong } from "./own-files.ts";
 
 const TITLE_CODE_POINTS = 60;
 
-/** A saved file as a list of resources shows it. */
+/** A saved file in a list of resources. */
 export interface ListedFile {
   readonly path: string;
   readonly name: string;
-  /** The beginning of the text. */
+  /** The start of the text. */
   readonly title: string | null;
   readonly mimeType: string;
   readonly sizeBytes: number;
@@ -21,14 +21,14 @@ export interface ListedFile {
 
 type Deps = Pick<GenerationDeps, "ledger" | "folder">;
 
-/** The newest saved files that are there, each once. */
+/** Lists the newest saved files that exist, each once. */
 export async function newestSaved({ ledger, folder }: Deps, limit: number): Promise<ListedFile[]> {
   const records = await ledger.list({ accounts: "all", status: "succeeded", limit });
   const own = ownFilesAmong(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
       const sound = own(record).filter(({ isSound }) => isSound);
-      const path = await newestThatIsThere(sound, folder.root);
+      const path = await newestExisting(sound, folder.root);
       const file = sound.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;
       const prompt = storedInput(record)?.prompt ?? "";
@@ -45,7 +45,6 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
   return found.filter((file) => file !== null);
 }
 
-/** Ids of the newest tasks. */
 export async function newestTaskIds({ ledger }: Deps, limit: number): Promise<string[]> {
   const records = await ledger.list({ accounts: "all", limit });
   return records.flatMap(({ taskId }) => (taskId === null ? [] : [taskId]));

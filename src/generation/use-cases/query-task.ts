@@ -1,4 +1,4 @@
-/** The use case behind `get_task`: how a task stands, and waiting for it; creates nothing. */
+/** The use case of `get_task`: reports a task's status and waits for it. Sends no create. */
 
 import { decideRead } from "../../api/retry.ts";
 import type { ObservedTask } from "../../api/service.ts";
@@ -21,8 +21,8 @@ import { activityOf, unansweredInTime } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
- * How a task stands; with a window, how it stands when it has ended (and its audio is saved, if this ledger
- * saves it) or when the window closes. A failed task is a normal result.
+ * Reports the status of a task. With a window, waits until the task has ended and its audio is saved (if this ledger
+ * saves it), or until the window closes. A failed task is a normal result.
  */
 export async function getTask(
   deps: GenerationDeps,
@@ -48,60 +48,60 @@ async function getOwnTask(
 ): Promise<TaskView> {
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
   if (saved?.isSound === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
-  // Audio that is too large is fetched again by download_audio alone: looking at it must not cost so much.
+  // Only download_audio fetches audio that is too large, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
   throwRefusal(jobs, record);
-  if (record.taskId === null && call.windowMs === 0) return await lookAtUnaccepted(deps, jobs, record, call);
+  if (record.taskId === null && call.windowMs === 0) return await viewUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
-    // Its job goes on, or begins, whether somebody waits for it or not.
+    // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
     return viewOf(record, { replayed: true });
   }
-  const { job, end } = await finish(jobs, deps.clock, record, call);
+  const { job, end } = await finishTask(jobs, deps.clock, record, call);
   if (end?.kind === "error") throw end.error;
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { replayed: true, file: end.file });
   const activity = end === null ? activityOf(job, deps) : null;
   return viewOf(end?.kind === "failed" ? end.record : job.record, { replayed: true, activity });
 }
 
-/** A refused request that nobody is sending again. @throws AudioError the refusal, with its remedy */
+/** Rethrows the refusal of a request that no job is sending again. @throws AudioError the refusal, with its remedy */
 function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
   if (refusal !== null && jobs.running(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
-/** Whether another process drives a record is known with the claim, which is one look into the ledger. */
-const LOOK_MS = 1000;
+/** Enough for the claim, one ledger operation, which shows whether another process drives the record. */
+const CLAIM_WITHIN_MS = 1000;
 
-/** A request without a task id: what is being done for it is told, where anything is. Nothing is sent. */
-async function lookAtUnaccepted(
+/** Reports what is being done for a request without a task id. Sends nothing. */
+async function viewUnaccepted(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,
   call: OpenCall,
 ): Promise<TaskView> {
   const { job } = jobs.start(record, "finish");
-  const look = { ...call, deadline: new Deadline(deps.clock, LOOK_MS) };
+  const look = { ...call, deadline: new Deadline(deps.clock, CLAIM_WITHIN_MS) };
   const end = await waitForJob(job, look, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
   return viewOf(job.record, facts);
 }
 
-/** A call that does not wait is answered from the ledger where somebody has asked within a poll interval. */
+/** Whether a call that does not wait can be answered from the ledger, because the task was polled within an interval. */
 function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing }: GenerationDeps): boolean {
   if (call.windowMs > 0 || isGone) return false;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;
 }
 
-/** A job that has nothing to do for a while, or is somebody else's, may end before it has brought anything. */
-const MOST_STARTS = 3;
+/** A job may end without a result, for example if another process drives the record; then it is started again. */
+const MAX_STARTS = 3;
 
 /**
- * Waits for the end of a task within the call; one without a window waits for the service's next word alone. Never
- * creates.
+ * Waits for the end of a task within the call's window. A call without a window waits only for the next response of
+ * the service. Sends no create.
  */
-export async function finish(
+export async function finishTask(
   jobs: Jobs,
   clock: Pick<Clock, "steadyMs">,
   record: TaskRecord,
@@ -109,17 +109,17 @@ export async function finish(
 ): Promise<{ job: Job; end: JobEnd | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
-    // A call with a window is held for it, whatever holds the job: the same words at once would only bring the same call.
+    // A call with a window uses all of it, because an early return with the same words would only cause the same call.
     const isEnough = (): boolean =>
       call.windowMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
     if (end === null && call.windowMs === 0) throwIfSilent(job);
-    if (end?.kind !== "left" || job.record.taskId === null || starts === MOST_STARTS) return { job, end };
+    if (end?.kind !== "left" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
     call.signal.throwIfAborted();
   }
 }
 
-/** The service may not be asked before the call's time is over: waiting would bring nothing. */
+/** Whether the hold outlasts the call, so that waiting is pointless. */
 function isHeldLonger({ phase }: Job, { deadline }: OpenCall, clock: Pick<Clock, "steadyMs">): boolean {
   return phase.kind === "held" && phase.untilMs - clock.steadyMs() > deadline.leftMs;
 }
@@ -129,7 +129,7 @@ function hasNews({ phase, record }: Job, before: TaskRecord): boolean {
   return isKnown || phase.kind === "retrying";
 }
 
-/** The service was to be asked now, and could not be. */
+/** Throws if the query just failed. */
 function throwIfSilent({ phase, record }: Job): void {
   if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
 }
@@ -145,7 +145,7 @@ async function inTime<T>(
   return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, late }, work);
 }
 
-/** A task that this ledger did not make: polled for this call alone, and not saved. */
+/** Polls a task that is not in this ledger, for this call only. Does not save its audio. */
 async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCall): Promise<TaskView> {
   const { clock, timing, random } = deps;
   let task: ObservedTask | null = null;
@@ -189,7 +189,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   }
 }
 
-/** Not the service's own 429, which has a status: it may not even be asked within the call. */
+/** Whether the read limit outlasts the call. The service's own 429 has an HTTP status. */
 const isHeld = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
 

@@ -1,4 +1,4 @@
-/** The use case behind `resources/read`: the bytes of audio that the ledger knows; downloads nothing. */
+/** The use case of `resources/read`: reads audio that the ledger knows. Downloads nothing. */
 import { fileURLToPath } from "node:url";
 import { MIME_TYPES, mimeTypeOfPath } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
@@ -12,8 +12,8 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf } from "../saved-files.ts";
 
-/** The official clients' stdio buffers hold 10 MiB, and base64 adds a third. */
-const MOST_RESOURCE_BYTES = 7 * 1024 * 1024;
+/** The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
+const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;
 
 export interface AudioBytes {
   readonly bytes: Uint8Array;
@@ -33,11 +33,11 @@ type Located = { readonly record: TaskRecord; readonly file: SavedFile };
 async function locate(deps: GenerationDeps, uri: string): Promise<Located | null> {
   const taskId = TASK_URI.exec(uri)?.[1];
   if (taskId === undefined) {
-    const path = safely(() => fileURLToPath(uri));
+    const path = orNull(() => fileURLToPath(uri));
     if (path === null) return null;
     return (await locatePath(deps, path)) ?? (await locateSpelling(deps, path));
   }
-  const decoded = safely(() => decodeURIComponent(taskId));
+  const decoded = orNull(() => decodeURIComponent(taskId));
   if (decoded === null || !isTaskId(decoded)) return null;
   for (const record of await deps.ledger.ofTask(decoded)) {
     const file = await findSaved(deps, record, null);
@@ -46,7 +46,7 @@ async function locate(deps: GenerationDeps, uri: string): Promise<Located | null
   return null;
 }
 
-function safely<T>(compute: () => T): T | null {
+function orNull<T>(compute: () => T): T | null {
   try {
     return compute();
   } catch {
@@ -54,7 +54,7 @@ function safely<T>(compute: () => T): T | null {
   }
 }
 
-/** The same name may have been used for several audios in turn: whose bytes are there now is told by their hash. */
+/** Finds the record of a path. A name may have been used more than once, so the hash shows which audio is there now. */
 async function locatePath(deps: GenerationDeps, path: string): Promise<Located | null> {
   let recorded: Located | null = null;
   for (const record of await deps.ledger.ofPath(path)) {
@@ -63,40 +63,40 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
       recorded = { record, file };
     }
   }
-  // Gone or changed, which is for the reading to say.
+  // The file is gone or changed. Reading it reports that.
   return recorded;
 }
 
-/** Clients spell addresses in their own ways (VS Code turns drive letters to lower case), and so do disks. */
+/** Tries other spellings of a path, because clients (VS Code lowers drive letters) and file systems change them. */
 async function locateSpelling(deps: GenerationDeps, path: string): Promise<Located | null> {
   for (const spelling of await otherSpellings(path, deps.folder.root)) {
     const located = await locatePath(deps, spelling);
-    // Nearly the same name may be another file's: then its bytes are not the recorded ones.
+    // A similar name may belong to another file; then its bytes differ from the recorded ones.
     if (located !== null && (await holds(path, located.file))) return located;
   }
   return null;
 }
 
 /**
- * Bytes of saved audio, verified against the ledger.
+ * Reads saved audio and verifies it against the ledger.
  *
- * @throws AudioError `not_found` for anything that the ledger does not know, `too_large` over 7 MiB (naming the path)
+ * @throws AudioError `not_found` for anything unknown to the ledger, `too_large` above 7 MiB (naming the path)
  */
 export async function readAudio(deps: GenerationDeps, uri: string): Promise<AudioBytes> {
   const located = await locate(deps, uri);
   if (located === null) throw unknownResource();
   const { record, file } = located;
-  const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
+  const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return { bytes, mimeType: file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
 }
 
-/** As {@link readAudio}, for a file that is found elsewhere. */
+/** Like {@link readAudio}, for a file that the caller has found. */
 export async function readFile(deps: GenerationDeps, file: SavedFile): Promise<AudioBytes> {
-  const bytes = await readSaved(file, deps.folder.root, MOST_RESOURCE_BYTES);
+  const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
   return { bytes, mimeType: mimeTypeOfPath(file.path) };
 }
 
-/** As {@link readFile}, a piece of it. */
+/** Like {@link readFile}, for a piece of the file. */
 export async function readPieceOfFile(
   deps: GenerationDeps,
   reader: PieceReader,

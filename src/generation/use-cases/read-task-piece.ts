@@ -1,4 +1,4 @@
-/** The use case behind pieces of a task's audio, for players that ask for one after the other. */
+/** The use case of audio pieces: reads a task's audio piece by piece for players. */
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { isTaskId } from "../../contract/wire.ts";
 import type { Piece, PieceReader } from "../../files/read-piece.ts";
@@ -7,9 +7,9 @@ import { formatOf } from "../saved-files.ts";
 import { type AudioBytes, unknownResource } from "./read-audio.ts";
 
 /**
- * A piece of the newest saved copy that is intact, sound ones first.
+ * Reads a piece of the newest unchanged copy; prefers copies that match their format.
  *
- * @param taskId as it stands in the address, decoded
+ * @param taskId decoded from the address
  * @throws AudioError `not_found`
  */
 export async function readPiece(

@@ -1,4 +1,4 @@
-/** A record whose audio is saved, as a call sees it, with what is to be said of that audio. */
+/** Builds the view of a record with saved audio, with notes about the file. */
 import type { SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
@@ -6,7 +6,7 @@ import { type TaskView, type ViewFacts, viewOf } from "../task-view.ts";
 import { type NameRequest, numberNote } from "./file-names.ts";
 import { identicalNote } from "./identical-takes.ts";
 
-/** @param wants the name that this call asked for; without it, the name that an earlier one did */
+/** @param wants the name requested by this call; without one, the name requested by an earlier call applies */
 export async function viewOfSaved(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,
   record: TaskRecord,

@@ -1,4 +1,4 @@
-/** The use case behind `list_tasks`: the ledger, newest first; asks the service nothing. */
+/** The use case of `list_tasks`: lists the ledger, newest first. Does not ask the service. */
 import { basename } from "node:path";
 import { holdsWords } from "../../contract/search-words.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";
@@ -10,49 +10,49 @@ import { fromStoredError } from "../../ledger/stored-error.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
 import { storedInput } from "../saved-files.ts";
-import { newestThatIsThere, ownFilesAmong } from "./own-files.ts";
+import { newestExisting, ownFilesAmong } from "./own-files.ts";
 
 const EXCERPT_CODE_POINTS = 80;
 
-/** Of a hash; enough to tell the requests of one ledger apart. */
+/** Digits of a hash, enough to distinguish the requests of one ledger. */
 const REQUEST_DIGITS = 16;
 
-/** Words are looked for in so many of the newest requests. */
-const MOST_SEARCHED = 2000;
+/** Number of newest requests to search for words. */
+const MAX_SEARCHED = 2000;
 
 export interface ListRequest {
   readonly status: RecordStatus | null;
-  /** Words that the text or a file's name must hold; `null`: all. */
+  /** Words that the text or a file name must contain; `null` for all requests. */
   readonly query: string | null;
   readonly limit: number;
 }
 
 export interface ListedTask {
   readonly taskId: string | null;
-  /** Names the record where there is no task id. */
+  /** Names the record if there is no task id. */
   readonly handle: string;
   readonly status: RecordStatus;
   readonly promptExcerpt: string | null;
-  /** A preset's id, or in words what stands in for one. */
+  /** Id of a preset voice, or a description of the voice source. */
   readonly voice: string | null;
   readonly take: number | null;
-  /** Equal for all records of one task, also in the bills of narrations. */
+  /** Equal for all records of one task, also in the costs of narrations. */
   readonly workName: string;
-  /** Equal for all takes of one request, and for nothing else; `null`: the request is not known. */
+  /** Equal for all takes of one request and for nothing else; `null` if the request is unknown. */
   readonly request: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
-  /** Charged, or reserved while the task runs; `null` while nothing is known to have been reserved. */
+  /** Charged credits, or reserved credits while the task runs; `null` if no reservation is known. */
   readonly credits: number | null;
-  /** Sound audio that is there; whether it is unchanged is checked when it is asked for. */
+  /** Existing audio that matches its format. Its content is verified when it is read. */
   readonly audioPath: string | null;
-  /** Where the audio was saved, when it is not there any more. */
+  /** Path of saved audio that no longer exists. */
   readonly missingPath: string | null;
-  /** Bytes that were delivered and are no audio of the format. */
+  /** Path of delivered bytes that do not match the format. */
   readonly unsoundPath: string | null;
-  /** Asked for under another API key alone: what repeating does depends on whose account that is. */
+  /** Requested only with another API key. The effect of a repeat depends on the account of that key. */
   readonly isOtherKey: boolean;
-  /** Why a request that was never accepted is not sent by itself. */
+  /** The reason why a request was refused and is not sent again automatically. */
   readonly refusal: AudioError | null;
   readonly isGone: boolean;
   readonly isTooLarge: boolean;
@@ -64,7 +64,7 @@ function credits(record: TaskRecord): number | null {
   return record.billing.charged_credits ?? record.billing.reserved_credits;
 }
 
-async function listed(
+async function toListedTask(
   record: TaskRecord,
   own: readonly SavedFile[],
   root: string,
@@ -73,7 +73,7 @@ async function listed(
   const input = storedInput(record);
   const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
   const isSoundFile = ({ isSound }: SavedFile): boolean => isSound;
-  const audioPath = await newestThatIsThere(own.filter(isSoundFile), root);
+  const audioPath = await newestExisting(own.filter(isSoundFile), root);
   return {
     taskId: record.taskId,
     handle: handleOf(record),
@@ -88,7 +88,7 @@ async function listed(
     credits: credits(record),
     audioPath,
     missingPath: audioPath === null ? (record.files.findLast(isSoundFile)?.path ?? null) : null,
-    unsoundPath: await newestThatIsThere(
+    unsoundPath: await newestExisting(
       own.filter((file) => !isSoundFile(file)),
       root,
     ),
@@ -99,25 +99,24 @@ async function listed(
   };
 }
 
-/** What the ledger holds for this service, newest first. `unresolved`: sent, answer never seen. */
+/** Lists the ledger's tasks at this service, newest first. `unresolved`: sent, but the response was never received. */
 export async function listTasks(
   { ledger, folder }: Pick<GenerationDeps, "ledger" | "folder">,
   { status, query, limit }: ListRequest,
 ): Promise<ListedTask[]> {
-  const most = query === null ? limit : MOST_SEARCHED;
+  const most = query === null ? limit : MAX_SEARCHED;
   const all = await ledger.list({ accounts: "all", status: status ?? undefined, limit: most });
-  const records = (query === null ? all : all.filter((record) => holdsWords(searched(record), query))).slice(
-    0,
-    limit,
-  );
+  const records = (
+    query === null ? all : all.filter((record) => holdsWords(searchedTexts(record), query))
+  ).slice(0, limit);
   const own = ownFilesAmong(all);
   return await Promise.all(
-    records.map((record) => listed(record, own(record), folder.root, ledger.identity.accountId)),
+    records.map((record) => toListedTask(record, own(record), folder.root, ledger.identity.accountId)),
   );
 }
 
-/** Where words are looked for: the text, the name that was wished for, the names of the files. */
-const searched = (record: TaskRecord): string[] => [
+/** The searched texts: prompt, requested file name, names of saved files. */
+const searchedTexts = (record: TaskRecord): string[] => [
   storedInput(record)?.prompt ?? "",
   record.fileName ?? "",
   ...record.files.map(({ path }) => basename(path)),

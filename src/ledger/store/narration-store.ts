@@ -135,7 +135,7 @@ export class NarrationStore {
    *
    * @returns its owner now; `null`: there is no such narration
    */
-  lead({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<HolderId | null> {
+  acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<HolderId | null> {
     const { owner } = this.#options;
     return this.#decide(narrationId, "process_kill", (row, nowMs) => {
       if (row === undefined) return { result: null };

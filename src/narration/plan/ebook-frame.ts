@@ -7,6 +7,12 @@ import type { SkippedList } from "./blocks.ts";
 
 const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
+
+/** The line behind which the book begins. */
+export const isFrameStart = (line: string): boolean => START.test(line);
+/** The line before which the book ends. */
+export const isFrameEnd = (line: string): boolean => END.test(line);
+
 const NAME = /project gutenberg/i;
 const LAST_LINE = /^\s*End of (?:the |this )?Project Gutenberg/i;
 const PRODUCED =

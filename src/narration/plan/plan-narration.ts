@@ -33,9 +33,22 @@ function pauseAt(edge: Edge, pauseSeconds: number): number {
  */
 export function planNarration(request: PlanRequest): NarrationPlan {
   checkText(request.text);
+  return planDocument((skipped) => readText(request, skipped), request);
+}
+
+/**
+ * The plan of what a reader makes of its input, whatever kind of file that was.
+ *
+ * @param read adds what it leaves out to the list
+ * @throws AudioError as {@link planNarration} does
+ */
+export function planDocument(
+  read: (skipped: SkippedList) => ReadText,
+  request: Omit<PlanRequest, "text" | "format">,
+): NarrationPlan {
   const skipped = new SkippedList();
   const speakers = new Speakers(request.voices ?? {});
-  const { blocks, title, author } = readText(request, skipped);
+  const { blocks, title, author } = read(skipped);
   const document = buildDocument(withPauses(blocks), speakers, skipped);
   const parts = planParts(document, request, skipped);
   if (parts.length === 0) {
@@ -59,7 +72,7 @@ export function planNarration(request: PlanRequest): NarrationPlan {
 }
 
 /** What was lost on the way here is refused before it is paid for. */
-function checkText(text: string): void {
+export function checkText(text: string): void {
   if (!text.isWellFormed()) {
     throw new AudioError(
       "invalid_request",
@@ -93,7 +106,7 @@ function paragraphsApart({ edge, paragraphs }: Run): readonly (readonly string[]
 
 function planParts(
   { runs }: NarrationDocument,
-  { speed: usualSpeed, pauseSeconds, keepsPauses = false }: PlanRequest,
+  { speed: usualSpeed, pauseSeconds, keepsPauses = false }: Omit<PlanRequest, "text" | "format">,
   skipped: SkippedList,
 ): PlannedPart[] {
   const parts: PlannedPart[] = [];

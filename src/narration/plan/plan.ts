@@ -1,14 +1,12 @@
 /** What a narration's plan is, and what it is made from. */
 import type { VoiceId } from "../../contract/voices.ts";
+import type { TextFormat } from "../../files/input-format.ts";
 
 /** Changes whenever a text could come to other parts: what is half done goes on with the plan that it began with. */
 export const PLAN_VERSION = 2;
 
 /** Twice as many as 8 MiB of prose make: a text with more consists of headings or labels. */
 export const MOST_PARTS = 20_000;
-
-/** How a text is marked up. */
-export type TextFormat = "plain" | "markdown";
 
 /** Speakers by their names; a voice alone takes all else from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
@@ -56,6 +54,9 @@ export interface PlannedPart {
   readonly section: number;
   /** Silence between this part and the next; 0 in the midst of a paragraph, and after the last. */
   readonly pauseAfterSeconds: number;
+  /** Where a timeline has it begin, and the cue of that time; absent: behind the part before. */
+  readonly startSeconds?: number | undefined;
+  readonly cue?: string | undefined;
   /** By the fixed table (`src/contract/estimate.ts`), at the speed asked for. */
   readonly estimatedSeconds: number;
   readonly estimatedCredits: number;
@@ -84,7 +85,15 @@ export type SkippedKind =
   | "sound"
   | "script_mark"
   | "direction"
+  | "song"
+  | "empty_cue"
+  | "repeat"
+  | "no_time"
   | "image"
+  | "navigation"
+  | "aside"
+  | "book_matter"
+  | "hidden"
   | "no_words";
 
 /** What will not be spoken, one row a kind. */
@@ -101,6 +110,8 @@ export interface NarrationPlan {
   readonly title?: string;
   readonly author?: string;
   readonly sections: readonly PlannedSection[];
+  /** Indexes of the sections that are narrated, ascending; absent: all. */
+  readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];
   /** Names of `voices` that begin no line: misspelt, perhaps. */

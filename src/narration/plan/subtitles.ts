@@ -1,38 +1,30 @@
 /**
- * Takes cue numbers and time codes off subtitles (SRT, WebVTT), and joins the sentences that several cues hold.
- * Evidence: form, lines with two time codes and an arrow, at least two of them.
+ * Takes cue numbers and time codes off cues (SRT, WebVTT) inside of another text, and joins the sentences that several
+ * cues hold. A text that is subtitles as a whole is read by `../timeline/`. Evidence: form, at least two cues.
  */
 import type { SkippedList } from "./blocks.ts";
+import { cueTimes, holdsCues } from "./time-codes.ts";
 
-const TIMES =
-  /^\s*((?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{2,3})\s+-->\s+((?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{2,3})(?:\s.*)?$/;
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const HEADER = /^\s*(?:WEBVTT\b.*|NOTE\b.*|STYLE|REGION)\s*$/;
 const STYLES = /<\/?(?:[bicuv]|lang|ruby|rt|font)\b[^<>]{0,100}>|<[\d:.]{5,12}>|\{\\[^{}]{0,40}\}/gi;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*$/;
 const LONG_PAUSE_SECONDS = 1.5;
 
-const secondsOf = (time: string): number =>
-  time
-    .replace(",", ".")
-    .split(":")
-    .reduce((sum, part) => 60 * sum + Number(part), 0);
-
 /** @param text with `\n` for line ends */
 export function withoutCues(text: string, skipped: SkippedList): string {
-  if (!text.includes("-->")) return text;
+  if (!holdsCues(text)) return text;
   const lines = text.split("\n");
-  if (lines.filter((line) => TIMES.test(line)).length < 2) return text;
   const out: string[] = [];
   let endsAt = 0;
   let last = "";
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? "";
-    const [, start = "", end = ""] = TIMES.exec(line) ?? [];
-    if (start === "") {
-      const isNumber = NUMBER.test(line) && TIMES.test(lines[at + 1] ?? "");
-      const isName =
-        line.trim() !== "" && (lines[at - 1] ?? "").trim() === "" && TIMES.test(lines[at + 1] ?? "");
+    const times = cueTimes(line);
+    if (times === null) {
+      const isBeforeTimes = cueTimes(lines[at + 1] ?? "") !== null;
+      const isNumber = NUMBER.test(line) && isBeforeTimes;
+      const isName = line.trim() !== "" && (lines[at - 1] ?? "").trim() === "" && isBeforeTimes;
       if (isNumber || isName) continue;
       if (HEADER.test(line) && (at === 0 || (lines[at - 1] ?? "").trim() === "")) {
         while ((lines[at + 1] ?? "").trim() !== "") at += 1;
@@ -50,11 +42,11 @@ export function withoutCues(text: string, skipped: SkippedList): string {
     at += 1;
     skipped.add("time_code", line.trim());
     const isPause =
-      last !== "" && ENDS_SENTENCE.test(last) && secondsOf(start) - endsAt >= LONG_PAUSE_SECONDS;
+      last !== "" && ENDS_SENTENCE.test(last) && times.startSeconds - endsAt >= LONG_PAUSE_SECONDS;
     if (isPause) out.push("");
     out.push(...words);
     last = words.at(-1)?.trim() ?? last;
-    endsAt = secondsOf(end);
+    endsAt = times.endSeconds;
   }
   return out.join("\n");
 }

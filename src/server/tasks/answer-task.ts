@@ -1,25 +1,25 @@
-/** Answers about tasks by their handles; loaded with the first of them. */
+/** Answers requests of the tasks extension. Loaded on the first one. */
 import { ProtocolError, ProtocolErrorCode, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { HandleWork, Standing } from "../../generation/handles/standing.ts";
+import type { HandleOperations, HandleStatus } from "../../generation/handles/handle-status.ts";
 import type { Handle } from "../../ledger/rules/handles.ts";
 import { renderNarration } from "../../tools/narrate.ts";
 import { renderTask } from "../../tools/task-output.ts";
 import type { ToolResult } from "../../tools/tool.ts";
 import type { Client } from "../client.ts";
 import { asAudioError, errorResult, remedyFor } from "../error-result.ts";
-import { callResult, readerOf, type ServerDeps } from "../run-tool.ts";
+import { readerOf, type ServerDeps, toCallResult } from "../run-tool.ts";
 import { requireTasks } from "./declared.ts";
 import type { TaskMethod } from "./extension.ts";
 import { detailedTask } from "./task-result.ts";
 
 const namingTask = z.looseObject({ taskId: z.string() });
 
-const spelt = z.uuid();
+const handleFormat = z.uuid();
 
 /**
- * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for a handle that is none of
- *   this account's, -32603 where nobody can tell now
+ * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown handle, -32603
+ *   for other errors
  */
 export async function answerTask(
   method: TaskMethod,
@@ -34,14 +34,14 @@ export async function answerTask(
   try {
     deps.tools.assertConfigured();
     const { taskId } = named.data;
-    if (!spelt.safeParse(taskId).success) return throwUnknown();
+    if (!handleFormat.safeParse(taskId).success) return throwUnknown();
     const { find, work } = await (await deps.tools.generation()).handles();
     const handle = (await find(taskId)) ?? throwUnknown();
     const asked = { method, handle, deps, context, client };
     if (handle.kind === "narration") {
       return await answer(asked, (await deps.tools.narrations()).handles, renderNarration);
     }
-    // Asked again, it is told the same.
+    // Always true, because repeated requests must get the same result.
     return await answer(asked, work, (view) => renderTask(view, { isFirstSuccess: () => true }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;
@@ -52,7 +52,7 @@ export async function answerTask(
   }
 }
 
-interface Asked {
+interface TaskRequest {
   readonly method: TaskMethod;
   readonly handle: Handle;
   readonly deps: ServerDeps;
@@ -61,21 +61,21 @@ interface Asked {
 }
 
 async function answer<View>(
-  { method, handle, deps, context, client }: Asked,
-  work: HandleWork<View>,
+  { method, handle, deps, context, client }: TaskRequest,
+  work: HandleOperations<View>,
   render: (view: View) => ToolResult,
 ): Promise<Record<string, unknown>> {
   if (method === "tasks/cancel") {
     await work.cancel(handle);
     return {};
   }
-  const standing: Standing<View> = (await work.look(handle)) ?? throwUnknown();
-  // No task of this server asks its client for anything.
+  const status: HandleStatus<View> = (await work.getStatus(handle)) ?? throwUnknown();
+  // Tasks of this server never ask for input, so updates are ignored.
   if (method === "tasks/update") return {};
-  return await detailedTask(standing, deps.redact, async () => {
-    if (standing.kind === "error") return errorResult(standing.error, deps.redact);
-    if (standing.kind === "done")
-      return await callResult(render(standing.view), readerOf(deps, context, client));
+  return await detailedTask(status, deps.redact, async () => {
+    if (status.kind === "error") return errorResult(status.error, deps.redact);
+    if (status.kind === "done")
+      return await toCallResult(render(status.view), readerOf(deps, context, client));
     throw new Error("a task that has not ended has no result");
   });
 }

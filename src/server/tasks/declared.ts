@@ -1,4 +1,4 @@
-/** Whether a request may be answered with a task: its own words decide, and nothing that was said before it. */
+/** Checks whether a request allows a task as the answer. Only the request itself decides, not earlier ones. */
 import {
   CLIENT_CAPABILITIES_META_KEY,
   MissingRequiredClientCapabilityError,
@@ -13,11 +13,11 @@ const declaring = z.object({
   }),
 });
 
-/** Asked of requests of the era of 2026-07-28 alone: those before it have no such extension. */
+/** Use only for requests of the 2026-07-28 era, because older ones have no such extension. */
 export const declaresTasks = (context: ServerContext): boolean =>
   declaring.safeParse(context.mcpReq.envelope).success;
 
-/** @throws ProtocolError -32021, naming what the request would have to declare */
+/** @throws ProtocolError -32021, naming the capability that the request must declare */
 export function requireTasks(context: ServerContext): void {
   if (declaresTasks(context)) return;
   throw new MissingRequiredClientCapabilityError({

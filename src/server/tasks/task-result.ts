@@ -1,16 +1,16 @@
-/** A handle on the wire: what a call is answered with at first, and what is told of it later. */
+/** Renders handles as tasks of the protocol: the answer to the call, and the answers to later requests. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { Standing, Working } from "../../generation/handles/standing.ts";
+import type { HandleStatus, WorkingStatus } from "../../generation/handles/handle-status.ts";
 import type { Redact } from "../../redaction.ts";
 
-/** What a look costs here is a look into the ledger. */
+/** Short, because a request only reads the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
-type Head = Pick<Standing<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
+type Head = Pick<HandleStatus<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
-/** A handle is good for as long as the ledger is. */
+/** The fields of every task. `ttlMs` is `null`, because handles do not expire. */
 const taskFields = ({ handle, createdAtMs, updatedAtMs }: Head) => ({
   taskId: handle,
   createdAt: iso(createdAtMs),
@@ -19,34 +19,34 @@ const taskFields = ({ handle, createdAtMs, updatedAtMs }: Head) => ({
   pollIntervalMs: POLL_INTERVAL_MS,
 });
 
-/** The answer to a call that goes on without its client; its result is asked for by the handle. */
-export function createTaskResult(standing: Working, redact: Redact): CallToolResult {
+/** The answer to a call that continues in the background. The client requests its result by the handle. */
+export function createTaskResult(status: WorkingStatus, redact: Redact): CallToolResult {
   return {
     resultType: "task",
-    ...taskFields(standing),
+    ...taskFields(status),
     status: "working",
-    statusMessage: redact(standing.message),
-    // The official package puts it into every result of a tool; those who know tasks pass over it.
+    statusMessage: redact(status.message),
+    // The SDK adds `content` to every tool result. Clients with the extension ignore it.
     content: [],
   };
 }
 
 /**
- * How a task stands.
+ * Renders the status of a task.
  *
- * @param render what the call would have been answered with; its errors are results, too
+ * @param render renders the result that the call would have returned, also for an error
  */
 export async function detailedTask(
-  standing: Standing<unknown>,
+  status: HandleStatus<unknown>,
   redact: Redact,
   render: () => Promise<CallToolResult>,
 ): Promise<Record<string, unknown>> {
-  const task = taskFields(standing);
-  switch (standing.kind) {
+  const task = taskFields(status);
+  switch (status.kind) {
     case "working":
-      return { ...task, status: "working", statusMessage: redact(standing.message) };
+      return { ...task, status: "working", statusMessage: redact(status.message) };
     case "cancelled":
-      return { ...task, status: "cancelled", statusMessage: redact(standing.message) };
+      return { ...task, status: "cancelled", statusMessage: redact(status.message) };
     case "done":
     case "error":
       return { ...task, status: "completed", result: { resultType: "complete", ...(await render()) } };

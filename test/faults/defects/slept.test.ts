@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import { expect, it } from "vitest";
 import type { Exchange } from "../../support/counting-service.ts";
+import { suspend } from "../../support/suspend.ts";
 import { type Bench, closeBenchesAfterEach, openBench } from "../bench.ts";
 import type { Outcome } from "../raw-server.ts";
 import { exchanged, onlyRow, pause, savedByItself, type TaskRow, taskOf, textOf } from "./outside.ts";
@@ -44,7 +45,7 @@ async function sleepOver(
   const other = await bench.another();
   const id = sleeper.begin("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
   await exchanged(bench, "create");
-  sleeper.child.kill("SIGSTOP");
+  await suspend(sleeper.child.pid ?? 0, bench.workplace.stateDir);
   const outcome = await other.call("generate_audio", { prompt, ...OUTLASTS_THE_LEASE });
   for (const answer of held) answer();
   await pause(20);

@@ -457,7 +457,7 @@ class Run {
     process.known.set(recordId, parse(value));
     const atMs = this.#clock.wallMs();
     const taskId = `task of ${recordId}`;
-    if (charged === -1) return await this.#apply(process, recordId, { kind: "takenBack", taskId, atMs });
+    if (charged === -1) return await this.#apply(process, recordId, { kind: "resultRevoked", taskId, atMs });
     const status = charged === null ? "processing" : charged === 0 ? "failed" : "succeeded";
     const task = taskOf(recordId, status, charged);
     await this.#apply(process, recordId, { kind: "observed", attempt: 1, task, atMs });

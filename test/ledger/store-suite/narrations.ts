@@ -46,23 +46,23 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const other = desk.store("other").narrations;
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
-      expect(await one.lead(claim)).toBeNull();
+      expect(await one.acquireLease(claim)).toBeNull();
       await one.begin(narration);
-      expect(await one.lead(claim)).toBe("one");
-      expect(await other.lead(claim)).toBe("one");
+      expect(await one.acquireLease(claim)).toBe("one");
+      expect(await other.acquireLease(claim)).toBe("one");
       expect((await other.read(claim.narrationId))?.holder).toBe("one");
       await other.release(claim.narrationId);
-      expect(await other.lead({ ...claim, replacing: "one" })).toBe("other");
-      expect(await one.lead(claim)).toBe("other");
+      expect(await other.acquireLease({ ...claim, replacing: "one" })).toBe("other");
+      expect(await one.acquireLease(claim)).toBe("other");
       await other.release(claim.narrationId);
-      expect(await one.lead(claim)).toBe("one");
+      expect(await one.acquireLease(claim)).toBe("one");
       bench().advance(LEASE_MS - 1000);
-      expect(await one.lead(claim)).toBe("one");
+      expect(await one.acquireLease(claim)).toBe("one");
       bench().advance(LEASE_MS - 1000);
-      expect(await other.lead(claim)).toBe("one");
+      expect(await other.acquireLease(claim)).toBe("one");
       bench().advance(2000);
       expect((await other.read(claim.narrationId))?.holder).toBeNull();
-      expect(await other.lead(claim)).toBe("other");
+      expect(await other.acquireLease(claim)).toBe("other");
     });
 
     it("is held one length more by a lease from before a clock's restart, not for ever", async () => {
@@ -70,11 +70,11 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       const narration = newNarration();
       const claim = { narrationId: narration.narrationId, leaseTtlMs: LEASE_MS };
       await desk.store("one").narrations.begin(narration);
-      await desk.store("one").narrations.lead(claim);
+      await desk.store("one").narrations.acquireLease(claim);
       bench().putBack();
-      expect(await desk.store("other").narrations.lead(claim)).toBe("one");
+      expect(await desk.store("other").narrations.acquireLease(claim)).toBe("one");
       bench().advance(LEASE_MS + 1000);
-      expect(await desk.store("other").narrations.lead(claim)).toBe("other");
+      expect(await desk.store("other").narrations.acquireLease(claim)).toBe("other");
     });
 
     it("is listed, newest first, and of this origin alone", async () => {

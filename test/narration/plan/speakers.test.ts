@@ -1,6 +1,7 @@
 /** Whose turn it is in scripts and transcripts, and what is no label and no direction. */
 import { describe, expect, it } from "vitest";
-import type { NarrationPlan, PlanRequest, TextFormat } from "../../../src/narration/plan/plan.ts";
+import type { TextFormat } from "../../../src/files/input-format.ts";
+import type { NarrationPlan, PlanRequest } from "../../../src/narration/plan/plan.ts";
 import { planNarration } from "../../../src/narration/plan/plan-narration.ts";
 
 const VOICES = { Anna: "felix_zh", Ben: "kian_en_zh" } as const;

@@ -1,26 +1,28 @@
-/** The conversation about a text that no single request takes: its price is told before it is paid. */
+/** Conversations about texts that no single request takes: the price is told before it is paid. */
 import { expect } from "vitest";
-import { encode } from "../../../src/sandbox/speech/encode/encode.ts";
-import type { SpeechEngine } from "../../../src/sandbox/speech/speech.ts";
+import { hummed } from "../../support/hummed.ts";
 import { hold } from "./conversations.ts";
 import { stageWithSandbox } from "./stage.ts";
-
-/** A tone instead of minutes of speech, as long as the text asks for: real files, and nothing to wait for. */
-const hummed: SpeechEngine = {
-  speak: ({ prompt, outputFormat, sampleRate }) => {
-    const samples = Float32Array.from(
-      { length: Math.round(prompt.length * 0.01 * sampleRate) },
-      (_, index) => 0.3 * Math.sin((2 * Math.PI * 220 * index) / sampleRate),
-    );
-    return Promise.resolve(encode(samples, outputFormat, sampleRate));
-  },
-  close: () => Promise.resolve(),
-};
 
 const LONG = "It was a bright cold day in April, and the clocks were striking thirteen. "
   .repeat(30)
   .slice(0, 2100);
 
+const BOOK = ["One", "Two", "Three", "Four"].map((title) => `# ${title}\n\nIt is ${title}.`).join("\n\n");
+
+/** The third cue begins 0.7 s after the second, whose noise takes 0.9 s. */
+const FILM = `1
+00:00:01,000 --> 00:00:02,000
+The river comes back.
+
+2
+00:00:04,000 --> 00:00:05,200
+And everybody in the village who is old enough to walk waits for it on the bridge, in silence.
+
+3
+00:00:04,700 --> 00:00:06,000
+Listen.
+`;
 /** The call that pays lasts until the file is there, also on a busy machine. */
 const UNHURRIED = { AUDIO_TIME_SCALE: "0.1" };
 
@@ -37,6 +39,38 @@ hold("A text that is too long for one request", [
       const plan = await assistant.call("narrate", { text: LONG });
       plan.says(/about \d+ credits/, /Nothing was sent or charged/, /Tell the user length and price/);
       (await assistant.follow(plan)).says(/Saved/, /\.mp3/, /Cost \d+ credits/);
+    },
+  },
+  {
+    when: "subtitles of a film: the wrong tool names the right one, what is late is told with its remedy, and one part is paid again",
+    fewestCalls: 4,
+    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const wrong = await assistant.call("generate_audio", { prompt: FILM });
+      expect(wrong.isError).toBe(true);
+      wrong.says(/prompt holds subtitles.*narrate.*give it the same as text/, /Nothing was sent or charged/);
+      const plan = await assistant.call("narrate", { text: FILM });
+      plan.says(/3 cues in 3 parts/, /1 part is estimated to run into the next cue.*cue 2 \(at no speed\)/);
+      const made = await assistant.follow(plan);
+      made.says(/Cue 3 begins 0\.\d s late: .*speed 1\.\d+ would fit \(retakes, quote "cue 2"\)/);
+      const speed = Number(/speed (1\.\d+) would fit/.exec(made.text)?.[1]);
+      const { args } = made.nextCall;
+      const mended = await assistant.call("narrate", { ...args, retakes: [{ quote: "cue 2", speed }] });
+      mended.says(/Saved/, /Cost 40 credits/).hides(/late/);
+    },
+  },
+  {
+    when: "chapters 2 to 3 of a book, please: the plan names the chapters, and the choice is priced before it is paid",
+    fewestCalls: 3,
+    stage: (era) => stageWithSandbox(era, { speech: hummed, env: UNHURRIED }),
+    play: async (stage) => {
+      const assistant = await stage.enter();
+      const whole = await assistant.call("narrate", { text: BOOK });
+      whole.says(/4 chapters, from "One" to "Four"/);
+      const plan = await assistant.call("narrate", { text: BOOK, chapters: "2-3" });
+      plan.says(/Of 4 chapters: 2 "Two", 3 "Three"/, /Nothing was sent or charged/);
+      (await assistant.follow(plan)).says(/Saved/, /\.mp3/, /Cost 20 credits/);
     },
   },
 ]);

@@ -1,4 +1,4 @@
-/** Builds the workflow on the first call that needs it, from the environment's settings or a sandbox's. */
+/** Builds the workflow on first use, for the configured service or a sandbox. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
@@ -12,8 +12,8 @@ import { configurationError } from "./configuration-error.ts";
 import type { Compose, Workflow } from "./workflow.ts";
 
 /**
- * The environment as `--sandbox` sees it: address, key and store are its own. The address is a
- * stand-in on this machine until the sandbox listens; it lets loopback-only settings pass.
+ * The environment for `--sandbox`, which replaces address, key and store. The address is a placeholder on loopback until
+ * the sandbox listens, so that settings that require loopback are valid.
  */
 export function sandboxEnvironment(env: Environment): Environment {
   return {
@@ -29,7 +29,7 @@ const composeOnDemand: Compose = async (config, service, log) => {
   return await composeWorkflow(config, service, log);
 };
 
-export class LazyGeneration {
+export class WorkflowProvider {
   readonly #config: Config;
   readonly #isSandbox: boolean;
   readonly #compose: Compose;
@@ -44,21 +44,21 @@ export class LazyGeneration {
     this.#compose = compose;
   }
 
-  /** Blots out the sandbox's key, which is not known before it runs. */
+  /** Redacts the sandbox's key, which is unknown until the sandbox runs. */
   redact(text: string): string {
     return this.#sandboxRedact(text);
   }
 
   /**
-   * The workflow, one for all calls; a failed start is tried again by the next call.
+   * Returns the workflow, which all calls share. After a failed start, the next call tries again.
    *
-   * @throws AudioError `configuration_error` naming every fault, `store_unavailable`, …
+   * @throws AudioError `configuration_error` with every fault, `store_unavailable`, …
    */
   async get(): Promise<Generation> {
     return (await this.#workflow()).generation;
   }
 
-  /** As {@link get}. */
+  /** Like {@link get}, for narrations. */
   async narrations(): Promise<Narrations> {
     return await (await this.#workflow()).narrations();
   }
@@ -69,17 +69,17 @@ export class LazyGeneration {
     try {
       return await opening;
     } catch (error) {
-      // Several calls hear of one failure, and the first of them may have begun another start already.
+      // Several calls get the same failure, and the first one may have started again already.
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
   }
 
   /**
-   * The workflow where it is open, or where there is a ledger on this machine to be opened; otherwise `null`:
-   * clients ask for lists at their start, and that must make nothing and connect to nothing.
+   * Returns the workflow if it is open or this machine has a ledger, otherwise `null`. Clients request lists when they
+   * start, and that must not create or connect anything.
    */
-  async openLedger(): Promise<Generation | null> {
+  async localGeneration(): Promise<Generation | null> {
     if (this.#opening !== undefined) return (await this.#opening).generation;
     const { faults, storeUrl, stateDir } = this.#config;
     const isHere = !this.#isSandbox && faults.length === 0 && storeUrl === null;
@@ -88,10 +88,10 @@ export class LazyGeneration {
       : null;
   }
 
-  /** As {@link openLedger}, for a call that somebody has made: a database elsewhere is asked, too. */
-  async knownGeneration(): Promise<Generation | null> {
+  /** Like {@link localGeneration}, for a tool call: also connects to a database on another machine. */
+  async existingGeneration(): Promise<Generation | null> {
     const isElsewhere = this.#config.faults.length === 0 && this.#config.storeUrl !== null;
-    return isElsewhere ? await this.get() : await this.openLedger();
+    return isElsewhere ? await this.get() : await this.localGeneration();
   }
 
   /** @throws AudioError `configuration_error` */
@@ -108,7 +108,7 @@ export class LazyGeneration {
     try {
       return await this.#compose(config, config.service, log);
     } catch (error) {
-      // The next start brings a sandbox of its own.
+      // The next start gets a new sandbox.
       await this.#stopSandbox?.();
       this.#stopSandbox = undefined;
       throw error;

@@ -1,4 +1,4 @@
-/** Finds what was paid for the same text with other pronunciations: changed rules never pay by themselves. */
+/** Finds audio of the same text with other pronunciations, because changed rules alone must not cause a payment. */
 import { workId } from "../../ledger/identity.ts";
 import { type TaskRecord, writtenInput } from "../../ledger/record.ts";
 import { canonicalInput } from "../canonical-input.ts";
@@ -7,14 +7,14 @@ import { findSaved } from "../saved-files.ts";
 import type { FoundRecord, Work } from "./find-record.ts";
 import type { PartRequest } from "./generate-part.ts";
 
-/** It was sent, and did not fail. */
+/** Whether the record was sent and did not fail. */
 const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**
- * @param found what there is for the text with the pronunciations of now
- * @returns `null`: that is the answer
+ * @param found the record with the present pronunciations
+ * @returns `null` if `found` is the answer
  */
-export async function findOtherSpelling(
+export async function findOtherPronunciation(
   deps: GenerationDeps,
   { input, writtenPrompt, take }: Work,
   found: FoundRecord,
@@ -35,8 +35,8 @@ export async function findOtherSpelling(
 const noteOf = (take: number): string =>
   `This is what was made of this text before its pronunciations changed. Only if the user wants it spoken anew: the same call with take ${take + 1}, which is paid for.`;
 
-/** Whether a part's text is paid for with other pronunciations than those of now, and not with these. */
-export async function isOtherSpelling(
+/** Whether a part's text is paid for only with pronunciations other than the present ones. */
+export async function hasOtherPronunciation(
   { ledger }: Pick<GenerationDeps, "ledger">,
   { input: given, writtenPrompt = null, take }: PartRequest,
 ): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** The protocol's lines on two streams: as the official transport has them, but what is no message is answered, and said (docs/reference.md, Odd requests). */
+/** Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md, Odd requests). */
 import {
   type JSONRPCMessage,
   parseJSONRPCMessage,
@@ -8,32 +8,32 @@ import {
 } from "@modelcontextprotocol/server";
 import {
   isNestedTooDeeply,
-  NO_JSON,
+  NOT_JSON,
   type Refusal,
   refusalOf,
   tooDeep,
-  withAbsentForNull,
-  withoutDump,
-} from "./odd-messages.ts";
+  withoutNulls,
+  withoutZodDump,
+} from "./invalid-messages.ts";
 
 const LINE_FEED = 0x0a;
 
-/** A client that does not read what it is answered gets no more answers to what is no message. */
-const MOST_UNREAD_BYTES = 1024 * 1024;
+/** A client with more unread bytes gets no further error responses to invalid messages. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
 
-export class StdioWire implements Transport {
+export class LenientStdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #input: NodeJS.ReadStream;
   readonly #output: NodeJS.WriteStream;
   readonly #onRefusal: (sentence: string) => void;
-  /** The beginning of a line whose end has not come yet. */
+  /** The received start of an incomplete line. */
   #pieces: Buffer[] = [];
   #pieceBytes = 0;
   #isClosed = false;
 
-  /** @param onRefusal hears why a line was no message */
+  /** @param onRefusal called with the reason why a line was refused */
   constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, onRefusal: (sentence: string) => void) {
     this.#input = input;
     this.#output = output;
@@ -42,7 +42,7 @@ export class StdioWire implements Transport {
 
   async start(): Promise<void> {
     const end = (): void => void this.close();
-    // It has ended already, and will not say so again.
+    // The input has already ended and emits no further event.
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
     this.#input.on("data", this.#take);
     this.#input.on("error", (error) => this.onerror?.(error));
@@ -73,21 +73,21 @@ export class StdioWire implements Transport {
   };
 
   #read(given: string): void {
-    // Some systems' writers put a byte order mark before the first line.
+    // Some systems write a byte order mark before the first line.
     const line = given.startsWith("\uFEFF") ? given.slice(1) : given;
     if (!/\S/.test(line)) return;
     let value: unknown;
     try {
       value = JSON.parse(line);
     } catch {
-      this.#refuse(NO_JSON);
+      this.#refuse(NOT_JSON);
       return;
     }
     if (isNestedTooDeeply(line)) {
       this.#refuse(tooDeep(value));
       return;
     }
-    if (line.includes("null")) value = withAbsentForNull(value);
+    if (line.includes("null")) value = withoutNulls(value);
     let message: JSONRPCMessage;
     try {
       message = parseJSONRPCMessage(value);
@@ -100,15 +100,15 @@ export class StdioWire implements Transport {
 
   #refuse({ id, code, message, isAwaited }: Refusal): void {
     this.#onRefusal(message);
-    if (!isAwaited || this.#output.writableLength > MOST_UNREAD_BYTES) return;
-    // The package's types know no answer without an id.
+    if (!isAwaited || this.#output.writableLength > MAX_UNREAD_BYTES) return;
+    // The SDK's types do not allow a response without an id.
     this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
   }
 
-  /** Resolves when the message has left this process. */
+  /** Resolves when the message has been written. */
   async send(message: JSONRPCMessage): Promise<void> {
     if (this.#isClosed) throw new Error("the connection is closed");
-    const error = "error" in message ? withoutDump(message.error) : null;
+    const error = "error" in message ? withoutZodDump(message.error) : null;
     const line = serializeMessage(error === null ? message : { ...message, error });
     await new Promise<void>((resolve, reject) => {
       this.#output.write(line, (fault) => (fault ? reject(fault) : resolve()));

@@ -1,15 +1,15 @@
-/** What is made of a task that the service does not know any more: recorded, never paid for again by a repeat. */
+/** Handles a task that the service no longer knows: marks the record, so that a repeat does not pay again. */
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 import { persist } from "./persist.ts";
 
-/** One 404 may come from a replica that lags behind, or from the middle of a deployment: two in a row are believed. */
+/** A single 404 may come from a lagging replica or a deployment, so two in a row are required. */
 export const MISSES_UNTIL_GONE = 2;
 
-/** Records it; an explicit call asks for it again all the same, which is free. */
-export async function giveUpGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
+/** Marks the record as gone. A later call may still query the task, which is free. */
+export async function markGone(job: Job, deps: GenerationDeps): Promise<AudioError> {
   const { taskId } = job.record;
   if (taskId !== null) await persist(job, deps, { kind: "gone", taskId });
   deps.limits.freed();

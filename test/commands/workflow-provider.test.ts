@@ -1,14 +1,14 @@
-/** The late start of the workflow, called from many sides at once. */
+/** Concurrent first uses of the workflow. */
 import { expect, it } from "vitest";
-import { LazyGeneration } from "../../src/commands/lazy-generation.ts";
 import type { Compose, Workflow } from "../../src/commands/workflow.ts";
+import { WorkflowProvider } from "../../src/commands/workflow-provider.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Generation } from "../../src/generation/generation.ts";
 import { createLog } from "../../src/log.ts";
 
 const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY: "k" }, "linux", "/home/x");
 
-/** Stands for a workflow; nothing but its identity and its end is looked at. */
+/** A stand-in for a workflow. The tests only check its identity and that it is closed. */
 function workflow(onClose: () => void): Workflow {
   const unasked = (): never => {
     throw new Error("not asked for");
@@ -33,7 +33,7 @@ function workflow(onClose: () => void): Workflow {
       saved: unasked,
       generate: unasked,
       finish: unasked,
-      isOtherSpelling: unasked,
+      hasOtherPronunciation: unasked,
       pace: unasked,
     },
     close: async () => undefined,
@@ -41,16 +41,16 @@ function workflow(onClose: () => void): Workflow {
   return { generation, narrations: unasked, close: async () => onClose() };
 }
 
-function lazyThat(compose: Compose): LazyGeneration {
-  const lazy = new LazyGeneration(config, false, compose);
-  lazy.log = createLog("silent", (text) => text);
-  return lazy;
+function lazyThat(compose: Compose): WorkflowProvider {
+  const provider = new WorkflowProvider(config, false, compose);
+  provider.log = createLog("silent", (text) => text);
+  return provider;
 }
 
-it("calls that hear of one failed start at the same time begin one new start between them", async () => {
+it("calls that get the same failed start share one new start", async () => {
   let starts = 0;
   let closed = 0;
-  const lazy = lazyThat(async () => {
+  const provider = lazyThat(async () => {
     starts += 1;
     const isFirst = starts === 1;
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -59,24 +59,24 @@ it("calls that hear of one failed start at the same time begin one new start bet
       closed += 1;
     });
   });
-  // Each asks again as soon as it hears of the failure, as retrying callers do.
-  const asking = Array.from({ length: 5 }, () => lazy.get().catch(() => lazy.get()));
+  // Each caller tries again as soon as it gets the failure.
+  const asking = Array.from({ length: 5 }, () => provider.get().catch(() => provider.get()));
   const got = await Promise.all(asking);
   expect(new Set(got).size).toBe(1);
   expect(starts).toBe(2);
-  await lazy.close();
+  await provider.close();
   expect(closed).toBe(1);
 });
 
-it("a failed start is told to everybody who waited for it, and tried again by the next call", async () => {
+it("a failed start is reported to every waiting call, and the next call tries again", async () => {
   let starts = 0;
-  const lazy = lazyThat(async () => {
+  const provider = lazyThat(async () => {
     starts += 1;
     if (starts === 1) throw new Error("the store is away");
     return workflow(() => undefined);
   });
-  const waiting = await Promise.allSettled([lazy.get(), lazy.get()]);
+  const waiting = await Promise.allSettled([provider.get(), provider.get()]);
   expect(waiting.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-  await lazy.get();
+  await provider.get();
   expect(starts).toBe(2);
 });

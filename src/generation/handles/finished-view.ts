@@ -1,4 +1,4 @@
-/** What the handle of a finished request tells: the saved file, also where this machine has yet to fetch it, or that it is gone. */
+/** Builds the view of a finished handle; fetches the audio first if another machine saved it. */
 import { dirname } from "node:path";
 import { Deadline } from "../../deadline.ts";
 import { partsPath } from "../../files/output-folder.ts";
@@ -11,15 +11,15 @@ import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { viewOfSaved } from "../use-cases/saved-view.ts";
 
-/** A copy that another machine has saved is fetched in most cases within this; later, the view names the tool for it. */
+/** Usually enough to fetch a copy that another machine saved. After it, the view names the tool that fetches it. */
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * A file that was here and is gone is not fetched again unasked: somebody has removed it.
+ * Does not fetch a file again that was saved on this machine and is missing, because somebody removed it.
  *
- * @returns without audio where there is none on this machine
+ * @returns a view without audio if there is none on this machine
  */
-export async function viewOfDone(
+export async function viewOfFinished(
   deps: GenerationDeps,
   jobs: Jobs,
   record: TaskRecord,

@@ -1,4 +1,4 @@
-/** What is done about messages that the protocol's own schemas refuse: `null` for what is absent, what is no request, and faults that are told as a dump (docs/reference.md, Odd requests). */
+/** Handles invalid JSON-RPC: treats null as absent, answers malformed requests, shortens Zod dumps (docs/reference.md, Odd requests). */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -6,11 +6,11 @@ type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The protocol nests no deeper where it has something optional; what nests deeper is somebody's own. */
-const DEEPEST = 8;
+/** Optional members of the protocol are not nested deeper. Deeper objects are custom data. */
+const MAX_DEPTH = 8;
 
 function withoutNullMembers(value: unknown, depth = 0): unknown {
-  if (!isObject(value) || depth > DEEPEST) return value;
+  if (!isObject(value) || depth > MAX_DEPTH) return value;
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== null)
@@ -18,49 +18,49 @@ function withoutNullMembers(value: unknown, depth = 0): unknown {
   );
 }
 
-/** The arguments of a tool stay as they are: the tool judges them itself. */
-function absentInParams(method: unknown, params: unknown): unknown {
+/** Removes `null` members from parameters. Leaves the arguments of a tool unchanged, because the tool checks them itself. */
+function paramsWithoutNulls(method: unknown, params: unknown): unknown {
   const read = withoutNullMembers(params);
   const isCall = method === "tools/call" && isObject(params) && isObject(params["arguments"]);
   return isCall && isObject(read) ? { ...read, arguments: params["arguments"] } : read;
 }
 
 /**
- * A message in which `null` for an absent member is absent: clients of languages without "absent" spell it so. Its
- * id stays, for without one a request would be a notification.
+ * Removes `null` members from a message, because clients in some languages write absent members so. Keeps the id, because
+ * a request without one would be a notification.
  */
-export function withAbsentForNull(message: unknown): unknown {
+export function withoutNulls(message: unknown): unknown {
   if (!isObject(message)) return message;
   return Object.fromEntries(
     Object.entries(message).flatMap(([name, member]): Array<[string, unknown]> => {
       if (name === "params")
-        return member === null ? [] : [[name, absentInParams(message["method"], member)]];
+        return member === null ? [] : [[name, paramsWithoutNulls(message["method"], member)]];
       return [[name, name === "result" ? withoutNullMembers(member) : member]];
     }),
   );
 }
 
-/** An answer to what is no message: an id where it has one that can be used. */
+/** The refusal of an invalid message, with its id if it has a valid one. */
 export interface Refusal {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
   /** One sentence. */
   readonly message: string;
-  /** Nobody waits for an answer to what has no id, or is an answer itself. */
+  /** False for notifications and responses, because nobody waits for an answer to them. */
   readonly isAwaited: boolean;
 }
 
-export const NO_JSON: Refusal = {
+export const NOT_JSON: Refusal = {
   id: null,
   code: ProtocolErrorCode.ParseError,
   message: "This line is no JSON. Each message is one line of JSON-RPC 2.0.",
   isAwaited: true,
 };
 
-/** No message of the protocol comes near it; the functions that read messages call themselves at each level. */
+/** Far more levels than any message of the protocol has. Limited because reading is recursive. */
 const MAX_LEVELS = 100;
 
-/** Where the string ends whose first quotation mark is at `from`. @param line of valid JSON */
+/** Finds the end of the string whose opening quotation mark is at `from`. @param line of valid JSON */
 function endOfString(line: string, from: number): number {
   for (let end = line.indexOf('"', from + 1); end !== -1; end = line.indexOf('"', end + 1)) {
     let backslashes = 0;
@@ -70,7 +70,7 @@ function endOfString(line: string, from: number): number {
   return line.length;
 }
 
-/** Whether lists and objects stand in one another at more than {@link MAX_LEVELS} levels. @param line of valid JSON */
+/** Whether lists and objects are nested at more than {@link MAX_LEVELS} levels. @param line of valid JSON */
 export function isNestedTooDeeply(line: string): boolean {
   let levels = 0;
   for (let at = 0; at < line.length; at += 1) {
@@ -103,13 +103,13 @@ function faultOf(message: Members): string {
   const token = meta?.["progressToken"];
   if (token !== undefined && !isToken(token))
     return "params._meta.progressToken must be a string or an integer";
-  const stranger = Object.keys(message).find((name) => !REQUEST_MEMBERS.includes(name));
-  return stranger === undefined
+  const unknownMember = Object.keys(message).find((name) => !REQUEST_MEMBERS.includes(name));
+  return unknownMember === undefined
     ? "something in params._meta is not of its kind"
-    : `a request has no member ${JSON.stringify(stranger.slice(0, 40))}`;
+    : `a request has no member ${JSON.stringify(unknownMember.slice(0, 40))}`;
 }
 
-/** Why a value that the protocol's schema has refused is no message, and who is to hear of it. */
+/** Builds the refusal of a value that the protocol's schema rejects. */
 export function refusalOf(value: unknown): Refusal {
   const refusal = { id: null, code: ProtocolErrorCode.InvalidRequest, isAwaited: true };
   if (Array.isArray(value)) {
@@ -148,12 +148,12 @@ function describeIssue(issue: unknown): string | null {
 }
 
 /**
- * An error of the protocol's own, in sentences: its package tells faults of a request as the dump of a schema, and
- * in places as a fault of the server.
+ * Rewrites an SDK error about an invalid request as a sentence. The SDK returns a dump of schema issues instead, in some
+ * places with the code of a server error.
  *
  * @returns `null` for any other error
  */
-export function withoutDump(error: { readonly code: number; readonly message: string }) {
+export function withoutZodDump(error: { readonly code: number; readonly message: string }) {
   const [, head = "", dump = ""] =
     /^(Invalid \S+ request: )?(\[\s*\{[\s\S]*\}\s*\])$/.exec(error.message) ?? [];
   if (dump === "") return null;

@@ -1,10 +1,10 @@
 /**
- * Reads what a model sends: a value in another spelling becomes the one that its schema takes. Everything else stays as
- * it is, for the schema to refuse in its own words. It is the one place for this; the command line uses it, too.
+ * Converts arguments of a model to the types and spellings of their schema. Leaves all other values unchanged, so that
+ * the schema refuses them with its own message. The command line uses it, too.
  */
 import { z } from "zod";
-import { decimalIn } from "../contract/decimal.ts";
-import { LANGUAGE_NAMES, VOICES } from "../contract/voices.ts";
+import { decimalIn } from "./decimal.ts";
+import { LANGUAGE_NAMES, VOICES } from "./voices.ts";
 
 const wordOf = (text: string): string =>
   text
@@ -12,13 +12,13 @@ const wordOf = (text: string): string =>
     .toLowerCase()
     .replaceAll(/[\s-]+/g, "_");
 
-/** The names of voices and languages, and what they stand for. */
+/** Maps the names of voices and languages to their ids. */
 const VALUES_BY_NAME: ReadonlyMap<string, string> = new Map([
   ...VOICES.map(({ id, name }) => [wordOf(name), id] as const),
   ...Object.entries(LANGUAGE_NAMES).map(([code, name]) => [wordOf(name), code] as const),
 ]);
 
-/** A list or an object that was sent as its JSON text. */
+/** Parses a list or an object that was sent as JSON text. */
 function listIn(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -46,7 +46,7 @@ function readText(text: string, schema: z.core.$ZodType): unknown {
   return text;
 }
 
-/** One value as its schema takes it. */
+/** Converts one value for its schema. */
 export function readValue(value: unknown, schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return readValue(value, schema.unwrap());
   if (schema instanceof z.ZodPipe) return readValue(value, schema.out);
@@ -59,8 +59,8 @@ export function readValue(value: unknown, schema: z.core.$ZodType): unknown {
 }
 
 /**
- * Arguments as their schema takes them. `null` for a known argument means that it is left out, because OpenAI's strict
- * mode sends it so; so does an empty string where the argument is optional.
+ * Converts arguments for their schema. Omits known arguments that are `null`, because OpenAI's strict mode sends absent
+ * arguments so, and optional ones that are an empty string.
  */
 export function readArguments(args: unknown, known: z.ZodObject): unknown {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return args;

@@ -1,30 +1,30 @@
-/** Ends a call that nothing else ends: a disk that no longer answers gives neither a result nor an error. */
+/** Limits the time of a call, because a disk that hangs returns neither a result nor an error. */
 import { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
-/** A call may answer so much later than its window; together with the usual window less than what hosts allow. */
-const OVERTIME_SECONDS = 10;
+/** Time that a call may exceed its window. Together with the default window it is shorter than the limits of hosts. */
+const GRACE_SECONDS = 10;
 
-/** Without a window, the service's answer to a create is waited for, and then the ledger. */
-const SHORTEST_SECONDS = 20;
+/** A call without a window still waits for the response to a create and then for the ledger. */
+const MIN_SECONDS = 20;
 
 const withWindow = z.object({ wait_seconds: z.number().nonnegative() });
 
-/** How long a call with these arguments may wait. */
+/** The window of a call with these arguments. */
 export const windowSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   withWindow.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
-/** The seconds after which a call with these arguments is answered whatever happens. */
-export const longestSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  Math.max(SHORTEST_SECONDS, windowSeconds(args, defaultWaitSeconds) + OVERTIME_SECONDS);
+/** The time after which a call with these arguments fails. */
+export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
+  Math.max(MIN_SECONDS, windowSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**
- * @param work gets a signal that aborts with the caller's, or when the time is over
+ * @param work its signal aborts with the caller's signal or when the time is over
  * @throws AudioError `timeout` when the time is over
  */
-export async function inTime<T>(
+export async function withCallDeadline<T>(
   seconds: number,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

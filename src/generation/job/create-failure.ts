@@ -1,4 +1,4 @@
-/** What becomes of a create that was not accepted: given up, or to be sent again after the wait that happens here. */
+/** Handles a create that was not accepted: throws, or waits until it may be sent again. */
 import { decideCreate, mayHaveArrived, wasNeverSent } from "../../api/retry.ts";
 import { AudioError } from "../../errors.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -6,12 +6,12 @@ import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { handleOf } from "../handle.ts";
-import { creditHolders, creditsComeBack } from "./credit-holders.ts";
+import { creditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
 export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
 
-/** A 404 to a create is about the address: there is no task yet that could be unknown. */
+/** A 404 in response to a create means a wrong address, because no task exists yet. */
 const noSuchService = (error: AudioError): AudioError =>
   new AudioError("not_found", error.message, {
     httpStatus: error.httpStatus,
@@ -20,8 +20,8 @@ const noSuchService = (error: AudioError): AudioError =>
       "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
   });
 
-/** A refusal of a repeat says nothing of the send before it, whose answer was never seen. */
-const mayBeTaken = (error: AudioError, record: TaskRecord): AudioError =>
+/** The refusal of a repeat says nothing about the earlier send whose response was lost. */
+const mayHaveBeenAccepted = (error: AudioError, record: TaskRecord): AudioError =>
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
     idempotencyKey: error.idempotencyKey,
@@ -29,20 +29,20 @@ const mayBeTaken = (error: AudioError, record: TaskRecord): AudioError =>
   });
 
 /**
- * Sorts a failed create, tells the ledger, and waits out what has to be waited for.
+ * Classifies a failed create, records it in the ledger, and waits until the next send is due.
  *
- * @param tries how many creates this job has sent
- * @param wasCommitted whether an earlier send of this job may have arrived
- * @returns what went wrong on the way to the service; `null` where it answered
- * @throws AudioError where another send would bring nothing else
+ * @param tries number of creates that this job has sent
+ * @param hadBeenSent whether an earlier send of this job may have arrived
+ * @returns the transport error, or `null` if the service responded
+ * @throws AudioError if another send would give the same result
  */
-export async function recover(
+export async function handleCreateFailure(
   job: Job,
   deps: GenerationDeps,
   { send, record }: Admitted,
   error: AudioError,
   tries: number,
-  wasCommitted: boolean,
+  hadBeenSent: boolean,
 ): Promise<AudioError | null> {
   const { limits, ledger, clock, timing, random, log } = deps;
   const known = error.withIds({ idempotencyKey: record.idempotencyKey ?? undefined });
@@ -51,42 +51,42 @@ export async function recover(
   const isUnknown = mayHaveArrived(error);
   const slot: SlotRelease = { slotId: send, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
-    job.unseenAttempt = record.attempt;
-    // An answer all the same: whoever has cancelled is not made to pay by another send.
-    if (decision.kind === "unavailable" && !wasCommitted) job.uncommit();
+    job.unansweredAttempt = record.attempt;
+    // We got a response (503), so a cancelled job may stop instead of sending again.
+    if (decision.kind === "unavailable" && !hadBeenSent) job.clearSent();
     await limits.report("the end of a create", () => ledger.store.releaseSlot(slot));
   } else {
-    job.record = (await notTaken(job, deps, { kind: "notTaken", send }, slot)) ?? job.record;
+    job.record = (await recordNotTaken(job, deps, { kind: "notTaken", send }, slot)) ?? job.record;
     limits.freed();
-    if (!wasCommitted) job.uncommit();
+    if (!hadBeenSent) job.clearSent();
   }
   if (decision.kind === "stop") {
     log.info(`the service refused a create: ${error.code}`);
-    if (job.record.mayHaveArrived) throw mayBeTaken(known, job.record);
+    if (job.record.mayHaveArrived) throw mayHaveBeenAccepted(known, job.record);
     throw known.code === "not_found" ? noSuchService(known) : known;
   }
   job.signal.throwIfAborted();
   if (decision.kind === "limited") {
     const untilMs = clock.steadyMs() + decision.retryAfterSeconds * 1000 * timing.scale;
-    job.enter({ kind: "held", reason: "paused", untilMs });
+    job.setPhase({ kind: "held", reason: "paused", untilMs });
     await limits.pause("creates", decision.retryAfterSeconds);
     return null;
   }
   if (decision.kind === "credits") {
-    job.enter({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
-    if (holders !== null) await creditsComeBack(record, deps, holders, job.signal);
+    job.setPhase({ kind: "held", reason: "credits", untilMs: clock.steadyMs() + timing.recoveryMs });
+    if (holders !== null) await waitForCredits(record, deps, holders, job.signal);
     return known;
   }
   const delayMs = decision.delayMs * timing.scale;
   const untilMs = clock.steadyMs() + delayMs;
-  if (decision.kind === "unavailable") job.enter({ kind: "held", reason: "unavailable", untilMs });
-  else job.enter({ kind: "retrying", error: known, untilMs });
+  if (decision.kind === "unavailable") job.setPhase({ kind: "held", reason: "unavailable", untilMs });
+  else job.setPhase({ kind: "retrying", error: known, untilMs });
   await clock.sleep(delayMs, job.signal);
   return decision.kind === "unavailable" ? null : known;
 }
 
-/** The store may be away: then it is told later, and the next admission goes by what is stored. */
-async function notTaken(
+/** Records that the create was not accepted. If the store is unavailable, it is recorded later and the next admission uses what is stored. */
+async function recordNotTaken(
   job: Job,
   { ledger, limits }: GenerationDeps,
   event: { readonly kind: "notTaken"; readonly send: string },

@@ -1,13 +1,13 @@
-/** Finds the open request that a call repeats in other spelling: models retype a text after a time-out, and would pay twice. */
+/** Finds an open request that differs only in spelling details, because models retype a text after a time-out and would pay twice. */
 import { z } from "zod";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Work } from "./find-record.ts";
 
-/** Later, the same words are rather wanted anew. */
+/** After this time, the same words are probably a new request. */
 const WITHIN_MS = 10 * 60 * 1000;
-const MOST_COMPARED = 20;
+const MAX_COMPARED = 20;
 
 const OPEN: ReadonlySet<TaskRecord["status"]> = new Set(["unresolved", "queued", "processing"]);
 
@@ -15,8 +15,8 @@ const QUOTES = /["'`´“”„‟«»‘’‚‛‹›「」『』]/gu;
 
 const inputSchema = z.looseObject({ prompt: z.string() });
 
-/** A canonical input without what retyping changes: quotation marks, blanks, case; `null` where it cannot be read. */
-function folded(input: string | null): string | null {
+/** Normalizes an input: removes quotation marks and differences in white space and case. `null` if it is unreadable. */
+function normalized(input: string | null): string | null {
   try {
     const { prompt, ...settings } = inputSchema.parse(JSON.parse(input ?? ""));
     const words = prompt.normalize("NFKC").replace(QUOTES, "").replace(/\s+/gu, " ").toLowerCase();
@@ -26,24 +26,24 @@ function folded(input: string | null): string | null {
   }
 }
 
-export interface UnansweredTwin {
+export interface UnansweredDuplicate {
   readonly record: TaskRecord;
   readonly note: string;
 }
 
-/** @returns `null` where this very request is known, or no open one is like it */
-export async function unansweredTwin(
+/** @returns `null` if exactly this request is known, or no open one is similar */
+export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: Work,
-): Promise<UnansweredTwin | null> {
+): Promise<UnansweredDuplicate | null> {
   if ((await ledger.ofWork(workId(ledger.identity.origin, input, take))).length > 0) return null;
-  const wanted = folded(input);
-  const record = (await ledger.list({ accounts: "own", limit: MOST_COMPARED })).find(
+  const wanted = normalized(input);
+  const record = (await ledger.list({ accounts: "own", limit: MAX_COMPARED })).find(
     (other) =>
       other.take === take &&
       OPEN.has(other.status) &&
       clock.wallMs() - other.createdAtMs < WITHIN_MS &&
-      folded(other.input) === wanted,
+      normalized(other.input) === wanted,
   );
   if (record === undefined) return null;
   const note = `This is the task of a request of the last minutes that differs only in quotation marks, blanks or case; nothing new was sent. If another is wanted: the same call with take ${take + 1}, which is paid.`;

@@ -1,0 +1,31 @@
+/** Hears how long each part is silent before its first sound, so that a timeline can place the sound and not the file. */
+import type { OutputFormat } from "../../contract/audio-format.ts";
+import type { JoinPart } from "../join-request.ts";
+import { PartFiles } from "../part-file.ts";
+import { LISTENERS } from "./captions.ts";
+import { leadingSilenceOf } from "./silences.ts";
+
+/** A longer silence is meant, or is no silence. */
+const SECONDS_MAX = 0.5;
+
+/**
+ * @returns one for each part, in seconds; 0 for Opus, which does not say how loud it is
+ * @throws DamagedPartError when a part cannot be read, and the reason of the signal
+ */
+export async function leadingSilences(
+  format: OutputFormat,
+  parts: readonly JoinPart[],
+  signal: AbortSignal,
+): Promise<number[]> {
+  const listen = LISTENERS[format];
+  if (listen === undefined) return parts.map(() => 0);
+  const files = new PartFiles(
+    format,
+    parts.map(({ path }) => path),
+    signal,
+  );
+  return await files.each(async (file, index) => {
+    const part = parts[index];
+    return part === undefined ? 0 : Math.min(SECONDS_MAX, leadingSilenceOf(await listen(file, part)));
+  });
+}

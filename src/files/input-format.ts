@@ -1,0 +1,62 @@
+/** The kinds of files that a narration is made from. The ending of a file's name decides its kind. */
+import { extname } from "node:path";
+import { decodeText, readStream, TEXT_FILE_MAX_BYTES } from "./text-bytes.ts";
+
+/** How a text is marked up. */
+export type TextFormat = "plain" | "markdown";
+
+/**
+ * What a file holds, with the kind that its name gives it. A sheet is rows and columns, each row a text of its own. An
+ * EPUB is an archive of pages.
+ */
+export type InputText =
+  | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
+  | { readonly text: string; readonly format: "html" }
+  | { readonly text: string; readonly format: "sheet" }
+  | { readonly bytes: Uint8Array; readonly format: "epub" };
+
+/** Each extension with its kind. Every list of extensions in a message is made from this table. */
+const FORMATS: Readonly<Record<string, InputText["format"]>> = {
+  ".txt": "plain",
+  ".md": "markdown",
+  ".markdown": "markdown",
+  ".csv": "sheet",
+  ".tsv": "sheet",
+  ".srt": "srt",
+  ".vtt": "vtt",
+  ".html": "html",
+  ".htm": "html",
+  ".xhtml": "html",
+  ".epub": "epub",
+};
+
+/** The kind of a file by its name; `null` for a name that is not read. */
+export const formatOfName = (path: string): InputText["format"] | null =>
+  FORMATS[extname(path).toLowerCase()] ?? null;
+
+const EXTENSIONS = Object.keys(FORMATS);
+
+/** For a message: ".txt, .md or .markdown". */
+export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${EXTENSIONS.at(-1)}`;
+
+/** Pictures and fonts make a book larger than its words. */
+const EPUB_MAX_BYTES = 64 * 1024 * 1024;
+
+/** The most that is read of a file of a kind. */
+export const maxBytesOf = (format: InputText["format"]): number =>
+  format === "epub" ? EPUB_MAX_BYTES : TEXT_FILE_MAX_BYTES;
+
+/**
+ * What a stream holds, as its kind asks for: the bytes of an archive, or the text that they spell.
+ *
+ * @param name of the input, for a message, as it begins a sentence
+ * @throws AudioError `invalid_request` for what is too large, or no text
+ */
+export async function readInput(
+  stream: AsyncIterable<unknown>,
+  format: InputText["format"],
+  name: string,
+): Promise<InputText> {
+  if (format === "epub") return { bytes: await readStream(stream, name, maxBytesOf(format)), format };
+  return { text: decodeText(await readStream(stream, name), name), format };
+}

@@ -1,0 +1,46 @@
+/** The status of a handle as reported to clients. */
+import type { AudioError } from "../../errors.ts";
+import type { Handle } from "../../ledger/rules/handles.ts";
+
+/** `View` is the data that its result is rendered from. */
+export type HandleStatus<View> = {
+  readonly handle: string;
+  /** Wall clock time. */
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+} & (
+  | { readonly kind: "working"; readonly message: string }
+  /** This and the following are final. */
+  | { readonly kind: "cancelled"; readonly message: string }
+  | { readonly kind: "done"; readonly view: View }
+  /** The error that the call would have thrown. */
+  | { readonly kind: "error"; readonly error: AudioError }
+);
+
+export type WorkingStatus = HandleStatus<never> & { readonly kind: "working" };
+
+/** The answer to a call whose client accepts handles: a view if there is nothing left to wait for. */
+export type HandleOrView<View> = { readonly working: WorkingStatus } | { readonly view: View };
+
+/** Operations on the handles of one kind. */
+export interface HandleOperations<View> {
+  /**
+   * Reports the status of a handle, and resumes its work if no process is doing it.
+   *
+   * @returns `null` if the ledger no longer has its record
+   * @throws AudioError `store_unavailable`; the handle is unaffected
+   */
+  getStatus(handle: Handle): Promise<HandleStatus<View> | null>;
+  /** Cancels the handle unless it has ended. @throws AudioError `store_unavailable` */
+  cancel(handle: Handle): Promise<void>;
+}
+
+/** @param changedAtMs time of the last change of its record */
+export function handleStatus<Kind>(
+  { handle, openedAtMs, endedAtMs }: Handle,
+  kind: Kind,
+  changedAtMs = 0,
+): Kind & { readonly handle: string; readonly createdAtMs: number; readonly updatedAtMs: number } {
+  const updatedAtMs = endedAtMs ?? Math.max(openedAtMs, changedAtMs);
+  return { handle, createdAtMs: openedAtMs, updatedAtMs, ...kind };
+}

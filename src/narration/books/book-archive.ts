@@ -1,0 +1,137 @@
+/** Unpacks files of an EPUB's archive in memory, with bounds that hold whatever the archive says of itself. */
+import { crc32, inflateRawSync } from "node:zlib";
+import { AudioError } from "../../errors.ts";
+
+const MIB = 1024 * 1024;
+const UNPACKED_MAX_BYTES = 200 * MIB;
+const ENTRIES_MAX = 3000;
+
+const END_SIGNATURE = 0x06_05_4b_50;
+const END_BYTES = 22;
+const COMMENT_MAX_BYTES = 0xff_ff;
+const ENTRY_SIGNATURE = 0x02_01_4b_50;
+const ENTRY_BYTES = 46;
+const LOCAL_SIGNATURE = 0x04_03_4b_50;
+const LOCAL_BYTES = 30;
+const STORED = 0;
+const DEFLATED = 8;
+const ENCRYPTED_FLAG = 1;
+
+/** @param rule what is wrong, as the end of a sentence about the book */
+export function refuseBook(rule: string, cause?: unknown): AudioError {
+  return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, { cause });
+}
+
+const SHOWN_UNITS = 120;
+export const shownName = (name: string): string => JSON.stringify(name.slice(0, SHOWN_UNITS).toWellFormed());
+
+interface Entry {
+  readonly method: number;
+  readonly crc: number;
+  readonly packedBytes: number;
+  readonly unpackedBytes: number;
+  readonly at: number;
+}
+
+const damaged = (cause?: unknown): AudioError =>
+  refuseBook("is damaged: its ZIP archive cannot be unpacked", cause);
+
+/** Names are only looked up, never written to a disk; one that would leave the archive shows a hostile file all the same. */
+function checkName(name: string): void {
+  const isOutside =
+    name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
+  if (isOutside) throw refuseBook(`holds a file whose name leads out of it (${shownName(name)})`);
+}
+
+export class BookArchive {
+  readonly #bytes: Buffer;
+  readonly #entries = new Map<string, Entry>();
+  #leftBytes = UNPACKED_MAX_BYTES;
+
+  /** @throws AudioError `invalid_request` where it is no archive that can be read, or too large */
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const end = this.#endOfDirectory();
+    const count = this.#bytes.readUInt16LE(end + 10);
+    if (count > ENTRIES_MAX) throw refuseBook(`holds ${count} files, and at most ${ENTRIES_MAX} are read`);
+    let at = this.#bytes.readUInt32LE(end + 16);
+    for (let index = 0; index < count; index += 1) at = this.#readEntry(at);
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name);
+  }
+
+  /**
+   * What one file holds; `null`: there is none of that name.
+   *
+   * @throws AudioError `invalid_request` where it is damaged, or all files read so far are too large
+   */
+  read(name: string): Uint8Array | null {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return null;
+    const content = this.#unpack(entry);
+    this.#leftBytes -= content.byteLength;
+    if (content.byteLength !== entry.unpackedBytes || crc32(content) !== entry.crc) throw damaged();
+    return content;
+  }
+
+  #unpack({ at, method, packedBytes, unpackedBytes }: Entry): Buffer {
+    if (unpackedBytes > this.#leftBytes) throw tooLarge();
+    const start = this.#startOfContent(at);
+    if (start + packedBytes > this.#bytes.byteLength) throw damaged();
+    const packed = this.#bytes.subarray(start, start + packedBytes);
+    if (method === STORED) return packed;
+    if (method !== DEFLATED) throw refuseBook("is packed in a way that is not read");
+    try {
+      // One byte more than is announced shows a lie.
+      return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });
+    } catch (error) {
+      throw damaged(error);
+    }
+  }
+
+  #startOfContent(at: number): number {
+    if (at + LOCAL_BYTES > this.#bytes.byteLength || this.#bytes.readUInt32LE(at) !== LOCAL_SIGNATURE) {
+      throw damaged();
+    }
+    return at + LOCAL_BYTES + this.#bytes.readUInt16LE(at + 26) + this.#bytes.readUInt16LE(at + 28);
+  }
+
+  #endOfDirectory(): number {
+    const last = this.#bytes.byteLength - END_BYTES;
+    for (let at = last; at >= Math.max(0, last - COMMENT_MAX_BYTES); at -= 1) {
+      if (this.#bytes.readUInt32LE(at) === END_SIGNATURE) return at;
+    }
+    throw refuseBook("is damaged, or no EPUB: its ZIP archive has no end");
+  }
+
+  /** @returns where the next entry begins */
+  #readEntry(at: number): number {
+    const bytes = this.#bytes;
+    if (at + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(at) !== ENTRY_SIGNATURE) throw damaged();
+    const nameBytes = bytes.readUInt16LE(at + 28);
+    const endOfName = at + ENTRY_BYTES + nameBytes;
+    const next = endOfName + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
+    if (next > bytes.byteLength) throw damaged();
+    const name = bytes.toString("utf8", at + ENTRY_BYTES, endOfName);
+    checkName(name);
+    if ((bytes.readUInt16LE(at + 8) & ENCRYPTED_FLAG) !== 0) {
+      throw refuseBook("is encrypted with a password, and is not read");
+    }
+    if (this.#entries.has(name)) {
+      throw refuseBook(`holds two files named ${shownName(name)}, so nobody knows which is meant`);
+    }
+    this.#entries.set(name, {
+      method: bytes.readUInt16LE(at + 10),
+      crc: bytes.readUInt32LE(at + 16),
+      packedBytes: bytes.readUInt32LE(at + 20),
+      unpackedBytes: bytes.readUInt32LE(at + 24),
+      at: bytes.readUInt32LE(at + 42),
+    });
+    return next;
+  }
+}
+
+const tooLarge = (): AudioError =>
+  refuseBook(`is larger than ${UNPACKED_MAX_BYTES / MIB} MiB when it is unpacked, the most that is read`);

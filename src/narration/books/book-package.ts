@@ -1,0 +1,242 @@
+/** Reads what an EPUB says about itself: its title, author, order of pages, and table of contents. */
+import { Parser } from "htmlparser2";
+import { decodeText } from "../../files/text-bytes.ts";
+import { type BookArchive, refuseBook, shownName } from "./book-archive.ts";
+
+const CONTAINER = "META-INF/container.xml";
+const ENCRYPTION = "META-INF/encryption.xml";
+/** Shops add them to books that they protect. */
+const RIGHTS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
+/** They hide fonts from copying; the text is open. */
+const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
+const MAX_AUTHORS = 3;
+
+type Attributes = Readonly<Record<string, string>>;
+
+interface Page {
+  /** In the archive. */
+  readonly path: string;
+  /** `false`: a note or another page beside the text. */
+  readonly isLinear: boolean;
+  /** The book's own table of contents, or its cover. */
+  readonly isMatter: boolean;
+}
+
+interface TocEntry {
+  readonly label: string;
+  /** 1 for the highest. */
+  readonly level: number;
+  /** In the archive. */
+  readonly path: string;
+  readonly id: string | null;
+}
+
+export interface BookPackage {
+  readonly title: string | null;
+  readonly author: string | null;
+  readonly pages: readonly Page[];
+  readonly contents: readonly TocEntry[];
+}
+
+interface Item {
+  readonly path: string;
+  readonly type: string;
+  readonly isNav: boolean;
+}
+
+const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
+
+interface XmlHandler {
+  readonly open?: (name: string, attributes: Attributes, path: readonly string[]) => void;
+  /** The words of an element and of all in it. */
+  readonly close?: (name: string, words: string) => void;
+}
+
+/** Reads XML by its elements' names without their prefixes. Entities of its own and addresses are never followed. */
+function readXml(xml: string, { open, close }: XmlHandler): void {
+  const names: string[] = [];
+  const texts: string[] = [];
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => {
+        names.push(localName(name));
+        texts.push("");
+        open?.(localName(name), attributes, names);
+      },
+      ontext: (text) => {
+        if (texts.length > 0) texts[texts.length - 1] += text;
+      },
+      onclosetag: (name) => {
+        names.pop();
+        const words = texts.pop() ?? "";
+        if (texts.length > 0) texts[texts.length - 1] += words;
+        close?.(localName(name), words.replace(/\s+/g, " ").trim());
+      },
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  parser.end(xml);
+}
+
+/** An entity may stand for a file of this machine, or for a million of itself. */
+const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
+
+/**
+ * One file of the book as text; `null` where it is not there.
+ *
+ * @throws AudioError `invalid_request` for bytes that are no text, and for entities of its own
+ */
+export function textIn(archive: BookArchive, path: string): string | null {
+  const bytes = archive.read(path);
+  if (bytes === null) return null;
+  if (bytes.byteLength === 0) return "";
+  const text = decodeText(bytes, `The EPUB's ${shownName(path)}`);
+  if (!OWN_ENTITIES.test(text)) return text;
+  throw refuseBook(`defines entities of its own in ${shownName(path)}, which are not resolved`);
+}
+
+function partsOf(href: string): { readonly file: string; readonly id: string | null } {
+  const [file = "", id] = href.split("#", 2);
+  try {
+    return { file: decodeURIComponent(file), id: id === undefined ? null : decodeURIComponent(id) };
+  } catch {
+    return { file, id: id ?? null };
+  }
+}
+
+/**
+ * The path in the archive that a reference leads to.
+ *
+ * @throws AudioError `invalid_request` for one that leads out of the book
+ */
+function resolvePath(from: string, file: string): string {
+  const outside = (): Error => refuseBook(`names ${shownName(file)}, which lies outside of it`);
+  if (/^[a-z][a-z\d+.-]*:|^\/|\\/i.test(file)) throw outside();
+  const path = from.split("/").slice(0, -1);
+  for (const step of file.split("/")) {
+    if (step === "..") {
+      if (path.pop() === undefined) throw outside();
+    } else if (step !== "." && step !== "") path.push(step);
+  }
+  return path.join("/");
+}
+
+function refuseProtected(archive: BookArchive): void {
+  const refusal = refuseBook("is protected against copying, so its text cannot be read");
+  if (RIGHTS.some((path) => archive.has(path))) throw refusal;
+  const xml = textIn(archive, ENCRYPTION);
+  if (xml === null) return;
+  const algorithms: string[] = [];
+  readXml(xml, {
+    open: (name, attributes, path) => {
+      const isOfKey = path.includes("EncryptedKey");
+      if (name === "EncryptionMethod" && !isOfKey) algorithms.push(attributes["Algorithm"] ?? "");
+    },
+  });
+  if (algorithms.every((algorithm) => FONT_ALGORITHMS.has(algorithm))) return;
+  throw refusal;
+}
+
+function packagePath(archive: BookArchive): string {
+  const xml = textIn(archive, CONTAINER);
+  if (xml === null) throw refuseBook(`has no ${CONTAINER}, so it is no EPUB`);
+  const paths: string[] = [];
+  readXml(xml, {
+    open: (name, attributes) => {
+      if (name === "rootfile" && attributes["full-path"] !== undefined) paths.push(attributes["full-path"]);
+    },
+  });
+  const [path] = paths;
+  if (path === undefined) throw refuseBook(`names no package in ${CONTAINER}`);
+  return resolvePath("", path);
+}
+
+/** @throws AudioError `invalid_request` for a protected book, or one whose parts are not there */
+export function readPackage(archive: BookArchive): BookPackage {
+  refuseProtected(archive);
+  const path = packagePath(archive);
+  const xml = textIn(archive, path);
+  if (xml === null) throw refuseBook(`names ${shownName(path)}, which is not in it`);
+  const items = new Map<string, Item>();
+  const spine: Array<{ readonly id: string; readonly isLinear: boolean }> = [];
+  const titles: string[] = [];
+  const authors: string[] = [];
+  const matter = new Set<string>();
+  let tocId: string | null = null;
+  readXml(xml, {
+    open: (name, attributes) => {
+      const { id, href } = attributes;
+      if (name === "item" && id !== undefined && href !== undefined) {
+        // What is not in the book (a sound on the web, say) matters only where it is a page.
+        const type = attributes["media-type"] ?? "";
+        const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
+        items.set(id, { path: partsOf(href).file, type, isNav });
+      } else if (name === "spine") tocId = attributes["toc"] ?? null;
+      else if (name === "itemref") {
+        spine.push({ id: attributes["idref"] ?? "", isLinear: attributes["linear"] !== "no" });
+      } else if (name === "reference" && /^(?:toc|cover|index|loi|lot)$/.test(attributes["type"] ?? "")) {
+        matter.add(partsOf(href ?? "").file);
+      }
+    },
+    close: (name, words) => {
+      if (name === "title" && words !== "") titles.push(words);
+      else if (name === "creator" && words !== "") authors.push(words);
+    },
+  });
+  const pages = spine.flatMap(({ id, isLinear }): Page[] => {
+    const item = items.get(id);
+    if (item === undefined)
+      throw refuseBook(`has a page ${shownName(id)} in its order that it does not name`);
+    if (!/html|xml/.test(item.type) || item.type.includes("svg")) return [];
+    const page = resolvePath(path, item.path);
+    if (!archive.has(page)) throw refuseBook(`names ${shownName(page)}, which is not in it`);
+    return [{ path: page, isLinear, isMatter: item.isNav || matter.has(item.path) }];
+  });
+  if (pages.length === 0) throw refuseBook("names no pages in an order");
+  const nav = [...items.values()].find(({ isNav }) => isNav);
+  const ncx = items.get(tocId ?? "") ?? [...items.values()].find(({ type }) => type.includes("ncx"));
+  return {
+    title: titles[0] ?? null,
+    author: authors.length === 0 ? null : [...new Set(authors)].slice(0, MAX_AUTHORS).join(", "),
+    pages,
+    contents: contentsOf(archive, path, nav?.path ?? ncx?.path),
+  };
+}
+
+/** The table of contents of either form, `nav` of XHTML or NCX; empty where there is none. */
+function contentsOf(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
+  if (href === undefined) return [];
+  const file = resolvePath(from, href);
+  const xml = textIn(archive, file);
+  if (xml === null) return [];
+  const entries: TocEntry[] = [];
+  let isToc = false;
+  let level = 0;
+  let label = "";
+  let target = "";
+  const add = (): void => {
+    const { file: page, id } = partsOf(target);
+    if (label !== "") entries.push({ label, level, path: page === "" ? file : resolvePath(file, page), id });
+  };
+  readXml(xml, {
+    open: (name, attributes) => {
+      if (name === "nav") isToc = attributes["epub:type"] === "toc";
+      else if (name === "navPoint" || (name === "ol" && isToc)) level += 1;
+      else if (name === "a") target = attributes["href"] ?? "";
+      else if (name === "content") {
+        target = attributes["src"] ?? "";
+        add();
+      }
+    },
+    close: (name, words) => {
+      if (name === "nav") isToc = false;
+      else if (name === "navPoint" || (name === "ol" && isToc)) level -= 1;
+      else if (name === "navLabel") label = words;
+      else if (name === "a" && isToc) {
+        label = words;
+        add();
+      }
+    },
+  });
+  return entries;
+}

@@ -1,0 +1,442 @@
+/**
+ * Reads HTML: what a listener should hear of a page, in order, and what is left out. It follows the elements' meaning:
+ * headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden elements are not spoken.
+ */
+import { Parser } from "htmlparser2";
+import { AudioError } from "../../errors.ts";
+import type { SkippedList, SourceBlock } from "../plan/blocks.ts";
+import { hasWords } from "../plan/characters.ts";
+import { isText } from "../plan/indented-text.ts";
+import { dropUnspoken, HARD_BREAK } from "../plan/normalise.ts";
+import type { SkippedKind } from "../plan/plan.ts";
+import { speakScripts } from "../plan/superscripts.ts";
+import { speakAddresses } from "../plan/web-addresses.ts";
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** A block with the elements that decide whether it is the text of the page. */
+export interface PageBlock {
+  readonly block: SourceBlock;
+  readonly isInMain: boolean;
+  readonly isInArticle: boolean;
+  /** Its `id`, or that of an element around it that begins with it; for tables of contents that point here. */
+  readonly ids: readonly string[];
+}
+
+export interface HtmlPage {
+  readonly blocks: readonly PageBlock[];
+  readonly title: string | null;
+  readonly author: string | null;
+  /** Characters inside of links, of all that are spoken. */
+  readonly linkShare: number;
+}
+
+const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+const INLINE = setOf(
+  "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
+);
+/** Nothing in them is words of the page. */
+const SILENT = setOf(
+  "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
+);
+const HIDDEN_STYLE = /(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
+
+const EPUB_TYPES: ReadonlyArray<readonly [kind: SkippedKind, types: ReadonlySet<string>]> = [
+  [
+    "footnote",
+    setOf(
+      "footnote footnotes endnote endnotes rearnote rearnotes note doc-footnote doc-endnote doc-endnotes doc-footnotes",
+    ),
+  ],
+  ["reference", setOf("noteref doc-noteref doc-backlink backlink")],
+  ["page_mark", setOf("pagebreak doc-pagebreak page-list doc-pagelist")],
+  [
+    "book_matter",
+    setOf(
+      "toc doc-toc landmarks loi lot loa lov index doc-index cover doc-cover copyright-page imprint colophon doc-colophon",
+    ),
+  ],
+];
+
+const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i;
+const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
+
+/** Why an element is left out; `silent`: it holds no words; `null`: it is read. */
+function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
+  if (SILENT.has(name)) return "silent";
+  const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
+  for (const [kind, known] of EPUB_TYPES) if (types.some((type) => known.has(type))) return kind;
+  const classes = attributes["class"] ?? "";
+  if (/(?:^|\s)pg-boilerplate(?:\s|$)/.test(classes)) return "ebook_frame";
+  if (NOTE_MARK_CLASS.test(classes)) return "reference";
+  if (PAGE_MARK_CLASS.test(classes)) return "page_mark";
+  if (name === "nav" || types.includes("navigation")) return "navigation";
+  if (name === "form") return "navigation";
+  if (name === "aside") return "aside";
+  if (name === "svg") return "image";
+  if (name === "math") return "math";
+  if (name === "rt") return "ruby";
+  const isHidden =
+    attributes["hidden"] !== undefined ||
+    attributes["aria-hidden"] === "true" ||
+    HIDDEN_STYLE.test(attributes["style"] ?? "");
+  return isHidden ? "hidden" : null;
+}
+
+interface Left {
+  readonly kind: SkippedKind | "silent";
+  /** How many elements were open around it. */
+  readonly depth: number;
+  text: string;
+}
+
+interface Table {
+  titles: string[] | null;
+  row: Cell[];
+}
+
+interface Cell {
+  readonly isTitle: boolean;
+  readonly blocks: readonly PageBlock[];
+}
+
+interface List {
+  /** `null`: without numbers. */
+  next: number | null;
+}
+
+const MAX_DEPTH = 10_000;
+
+const levelOf = (name: string): number | null => (/^h[1-6]$/.test(name) ? Number(name[1]) : null);
+
+class Reader {
+  readonly #skipped: SkippedList;
+  readonly #open: string[] = [];
+  readonly #tables: Table[] = [];
+  readonly #lists: List[] = [];
+  /** The page's blocks, and on top those of the cell that is open. */
+  readonly #sinks: PageBlock[][] = [[]];
+  #text = "";
+  #ids: string[] = [];
+  #heading: number | null = null;
+  #number = "";
+  #left: Left | null = null;
+  #preformatted = 0;
+  #mains = 0;
+  #articles = 0;
+  #links = 0;
+  #linkUnits = 0;
+  #spokenUnits = 0;
+  /** How many elements are open with a header of the site, of which only headings are the page's own. */
+  #siteHeader: number | null = null;
+  readonly #isBook: boolean;
+  #isTitle = false;
+  #isTitleRead = false;
+  title = "";
+  author: string | null = null;
+
+  /** @param isBook a page of a book, which has no site around it */
+  constructor(skipped: SkippedList, isBook: boolean) {
+    this.#skipped = skipped;
+    this.#isBook = isBook;
+  }
+
+  get blocks(): readonly PageBlock[] {
+    return this.#sinks[0] ?? [];
+  }
+
+  get linkShare(): number {
+    return this.#spokenUnits === 0 ? 0 : this.#linkUnits / this.#spokenUnits;
+  }
+
+  /** @throws AudioError `invalid_request` for elements nested past all reason, which take minutes to close */
+  open(name: string, attributes: Attributes): void {
+    this.#open.push(name);
+    if (this.#open.length > MAX_DEPTH) {
+      throw new AudioError(
+        "invalid_request",
+        `The page has more than ${MAX_DEPTH} elements open at one place, so it is no text. Nothing was sent.`,
+      );
+    }
+    if (name === "title" && !this.#open.includes("svg")) this.#isTitle = !this.#isTitleRead;
+    if (name === "meta" && attributes["name"]?.toLowerCase() === "author") {
+      this.author ??= attributes["content"]?.replace(/\s+/g, " ").trim() || null;
+    }
+    if (this.#left !== null) {
+      this.#left.text += INLINE.has(name) ? "" : " ";
+      return;
+    }
+    if (name === "head") return;
+    const kind = this.#isSiteFooter(name) ? "navigation" : skippedAs(name, attributes);
+    if (kind !== null) {
+      if (!INLINE.has(name)) this.#flush();
+      this.#left = { kind, depth: this.#open.length, text: "" };
+      return;
+    }
+    if (!INLINE.has(name)) this.#flush();
+    const { id } = attributes;
+    if (id !== undefined) this.#ids.push(id);
+    this.#enter(name, attributes);
+  }
+
+  /** An article may end with the site's words, too; a quotation ends with its source. */
+  #isSiteFooter(name: string): boolean {
+    return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
+  }
+
+  #isSiteHeader(): boolean {
+    const isOfText = this.#mains + this.#articles > 0 || this.#open.includes("section");
+    return !this.#isBook && !isOfText;
+  }
+
+  #enter(name: string, attributes: Attributes): void {
+    const level = levelOf(name);
+    if (level !== null) this.#heading = level;
+    switch (name) {
+      case "br":
+        this.#text += HARD_BREAK;
+        break;
+      case "hr":
+        this.#put({ kind: "rule" });
+        break;
+      case "img":
+        this.#image(attributes);
+        break;
+      case "a":
+        if (attributes["href"] !== undefined) this.#links += 1;
+        break;
+      case "sup":
+      case "sub":
+        this.#text += `<${name}>`;
+        break;
+      case "ol":
+        this.#lists.push({ next: Number.parseInt(attributes["start"] ?? "1", 10) || 1 });
+        break;
+      case "ul":
+        this.#lists.push({ next: null });
+        break;
+      case "li":
+        this.#item(attributes);
+        break;
+      case "table":
+        this.#tables.push({ titles: null, row: [] });
+        break;
+      case "td":
+      case "th":
+        if (this.#tables.length > 0) this.#sinks.push([]);
+        break;
+      case "pre":
+        this.#preformatted += 1;
+        break;
+      case "header":
+        if (this.#isSiteHeader()) this.#siteHeader ??= this.#open.length;
+        break;
+      case "main":
+        this.#mains += 1;
+        break;
+      case "article":
+        this.#articles += 1;
+        break;
+      default:
+        if (attributes["role"] === "main") this.#mains += 1;
+        break;
+    }
+  }
+
+  text(text: string): void {
+    if (this.#isTitle) this.title += text;
+    else if (this.#left !== null) this.#left.text += text;
+    else if (!this.#open.includes("head")) {
+      this.#text += text;
+      const units = text.trim().length;
+      this.#spokenUnits += units;
+      if (this.#links > 0) this.#linkUnits += units;
+    }
+  }
+
+  close(name: string): void {
+    const depth = this.#open.length;
+    this.#open.pop();
+    if (name === "title" && this.#isTitle) {
+      this.#isTitle = false;
+      this.#isTitleRead = true;
+    }
+    if (this.#left !== null) {
+      if (depth === this.#left.depth) this.#endLeft(this.#left);
+      return;
+    }
+    if (name === "head") return;
+    if (name === "pre") this.#code();
+    if (!INLINE.has(name)) this.#flush();
+    if (depth === this.#siteHeader) this.#siteHeader = null;
+    this.#leave(name);
+  }
+
+  #leave(name: string): void {
+    if (levelOf(name) !== null) this.#heading = null;
+    switch (name) {
+      case "a":
+        this.#links = Math.max(0, this.#links - 1);
+        break;
+      case "sup":
+      case "sub":
+        this.#text += `</${name}>`;
+        break;
+      case "ol":
+      case "ul":
+        this.#lists.pop();
+        break;
+      case "li":
+        this.#number = "";
+        break;
+      case "td":
+      case "th":
+        if (this.#sinks.length > 1) {
+          const blocks = this.#sinks.pop() ?? [];
+          this.#tables.at(-1)?.row.push({ isTitle: name === "th", blocks });
+        }
+        break;
+      case "tr":
+        this.#row();
+        break;
+      case "table":
+        this.#row();
+        this.#tables.pop();
+        break;
+      case "main":
+        this.#mains = Math.max(0, this.#mains - 1);
+        break;
+      case "article":
+        this.#articles = Math.max(0, this.#articles - 1);
+        break;
+      default:
+        break;
+    }
+  }
+
+  end(): void {
+    this.#flush();
+  }
+
+  #endLeft({ kind, text }: Left): void {
+    this.#left = null;
+    if (kind !== "silent" && hasWords(text)) this.#skipped.add(kind, text);
+  }
+
+  #image(attributes: Attributes): void {
+    const alternative = attributes["alt"]?.trim() ?? "";
+    // A chapter may begin with a letter that is drawn.
+    if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
+    else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
+      this.#text += ` ${alternative} `;
+    } else if (hasWords(alternative)) this.#skipped.add("illustration", alternative);
+    else this.#skipped.add("image", attributes["src"]?.slice(0, 200) ?? "");
+  }
+
+  #item(attributes: Attributes): void {
+    const list = this.#lists.at(-1);
+    if (list === undefined || list.next === null) return;
+    const own = Number.parseInt(attributes["value"] ?? "", 10);
+    const number = Number.isNaN(own) ? list.next : own;
+    list.next = number + 1;
+    this.#number = `${number}. `;
+  }
+
+  /** What keeps its lines is a poem or a letter, or it is code. */
+  #code(): void {
+    this.#preformatted = Math.max(0, this.#preformatted - 1);
+    if (this.#preformatted > 0) return;
+    const text = dropUnspoken(this.#text.replaceAll(HARD_BREAK, "\n"));
+    this.#text = "";
+    if (!hasWords(text)) return;
+    if (!isText(text.trim())) {
+      this.#skipped.add("code", text);
+      return;
+    }
+    for (const paragraph of text.split(/\n\s*\n/)) {
+      if (hasWords(paragraph)) this.#paragraph(paragraph.trim().replaceAll("\n", HARD_BREAK));
+    }
+  }
+
+  /** A row of data is one sentence; cells that hold several paragraphs are there for the page's layout. */
+  #row(): void {
+    const table = this.#tables.at(-1);
+    if (table === undefined || table.row.length === 0) return;
+    const { row } = table;
+    table.row = [];
+    const isLayout = row.some(
+      ({ blocks }) => blocks.length > 1 || blocks.some(({ block }) => block.kind !== "paragraph"),
+    );
+    if (isLayout) {
+      for (const { blocks } of row) for (const block of blocks) this.#sink.push(block);
+      return;
+    }
+    const cells = row.map(({ blocks: [first] }) =>
+      first?.block.kind === "paragraph" ? first.block.text.replaceAll(HARD_BREAK, " ").trim() : "",
+    );
+    if (table.titles === null && row.length > 1 && row.every(({ isTitle }) => isTitle)) {
+      table.titles = cells;
+      return;
+    }
+    const pairs = cells.map((cell, index) => {
+      const title = table.titles?.[index] ?? "";
+      return title === "" || cell === "" ? cell : `${title}: ${cell}`;
+    });
+    this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
+  }
+
+  #flush(): void {
+    if (this.#preformatted > 0) return;
+    const text = this.#text;
+    this.#text = "";
+    if (!/\S/.test(text)) return;
+    const words = withoutScriptTags(speakScripts(dropUnspoken(text))).normalize("NFC");
+    const spoken = speakAddresses(words);
+    if (this.#heading === null) this.#paragraph(spoken);
+    else if (hasWords(spoken)) this.#put({ kind: "heading", level: this.#heading, text: spoken.trim() });
+  }
+
+  #paragraph(text: string): void {
+    if (!/\S/.test(text)) return;
+    this.#put({ kind: "paragraph", text: this.#number + text.trim() });
+    this.#number = "";
+  }
+
+  get #sink(): PageBlock[] {
+    const sink = this.#sinks.at(-1);
+    if (sink === undefined) throw new Error("the page's own blocks are never closed");
+    return sink;
+  }
+
+  #put(block: SourceBlock): void {
+    if (this.#siteHeader !== null && block.kind === "paragraph") {
+      this.#skipped.add("navigation", block.text);
+      return;
+    }
+    const [isInMain, isInArticle] = [this.#mains > 0, this.#articles > 0];
+    this.#sink.push({ block, isInMain, isInArticle, ids: this.#ids });
+    this.#ids = [];
+  }
+}
+
+const withoutScriptTags = (text: string): string =>
+  text.includes("<su") ? text.replace(/<\/?su[pb]>/g, "") : text;
+
+/** @param isXml a chapter of an EPUB, where elements may close themselves */
+export function readPage(html: string, isXml: boolean, skipped: SkippedList): HtmlPage {
+  const reader = new Reader(skipped, isXml);
+  const parser = new Parser(
+    {
+      onopentag: (name, attributes) => reader.open(name, attributes),
+      ontext: (text) => reader.text(text),
+      onclosetag: (name) => reader.close(name),
+    },
+    { decodeEntities: true, recognizeSelfClosing: isXml, recognizeCDATA: isXml },
+  );
+  parser.end(html);
+  reader.end();
+  const title = reader.title.replace(/\s+/g, " ").trim();
+  const { blocks, author, linkShare } = reader;
+  return { blocks, author, linkShare, title: title === "" ? null : title };
+}

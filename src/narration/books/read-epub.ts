@@ -1,0 +1,77 @@
+/** Reads an EPUB as one text: its pages in their order, with the headings of its table of contents where they have none. */
+import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
+import { markChapters } from "../plan/chapter-words.ts";
+import { hasWords } from "../plan/characters.ts";
+import { collapseSpaces, HARD_BREAK, normaliseLines } from "../plan/normalise.ts";
+import { checkText } from "../plan/plan-narration.ts";
+import { BookArchive } from "./book-archive.ts";
+import { type BookPackage, readPackage, textIn } from "./book-package.ts";
+import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
+import { withoutFrame, withoutPageMarks } from "./read-html.ts";
+
+/** A page of links is a table of contents, whatever it calls itself. */
+const CONTENTS_LINK_SHARE = 0.8;
+const CONTENTS_BLOCKS_MIN = 5;
+const MAX_LEVEL = 6;
+
+const wordsOf = (block: SourceBlock): string =>
+  block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
+
+const isContents = ({ blocks, linkShare }: HtmlPage): boolean =>
+  linkShare >= CONTENTS_LINK_SHARE && blocks.length >= CONTENTS_BLOCKS_MIN;
+
+type Contents = BookPackage["contents"];
+
+const sameWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
+
+/** A heading from the table of contents, in place of the same words where they are the paragraph there. */
+function headed(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
+  const heading: SourceBlock = { kind: "heading", level: Math.min(level, MAX_LEVEL), text: label };
+  if (paragraph === undefined) return [heading];
+  const isSame = paragraph.kind === "paragraph" && sameWords(paragraph.text) === sameWords(label);
+  return isSame ? [heading] : [heading, paragraph];
+}
+
+/** The blocks of a page; where it has no headings, those that the table of contents gives its places. */
+function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceBlock[] {
+  const plain = blocks.map(({ block }) => block);
+  if (plain.some(({ kind }) => kind === "heading")) return plain;
+  return blocks.flatMap(({ block, ids }, index) => {
+    const entry = contents.find(({ id }) => (id === null ? index === 0 : ids.includes(id)));
+    return entry === undefined ? [block] : headed(entry.label, entry.level, block);
+  });
+}
+
+/** What a page holds is left out as a whole, with its first words as the reason's example. */
+function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
+  const text = blocks.map(({ block }) => wordsOf(block)).join(" ");
+  if (hasWords(text)) skipped.add(kind, text);
+}
+
+/** @throws AudioError `invalid_request` for a book that is protected, damaged, too large, or no EPUB */
+export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
+  const archive = new BookArchive(bytes);
+  const { title, author, pages, contents } = readPackage(archive);
+  const blocks: SourceBlock[] = [];
+  const readPaths = new Set<string>();
+  for (const { path, isLinear, isMatter } of pages) {
+    // A page stands once in the order, whatever the book says.
+    if (readPaths.has(path)) continue;
+    readPaths.add(path);
+    const html = textIn(archive, path);
+    if (html === null) continue;
+    checkText(html);
+    const page = readPage(normaliseLines(html), true, skipped);
+    if (isMatter || isContents(page)) leaveOut("book_matter", page, skipped);
+    else if (!isLinear) leaveOut("aside", page, skipped);
+    else {
+      if (blocks.length > 0) blocks.push({ kind: "rule" });
+      const entries = contents.filter((entry) => entry.path === path);
+      // One by one, because a page may have more blocks than a call takes arguments.
+      for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
+    }
+  }
+  const read = withoutPageMarks(withoutFrame(blocks, skipped), skipped);
+  const hasHeadings = read.some(({ kind }) => kind === "heading");
+  return { blocks: hasHeadings ? read : markChapters(read), title, author };
+}

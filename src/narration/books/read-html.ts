@@ -1,0 +1,57 @@
+/** Reads a page of HTML as a text: its article where it names one, else all of it. */
+import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
+import { withoutMarks } from "../plan/bracket-marks.ts";
+import { markChapters } from "../plan/chapter-words.ts";
+import { isFrameEnd, isFrameStart } from "../plan/ebook-frame.ts";
+import { normaliseLines } from "../plan/normalise.ts";
+import { checkText } from "../plan/plan-narration.ts";
+import { type PageBlock, readPage } from "./html-reader.ts";
+
+const textOf = (block: SourceBlock): string =>
+  block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
+
+/** What stands outside of `main`, or of the articles, is the site's and no text of the page. */
+function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
+  const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
+    (isIn) => blocks.some((each) => isIn(each) && textOf(each.block) !== ""),
+  );
+  if (isMain === undefined) return blocks.map(({ block }) => block);
+  for (const each of blocks) {
+    const text = textOf(each.block);
+    if (!isMain(each) && text !== "") skipped.add("navigation", text);
+  }
+  return blocks.filter(isMain).map(({ block }) => block);
+}
+
+/** A publisher's header and licence around the book, by the lines that mark its beginning and end. */
+export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
+  const start = blocks.findIndex((block) => isFrameStart(textOf(block)));
+  const end = blocks.findIndex((block, index) => index > start && isFrameEnd(textOf(block)));
+  if (start === -1 && end === -1) return [...blocks];
+  const book = blocks.slice(start + 1, end === -1 ? undefined : end);
+  const [first] = start === -1 ? blocks.slice(end) : blocks;
+  if (first !== undefined) skipped.add("ebook_frame", textOf(first));
+  return book;
+}
+
+/** Takes the marks of notes, pages and illustrations off the paragraphs. */
+export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
+  const texts = withoutMarks(
+    blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
+    skipped,
+  );
+  return blocks.flatMap((block, index): SourceBlock[] => {
+    if (block.kind !== "paragraph") return [block];
+    const words = texts[index] ?? "";
+    return /\S/.test(words) ? [{ kind: "paragraph", text: words }] : [];
+  });
+}
+
+/** @throws AudioError `invalid_request` where a character was lost on the way here */
+export function readHtml(html: string, skipped: SkippedList): ReadText {
+  checkText(html);
+  const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);
+  const read = withoutPageMarks(withoutFrame(mainBlocks(blocks, skipped), skipped), skipped);
+  const hasHeadings = read.some(({ kind }) => kind === "heading");
+  return { blocks: hasHeadings ? read : markChapters(read), title, author };
+}

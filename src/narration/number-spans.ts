@@ -1,0 +1,16 @@
+/** Lists numbers in words, with neighbours as spans: "1 to 3 and 7". */
+
+/** @param numbers ascending @param most spans that are named */
+export function numberSpans(numbers: readonly number[], most = Number.POSITIVE_INFINITY): string {
+  const spans: string[] = [];
+  for (let at = 0; at < numbers.length; at += 1) {
+    const first = numbers[at] ?? 0;
+    while (numbers[at + 1] === (numbers[at] ?? 0) + 1) at += 1;
+    const last = numbers[at] ?? 0;
+    spans.push(first === last ? `${first}` : `${first} to ${last}`);
+  }
+  const rest = spans.length - most;
+  if (rest > 0) return `${spans.slice(0, most).join(", ")} and ${rest} more`;
+  const [end = ""] = spans.splice(-1);
+  return spans.length === 0 ? end : `${spans.join(", ")} and ${end}`;
+}

@@ -1,0 +1,136 @@
+/** Chooses chapters of a plan by number or title. The parts that stay are cut as in the whole text, so they cost nothing twice. */
+import { AudioError } from "../../errors.ts";
+import { excerptOf } from "./blocks.ts";
+import { chapterNumber } from "./chapter-number.ts";
+import { titleOf } from "./narration-title.ts";
+import type { NarrationPlan, PlannedSection } from "./plan.ts";
+
+const MAX_NAMED = 5;
+const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
+/** `chapters 3-5`, as people say it. */
+const CHAPTER_WORD = /^(?:chapters?|ch\.?|cap[íi]tulos?|cap\.?|bab)\s+(?=\d|last)/i;
+
+type Sections = readonly PlannedSection[];
+
+const comparable = (text: string): string =>
+  text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, " ")
+    .trim();
+
+/** A chapter by number and title, for a sentence. */
+export const shownChapter = (sections: Sections, index: number): string => {
+  const title = sections[index]?.title;
+  const number = chapterNumber(sections, index);
+  return title === null || title === undefined
+    ? `${number}`
+    : `${number} ${JSON.stringify(excerptOf(title))}`;
+};
+
+function refused(sections: Sections, wanted: string): AudioError {
+  const [first, last] = [sections[0]?.title === null ? 1 : 0, sections.length - 1];
+  const count = sections.length - first;
+  const there =
+    count < 2
+      ? "it has no chapters to choose from"
+      : `it has ${count}, from ${shownChapter(sections, first)} to ${shownChapter(sections, last)}`;
+  return new AudioError(
+    "invalid_request",
+    `The text has no chapter ${JSON.stringify(excerptOf(wanted))}; ${there}. Nothing was sent.`,
+    { remedy: "Give numbers (3, 3-5, last) or a title as the plan without chapters lists them." },
+  );
+}
+
+function ambiguous(sections: Sections, wanted: string, found: readonly number[]): AudioError {
+  const named = found.slice(0, MAX_NAMED).map((index) => shownChapter(sections, index));
+  const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : "";
+  return new AudioError(
+    "invalid_request",
+    `${JSON.stringify(excerptOf(wanted))} is in several chapters: ${named.join(", ")}${more}. Nothing was sent.`,
+    { remedy: "Give the number of one of them." },
+  );
+}
+
+/** By title: the whole of it, else how it begins, else any of its words. */
+function titled(sections: Sections, wanted: string): readonly number[] {
+  const name = comparable(wanted);
+  if (name === "") return [];
+  const titles = sections.map(({ title }) => comparable(title ?? ""));
+  const matches = [
+    (title: string) => title === name,
+    (title: string) => title.startsWith(`${name} `),
+    (title: string) => ` ${title} `.includes(` ${name} `),
+    // Chinese and Japanese have no spaces between words.
+    (title: string) => title.includes(name) && /[^\p{ASCII}]/u.test(name),
+  ];
+  for (const isMatch of matches) {
+    const found = titles.flatMap((title, index) => (isMatch(title) ? [index] : []));
+    if (found.length > 0) return found;
+  }
+  return [];
+}
+
+function numbered(sections: Sections, wanted: string): readonly number[] | null {
+  const match = RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
+  if (match === null) return null;
+  const last = chapterNumber(sections, sections.length - 1);
+  const numberOf = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
+  const [one, other] = [numberOf(match[1] ?? ""), numberOf(match[2] ?? match[1] ?? "")];
+  const [from, to] = one <= other ? [one, other] : [other, one];
+  const indexes = sections.flatMap((_, index) => {
+    const number = chapterNumber(sections, index);
+    return number >= from && number <= to ? [index] : [];
+  });
+  return indexes.length === to - from + 1 ? indexes : null;
+}
+
+/** A heading is chosen with all that stands below it. */
+function withInner(sections: Sections, index: number): number[] {
+  const level = sections[index]?.level ?? null;
+  const chosen = [index];
+  for (let inner = index + 1; level !== null && inner < sections.length; inner += 1) {
+    if ((sections[inner]?.level ?? 0) <= level) break;
+    chosen.push(inner);
+  }
+  return chosen;
+}
+
+/**
+ * @param wanted `3`, `3-5`, `1, 4-last`, or titles as the plan lists them
+ * @returns indexes, ascending
+ * @throws AudioError `invalid_request` for a chapter that is not there, or a title that several have
+ */
+export function chosenSections(sections: Sections, wanted: string): number[] {
+  const whole = titled(sections, wanted);
+  const pieces = whole.length === 1 ? [wanted] : wanted.split(/\s*[,;]\s*/).filter((piece) => piece !== "");
+  if (sections.length < 2 || pieces.length === 0) throw refused(sections, wanted);
+  const chosen = pieces.flatMap((piece) => {
+    const byTitle = titled(sections, piece);
+    const isNumber = RANGE.test(piece.trim());
+    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? byTitle) : byTitle;
+    const isRange = RANGE.test(piece.trim().replace(CHAPTER_WORD, ""));
+    if (found.length === 0 || (isNumber && numbered(sections, piece.trim()) === null)) {
+      throw refused(sections, piece);
+    }
+    if (found.length > 1 && !isRange) throw ambiguous(sections, piece, found);
+    return found.flatMap((index) => withInner(sections, index));
+  });
+  return [...new Set(chosen)].sort((one, other) => one - other);
+}
+
+/** @throws AudioError as {@link chosenSections} does; `invalid_request` where the chapters hold nothing to speak */
+export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
+  const chosen = chosenSections(plan.sections, wanted);
+  if (chosen.length === plan.sections.length) return plan;
+  const indexes = new Set(chosen);
+  const parts = plan.parts.filter(({ section }) => indexes.has(section));
+  const last = parts.pop();
+  // Nothing follows it here.
+  if (last !== undefined)
+    return { ...plan, title: titleOf(plan), chosen, parts: [...parts, { ...last, pauseAfterSeconds: 0 }] };
+  throw new AudioError(
+    "invalid_request",
+    "The chapters that were chosen hold nothing to speak. Nothing was sent.",
+  );
+}

@@ -1,0 +1,49 @@
+/** The one rule for what a cue of subtitles is: a line with two times and an arrow, and text below it. */
+
+const TIME = "(?:\\d{1,6}:)?\\d{1,2}:\\d{2}(?:[.,]\\d{1,3})?";
+const TIMES = new RegExp(`^\\s*(${TIME})\\s*-->\\s*(${TIME})(?:\\s.*)?$`);
+
+/** When something is heard, in seconds from the beginning. */
+export interface CueTimes {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+}
+
+const secondsOf = (time: string): number =>
+  time
+    .replace(",", ".")
+    .split(":")
+    .reduce((sum, part) => 60 * sum + Number(part), 0);
+
+/** The times of a line; `null` for a line that is no line of times. */
+export function cueTimes(line: string): CueTimes | null {
+  const [, start, end] = TIMES.exec(line) ?? [];
+  if (start === undefined || end === undefined) return null;
+  return { startSeconds: secondsOf(start), endSeconds: secondsOf(end) };
+}
+
+const CUES_MIN = 2;
+
+/** Whether a text holds cues. Evidence: form, twice, because one alone may be an example. */
+export function holdsCues(text: string): boolean {
+  if (!text.includes("-->")) return false;
+  const lines = text.split(/\r\n?|\n/);
+  let count = 0;
+  for (const [index, line] of lines.entries()) {
+    if (cueTimes(line) === null || /^\s*$/.test(lines[index + 1] ?? "")) continue;
+    count += 1;
+    if (count === CUES_MIN) return true;
+  }
+  return false;
+}
+
+/** What may stand above the first cue: the header of WebVTT, the number of the cue, or the fence of a chat. */
+const BEFORE_FIRST = /^\s*(?:WEBVTT\b.*|\d{1,6}|```\s*\w*)\s*$/;
+
+/** Whether a text that came without a file's name is subtitles: it holds cues, and begins with one. */
+export function isSubtitles(text: string): boolean {
+  if (!holdsCues(text)) return false;
+  const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);
+  const first = lines.find((line) => line.trim() !== "") ?? "";
+  return cueTimes(first) !== null || BEFORE_FIRST.test(first);
+}

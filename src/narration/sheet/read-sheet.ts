@@ -1,0 +1,133 @@
+/** Reads a sheet: what separates its columns, which of them are known, and its rows with the numbers that a spreadsheet shows. */
+import { CsvError, parse } from "csv-parse/sync";
+import { withThousands } from "../../contract/thousands.ts";
+import { AudioError } from "../../errors.ts";
+import { excerptOf } from "../plan/blocks.ts";
+
+const ROWS_MAX = 1000;
+
+/** Spreadsheets append thousands of empty rows, which are no harm; more than these take seconds to read. */
+const LINES_MAX = 50_000;
+
+const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
+type Column = (typeof COLUMNS)[number];
+
+const SHOWN_COLUMNS = 10;
+
+/** By the frequency of each in files of spreadsheets. */
+const SEPARATORS = [",", ";", "\t"] as const;
+type Separator = (typeof SEPARATORS)[number];
+
+export interface SheetRow {
+  /** As a spreadsheet shows it; the header is row 1. */
+  readonly number: number;
+  /** Trimmed; empty where the row has nothing in that column. */
+  readonly cells: Readonly<Record<Column, string>>;
+  /** It has more cells than the header has columns, so its cells may stand in wrong columns. */
+  readonly isTooWide: boolean;
+}
+
+export interface Sheet {
+  /** `null`: there is only one column, so nothing separates columns. */
+  readonly separator: Separator | null;
+  readonly unknownColumns: readonly string[];
+  /** Rows of which no cell holds anything are left out. */
+  readonly rows: readonly SheetRow[];
+}
+
+const ROW_NUMBERS_REMEDY = "Ask the user to correct the sheet, in which the header is row 1, and call again.";
+
+export function refuseSheet(fault: string, remedy = ROW_NUMBERS_REMEDY): AudioError {
+  return new AudioError("invalid_request", `The sheet ${fault}. Nothing was sent.`, { remedy });
+}
+
+/** Stray quotation marks are text, because a line of dialogue often begins with one. */
+function recordsOf(text: string, separator: Separator, most: number): string[][] {
+  try {
+    return parse(text, {
+      delimiter: separator,
+      record_delimiter: ["\r\n", "\n", "\r"],
+      relax_column_count: true,
+      relax_quotes: true,
+      to: most,
+    });
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const row = typeof error["records"] === "number" ? error["records"] + 1 : null;
+    throw refuseSheet(
+      error.code === "CSV_QUOTE_NOT_CLOSED"
+        ? `opens a quotation mark that never closes${row === null ? "" : `, in row ${row}`}`
+        : `cannot be read as CSV (${excerptOf(error.message)})`,
+    );
+  }
+}
+
+const nameOf = (cell: string): string => cell.trim().toLowerCase();
+
+/** The separator with which the header has a column `text`. A comma inside of a lone column is text. */
+function separatorOf(text: string): Separator | null {
+  const headers = SEPARATORS.map((separator) => {
+    const [header = []] = recordsOf(text, separator, 1);
+    return { separator, names: header.map(nameOf) };
+  });
+  const [widest] = headers.toSorted((one, other) => other.names.length - one.names.length);
+  const found = headers.find(({ names }) => names.length > 1 && names.includes("text"));
+  if (found !== undefined) return found.separator;
+  if (widest?.names.length === 1 && widest.names[0] === "text") return null;
+  const shown = (widest?.names ?? []).slice(0, SHOWN_COLUMNS).map((name) => JSON.stringify(excerptOf(name)));
+  throw refuseSheet(
+    `has no column "text" in its first row, which holds ${shown.join(", ")}`,
+    `Ask the user for a header row with the column text, and perhaps ${COLUMNS.slice(1).join(", ")}.`,
+  );
+}
+
+const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== "");
+
+/** @throws AudioError `invalid_request` where it is no sheet, has no rows or too many */
+export function readSheet(text: string): Sheet {
+  const separator = separatorOf(text);
+  const [header = [], ...records] = recordsOf(text, separator ?? "\t", LINES_MAX + 1);
+  if (records.length >= LINES_MAX) {
+    throw refuseSheet(
+      `has ${withThousands(LINES_MAX)} rows or more; at most ${withThousands(ROWS_MAX)} are taken`,
+    );
+  }
+  const names = header.map(nameOf);
+  const twice = COLUMNS.find((column) => names.indexOf(column) !== names.lastIndexOf(column));
+  if (twice !== undefined) throw refuseSheet(`has two columns ${JSON.stringify(twice)}`);
+  const filled = records
+    .map((cells, index) => ({ cells, number: index + 2 }))
+    .filter(({ cells }) => isFilled(cells));
+  if (filled.length === 0) throw refuseSheet("has no rows below its header");
+  if (filled.length > ROWS_MAX) {
+    throw refuseSheet(
+      `has ${withThousands(filled.length)} rows; at most ${withThousands(ROWS_MAX)} are taken`,
+      "Ask the user to divide it into several files, each with the header.",
+    );
+  }
+  const cellOf = (cells: readonly string[], column: Column): string => {
+    const at = names.indexOf(column);
+    return at === -1 ? "" : (cells[at] ?? "").trim();
+  };
+  return {
+    separator,
+    unknownColumns: header
+      .map((name) => name.trim())
+      .filter((name) => name !== "" && !isColumn(nameOf(name))),
+    rows: filled.map(({ cells, number }) => ({
+      number,
+      cells: {
+        text: cellOf(cells, "text"),
+        file: cellOf(cells, "file"),
+        voice: cellOf(cells, "voice"),
+        speed: cellOf(cells, "speed"),
+        pitch: cellOf(cells, "pitch"),
+        volume: cellOf(cells, "volume"),
+      },
+      // Also where the last cells are empty: a comma without quotation marks has moved them.
+      isTooWide: cells.length > names.length,
+    })),
+  };
+}
+
+const isColumn = (name: string): boolean => COLUMNS.some((column) => column === name);

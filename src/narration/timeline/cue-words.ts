@@ -1,0 +1,97 @@
+/** Takes from a cue's text what is not spoken: tags, sounds, songs and dashes; and finds who speaks by its tags. */
+import type { SkippedList } from "../plan/blocks.ts";
+import { hasWords } from "../plan/characters.ts";
+import { decodeEntities } from "../plan/entities.ts";
+import { HARD_BREAK } from "../plan/normalise.ts";
+
+/** What one voice says in a cue. */
+export interface CueWords {
+  /** Of a tag `<v NAME>`, or in brackets before the words; `null`: none. */
+  readonly name: string | null;
+  /** With `\n` for soft line breaks and {@link HARD_BREAK} between two speakers. */
+  readonly text: string;
+}
+
+const VOICE = /<v(?:\.[^<>\s]{0,60})?\s+([^<>]{1,100})>/gi;
+const READING = /<rt>[^<>]{0,200}(?:<\/rt>|$)/gi;
+const TAGS =
+  /<\/?(?:b|i|u|s|c|v|lang|ruby|rt|rp|font|span|p)(?:[.\s][^<>]{0,200})?>|<[\d:.]{5,15}>|\{\\[^{}]{0,200}\}|\{[a-z]:[^{}]{0,40}\}/gi;
+const BREAKS = /<br\s*\/?>|\\N/gi;
+
+const SONG = /[♪♫♩♬🎵🎶]/u;
+/** Wherever they stand, because subtitles have no other brackets. */
+const BRACKETS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
+const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
+/** Before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
+const PARENTHESES_FIRST =
+  /^(\s*(?:[-–—]\s*)?)(\((?:\p{Ll}[^()\n]{0,60}|[^()\p{Ll}\n]{1,60})\)|（[^（）\n]{1,30}）)\s*(?=\S)/u;
+const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])）]\s*:?\s*(?=\S)/;
+/** The dash of a speaker; before a digit it may be a sign. */
+const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
+
+/** What is heard in one line; `null`: nothing. */
+function spokenLine(line: string, skipped: SkippedList): string | null {
+  if (SONG.test(line)) {
+    skipped.add("song", line.trim());
+    return null;
+  }
+  const withoutBrackets = line.replace(BRACKETS, (sound) => {
+    skipped.add("sound", sound);
+    return "";
+  });
+  if (ALL_IN_PARENTHESES.test(withoutBrackets)) {
+    skipped.add("sound", withoutBrackets.trim());
+    return null;
+  }
+  const words = withoutBrackets.replace(PARENTHESES_FIRST, (_, dash: string, sound: string) => {
+    skipped.add("sound", sound);
+    return dash;
+  });
+  return hasWords(words) ? words : null;
+}
+
+function linesOf(text: string, skipped: SkippedList): string {
+  const trimmed = text.trim();
+  // A song, or a sound, may go over several lines.
+  const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
+  const isSound = ALL_IN_PARENTHESES.test(trimmed);
+  if (isSong || isSound) {
+    skipped.add(isSong ? "song" : "sound", trimmed);
+    return "";
+  }
+  const heard = trimmed
+    .replace(BRACKETS, (sound) => sound.replaceAll("\n", " "))
+    .split("\n")
+    .flatMap((line) => {
+      const words = spokenLine(line, skipped);
+      return words === null ? [] : [words];
+    });
+  return heard.reduce((all, line) => {
+    const words = line.replace(DASH, "");
+    if (all === "") return words;
+    return `${all}${words === line ? "\n" : HARD_BREAK}${words}`;
+  }, "");
+}
+
+/** @param isKnown whether somebody has a voice of that name */
+export function cueWords(
+  lines: readonly string[],
+  isKnown: (name: string) => boolean,
+  skipped: SkippedList,
+): CueWords[] {
+  const text = lines.join("\n").replace(BREAKS, "\n").replace(READING, "");
+  const pieces = text.split(VOICE);
+  const names: ReadonlyArray<string | null> = [null, ...pieces.filter((_, index) => index % 2 === 1)];
+  return pieces
+    .filter((_, index) => index % 2 === 0)
+    .flatMap((piece, index) => {
+      const plain = decodeEntities(piece.replace(TAGS, "")).replaceAll("\\h", " ");
+      const [, dash = "", inBrackets = ""] = NAME_FIRST.exec(plain) ?? [];
+      const named = isKnown(inBrackets.trim()) ? inBrackets.trim() : null;
+      const words = named === null ? plain : `${dash}${plain.replace(NAME_FIRST, "")}`;
+      const heard = linesOf(words, skipped);
+      const tag = names[index] ?? null;
+      const name = named ?? (tag === null ? null : decodeEntities(tag).trim());
+      return heard === "" ? [] : [{ name, text: heard }];
+    });
+}

@@ -1,0 +1,79 @@
+/** Says which cues of a narration begin late: by estimates before it is made, and as it is heard in a file. */
+import type { Span } from "../../audio/join-request.ts";
+import type { PartWork } from "../../generation/use-cases/generate-part.ts";
+import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
+import { partRequest } from "../part-request.ts";
+import type { Tally } from "../tally.ts";
+import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
+
+type Takes = Pick<NarrationState, "takes">;
+
+/** More are not mended one by one. */
+const LATE_MAX = 20;
+
+const isTimeline = ({ parts }: StoredPlan): boolean =>
+  parts.some(({ startSeconds }) => startSeconds !== undefined);
+
+const speedOf = (plan: StoredPlan, state: Takes, part: number): number =>
+  partRequest(plan, state, part).input.speed ?? 1;
+
+function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds: number): TimedPart {
+  const { startSeconds, cue } = plan.parts[index] ?? {};
+  return { startSeconds, cue, lengthSeconds, speed: speedOf(plan, state, index) };
+}
+
+/**
+ * What is estimated of a plan. The length of a part that is paid for is known; one that is to be spoken at another speed
+ * is reckoned from the length that it has at the plan's.
+ */
+export async function likelyLate(
+  work: Pick<PartWork, "find">,
+  plan: StoredPlan,
+  state: Takes,
+  records: Tally["records"],
+): Promise<string[]> {
+  if (!isTimeline(plan)) return [];
+  const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {
+    const usual = speedOf(plan, { takes: [] }, index);
+    const speed = speedOf(plan, state, index);
+    const other = speed === usual ? null : await work.find(partRequest(plan, { takes: [] }, index));
+    const reckoned = ((other?.audioSeconds ?? estimatedSeconds) * usual) / speed;
+    return timedPart(plan, state, index, records[index]?.audioSeconds ?? reckoned);
+  });
+  return lateRemarks(await Promise.all(parts));
+}
+
+/** A part as it is heard in a file. */
+export interface HeardPart extends Span {
+  /** In the plan. */
+  readonly index: number;
+  /** Silence before it. */
+  readonly leadSeconds: number;
+}
+
+/** The cues of a file that begin late, each reported with the part that runs into it. @param heard in order */
+export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPart[]): NarrationProblem[] {
+  if (!isTimeline(plan)) return [];
+  const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({
+    ...timedPart(plan, state, index, endSeconds - startSeconds),
+    leadSeconds,
+  }));
+  const late = overruns(
+    timed,
+    heard.map(({ startSeconds }) => startSeconds),
+  );
+  const reported = late.slice(0, LATE_MAX).map(({ part, nextCue, lateSeconds, othersLate, fittingSpeed }) => {
+    const cue = timed[part]?.cue;
+    const others = othersLate === 0 ? "" : `, and ${othersLate} after it late, too`;
+    const remedy =
+      fittingSpeed === null
+        ? "no speed would make it fit, but fewer words would (edits)"
+        : `speed ${fittingSpeed} would fit (retakes, quote ${cue === undefined ? "its words" : `"cue ${cue}"`})`;
+    const message = `Cue ${nextCue} begins ${lateSeconds.toFixed(1)} s late${others}: this part is too long; ${remedy}.`;
+    return { part: heard[part]?.index ?? null, code: "late", message };
+  });
+  const rest = late.length - reported.length;
+  if (rest === 0) return reported;
+  const message = `${rest} more parts run into the next cue; a higher speed for the whole makes fewer late.`;
+  return [...reported, { part: null, code: "late", message }];
+}

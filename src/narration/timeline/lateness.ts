@@ -1,0 +1,119 @@
+/** Finds which parts of a timeline run into the cue behind them, and at which speed they would not. */
+
+export interface TimedPart {
+  /** Absent: as soon as the part before has ended. */
+  readonly startSeconds?: number | undefined;
+  readonly cue?: string | undefined;
+  readonly lengthSeconds: number;
+  /** Silence at its beginning, which is not counted in its length: it stands before its time. */
+  readonly leadSeconds?: number | undefined;
+  /** At which it has that length. */
+  readonly speed: number;
+}
+
+/** A part that is too long for the time until the next cue. */
+export interface Overrun {
+  /** Index of the part. */
+  readonly part: number;
+  /** The cue behind it, and how late that begins. */
+  readonly nextCue: string;
+  readonly lateSeconds: number;
+  /** Further cues that are late because the one behind it is. */
+  readonly othersLate: number;
+  /** At which the part would fit; `null`: at none that the service takes. */
+  readonly fittingSpeed: number | null;
+}
+
+/** What a listener does not notice, and frames of audio cannot do without. */
+const HEARD_SECONDS = 0.05;
+/** Less is within the error of an estimate. */
+const ESTIMATED_SECONDS = 0.3;
+/** A mended part shall not end at the very moment when the next begins. */
+const ROOM_SECONDS = 0.1;
+
+/** Parts that are spoken behind one another from one cue's time on. */
+interface Slot {
+  readonly first: number;
+  readonly startSeconds: number;
+  readonly cue: string;
+  lengthSeconds: number;
+  /** The longest of its parts. */
+  part: number;
+}
+
+function slotsOf(parts: readonly TimedPart[]): Slot[] {
+  const slots: Slot[] = [];
+  for (const [index, { startSeconds, cue = `${index + 1}`, lengthSeconds }] of parts.entries()) {
+    const last = slots.at(-1);
+    if (startSeconds !== undefined || last === undefined) {
+      slots.push({ first: index, part: index, startSeconds: startSeconds ?? 0, cue, lengthSeconds });
+      continue;
+    }
+    last.lengthSeconds += lengthSeconds;
+    if (lengthSeconds > (parts[last.part]?.lengthSeconds ?? 0)) last.part = index;
+  }
+  return slots;
+}
+
+/**
+ * @param parts in the order of the timeline
+ * @param begins when each was heard, where that is known; absent: as the lengths make it
+ */
+export function overruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
+  const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
+  const slots = slotsOf(parts);
+  let end = 0;
+  for (const [index, slot] of slots.entries()) {
+    end = (begins?.[slot.first] ?? Math.max(slot.startSeconds, end)) + slot.lengthSeconds;
+    const next = slots[index + 1];
+    if (next === undefined) break;
+    const lateSeconds = (begins?.[next.first] ?? end) - next.startSeconds;
+    if (lateSeconds <= (begins === undefined ? ESTIMATED_SECONDS : HEARD_SECONDS)) continue;
+    const { leadSeconds = 0 } = parts[next.first] ?? {};
+    const room = next.startSeconds - leadSeconds - slot.startSeconds - ROOM_SECONDS;
+    const last = found.at(-1);
+    // Here it would have fitted, had it begun in time.
+    if (slot.lengthSeconds <= room && last !== undefined) {
+      last.othersLate += 1;
+      continue;
+    }
+    const { lengthSeconds: longest = 0, speed = 1 } = parts[slot.part] ?? {};
+    const left = room - (slot.lengthSeconds - longest);
+    const fitting = left > 0 ? speedOver((speed * longest) / left) : null;
+    found.push({ part: slot.part, nextCue: next.cue, lateSeconds, othersLate: 0, fittingSpeed: fitting });
+  }
+  return found;
+}
+
+const SPEED_MAX = 2;
+/** Of a speed that is offered. */
+const STEP = 0.05;
+
+/** The next speed that is offered; `null` above those that the service takes. */
+function speedOver(speed: number): number | null {
+  const needed = Math.ceil(speed / STEP - 1e-6) * STEP;
+  return needed <= SPEED_MAX + 1e-9 ? Math.round(needed * 100) / 100 : null;
+}
+
+const PLAN_SHOWN = 5;
+
+/** What a plan says of parts that are estimated not to fit. */
+export function lateRemarks(parts: readonly TimedPart[]): string[] {
+  const late = overruns(parts);
+  if (late.length === 0) return [];
+  const cueOf = (part: number): string =>
+    parts.slice(0, part + 1).findLast(({ cue }) => cue !== undefined)?.cue ?? `${part + 1}`;
+  const shown = late
+    .slice(0, PLAN_SHOWN)
+    .map(
+      ({ part, fittingSpeed }) =>
+        `cue ${cueOf(part)} (${fittingSpeed === null ? "at no speed" : `speed ${fittingSpeed}`})`,
+    );
+  const needed = late.map(({ fittingSpeed }) => fittingSpeed ?? Number.POSITIVE_INFINITY);
+  const all = Math.max(...needed);
+  const isAlike = parts.every(({ speed }) => speed === parts[0]?.speed);
+  const count = late.length === 1 ? "1 part is" : `${late.length} parts are`;
+  return [
+    `${count} estimated to run into the next cue, which then begins late: ${shown.join(", ")}${late.length > PLAN_SHOWN ? " and others" : ""}.${isAlike && Number.isFinite(all) ? ` With speed ${all} for the whole none is.` : ""}`,
+  ];
+}

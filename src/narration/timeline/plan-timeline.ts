@@ -1,0 +1,266 @@
+/** Turns subtitles into the plan of their narration: cues of one sentence are one part, each at its time (docs/reference.md, Subtitles). */
+import { chargeForSeconds } from "../../contract/billing.ts";
+import { AudioError } from "../../errors.ts";
+import { SkippedList } from "../plan/blocks.ts";
+import { hasWords } from "../plan/characters.ts";
+import { flowParagraph, HARD_BREAK } from "../plan/normalise.ts";
+import {
+  MOST_PARTS,
+  type NarrationPlan,
+  PLAN_VERSION,
+  type PlannedPart,
+  type Speaker,
+  type Voices,
+} from "../plan/plan.ts";
+import { checkText } from "../plan/plan-narration.ts";
+import { sentenceStarts } from "../plan/sentences.ts";
+import { Speakers } from "../plan/speakers.ts";
+import { split } from "../plan/split.ts";
+import { type CueWords, cueWords } from "./cue-words.ts";
+import { type Cue, readCues } from "./read-cues.ts";
+
+export interface TimelineRequest {
+  readonly text: string;
+  /** The ending of the file's name; `null`: the text came without one. */
+  readonly kind: "srt" | "vtt" | null;
+  readonly speed: number;
+  readonly voices: Voices;
+}
+
+export interface TimelinePlan {
+  readonly plan: NarrationPlan;
+  /** What a producer should know of the cues, in whole sentences. */
+  readonly remarks: readonly string[];
+}
+
+/** A silence between two cues of which the first has not ended its sentence: longer, and it has. */
+const SENTENCE_GAP_SECONDS = 1.5;
+/** A sentence is no longer; past it, the voice and the picture would drift apart. */
+const SENTENCE_MAX_SECONDS = 20;
+/** Fewer of the cues hold a mark where nobody sets marks: then each cue is a sentence. */
+const MARKS_SHARE = 0.1;
+const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
+const UNKNOWN_SHOWN = 10;
+
+/** What one voice says in one cue. */
+interface Utterance {
+  readonly cue: Cue;
+  /** Nobody else speaks in the cue before it. */
+  readonly isFirst: boolean;
+  readonly voice: Speaker | null;
+  /** Nothing says who speaks: an open sentence of the cue before may go on. */
+  readonly mayGoOn: boolean;
+  readonly text: string;
+}
+
+/** What will be one part. */
+interface Sentence {
+  readonly cue: Cue;
+  readonly isFirst: boolean;
+  readonly voice: Speaker | null;
+  text: string;
+  endSeconds: number;
+}
+
+/** @throws AudioError `invalid_request` where a cue cannot be read, or nothing is to be spoken */
+export function planTimeline({ text, kind, speed, voices }: TimelineRequest): TimelinePlan {
+  checkText(text);
+  const skipped = new SkippedList();
+  const read = readCues(text, skipped);
+  const speakers = new Speakers(voices);
+  const unknown = new Map<string, number>();
+  const spoken = utterancesOf(read.cues, { voices, speakers, unknown, skipped });
+  const hasMarks =
+    spoken.filter((utterance) => MARK.test(utterance.text)).length >= MARKS_SHARE * spoken.length;
+  const sentences = sentencesIn(spoken, hasMarks);
+  const parts = sentences.flatMap((sentence) => partsOf(sentence, speed));
+  if (parts.length === 0) {
+    throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
+  }
+  if (parts.length > MOST_PARTS) {
+    throw new AudioError(
+      "invalid_request",
+      `The subtitles come to ${parts.length} parts, and a narration has at most ${MOST_PARTS}. Nothing was sent.`,
+    );
+  }
+  const voiceless = speakers.voiceless();
+  const plan = {
+    version: PLAN_VERSION,
+    sections: [{ title: null, level: null }],
+    parts,
+    skipped: skipped.rows(),
+    silentSpeakers: speakers.silent(),
+    ...(voiceless.length === 0 ? {} : { voicelessNames: voiceless }),
+  } as const;
+  const endSeconds = sentences.reduce((end, sentence) => Math.max(end, sentence.endSeconds), 0);
+  const remarks = [
+    `Subtitles: ${read.cues.length} cues in ${parts.length} parts, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
+    ...(kind === null || kind === read.kind
+      ? []
+      : [
+          `The file is called .${kind} and holds ${read.kind === "srt" ? "SubRip" : "WebVTT"}, as which it is read.`,
+        ]),
+    ...(read.backwards === 0
+      ? []
+      : [
+          `${read.backwards === 1 ? "1 cue begins" : `${read.backwards} cues begin`} before the one above; cues are spoken in the order of their times.`,
+        ]),
+    ...(hasMarks || spoken.length < 2 ? [] : ["No marks end its sentences, so each cue is a part."]),
+    ...unknownRemark(unknown),
+    ...(Object.keys(voices).length === 0 ? labelsRemark(spoken) : []),
+  ];
+  return { plan, remarks };
+}
+
+/** "0:01:14", for a length that goes with a picture. */
+function clock(seconds: number): string {
+  const pad = (value: number): string => `${Math.floor(value % 60)}`.padStart(2, "0");
+  return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
+}
+
+const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
+const LABELS_MIN = 2;
+
+/** Without voices a text stays as it is, names included; in subtitles they are seldom meant to be heard. */
+function labelsRemark(spoken: readonly Utterance[]): string[] {
+  const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
+  if (names.length < LABELS_MIN) return [];
+  const shown = [...new Set(names)].slice(0, UNKNOWN_SHOWN).join(", ");
+  return [
+    `${names.length} cues begin with a name (${shown}), which is spoken unless voices gives it a voice.`,
+  ];
+}
+
+function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
+  if (unknown.size === 0) return [];
+  const names = [...unknown]
+    .slice(0, UNKNOWN_SHOWN)
+    .map(([name, count]) => `${JSON.stringify(name)} (${count})`);
+  return [
+    `Its cues name speakers that voices does not, and that the narration’s own voice speaks: ${names.join(", ")}${unknown.size > UNKNOWN_SHOWN ? " and others" : ""}.`,
+  ];
+}
+
+interface Reading {
+  readonly voices: Voices;
+  readonly speakers: Speakers;
+  /** Names that tags give and `voices` does not, with the number of their cues. */
+  readonly unknown: Map<string, number>;
+  readonly skipped: SkippedList;
+}
+
+function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped }: Reading): Utterance[] {
+  const names = new Set(Object.keys(voices).map((name) => name.toLowerCase()));
+  const isKnown = (name: string): boolean => names.has(name.toLowerCase());
+  const words = withoutRepeats(
+    cues.map((cue) => {
+      const said = cueWords(cue.lines, isKnown, skipped);
+      if (cue.lines.length === 0) skipped.add("empty_cue", `cue ${cue.name}`);
+      return said;
+    }),
+    skipped,
+  );
+  speakers.survey(words.flatMap((said) => said.map(({ text }) => text)));
+  const utterances: Utterance[] = [];
+  let current: Speaker | null = null;
+  for (const [index, cue] of cues.entries()) {
+    let isFirst = true;
+    for (const { name, text } of words[index] ?? []) {
+      const hasVoice = name !== null && isKnown(name);
+      if (name !== null && !hasVoice) unknown.set(name, (unknown.get(name) ?? 0) + 1);
+      for (const [at, line] of text.split(HARD_BREAK).entries()) {
+        const turns = speakers.turns(hasVoice && at === 0 ? `${name}: ${line}` : line, skipped);
+        for (const turn of turns) {
+          const heard = flowParagraph(turn.text);
+          const isOpen = !turn.isLabelled && name === null && at === 0;
+          if (!isOpen) current = turn.voice;
+          if (!hasWords(heard)) continue;
+          const voice = turn.voice ?? (speakers.carriesOn ? current : null);
+          utterances.push({ cue, isFirst, voice, mayGoOn: isOpen, text: heard });
+          isFirst = false;
+        }
+      }
+    }
+  }
+  return utterances;
+}
+
+const REPEATS_SHARE = 0.3;
+
+/**
+ * Captions that roll up repeat a line of the cue above, with another below it. Where many cues do, what is repeated is
+ * spoken once; a cue alone that says the same again is not a sign. Evidence: share.
+ */
+function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
+  const linesOf = (said: readonly CueWords[] | undefined): string[] =>
+    (said ?? []).flatMap(({ text }) => text.split("\n"));
+  const repeated = words.map((said, index) => {
+    const [first] = linesOf(said);
+    return (
+      first !== undefined &&
+      first.trim() ===
+        linesOf(words[index - 1])
+          .at(-1)
+          ?.trim()
+    );
+  });
+  const count = words.filter((said, index) => repeated[index] === true && linesOf(said).length > 1).length;
+  if (count < 2 || count < REPEATS_SHARE * words.length) return words;
+  return words.map((said, index) => {
+    const [first, ...others] = said;
+    if (repeated[index] !== true || first === undefined) return said;
+    const [line = "", ...rest] = first.text.split("\n");
+    skipped.add("repeat", line);
+    return rest.length === 0 ? others : [{ ...first, text: rest.join("\n") }, ...others];
+  });
+}
+
+function sentencesIn(utterances: readonly Utterance[], hasMarks: boolean): Sentence[] {
+  const sentences: Sentence[] = [];
+  for (const { cue, isFirst, voice, mayGoOn, text } of utterances) {
+    const last = sentences.at(-1);
+    if (last !== undefined && !isFirst && last.voice === voice) {
+      last.text = `${last.text}\n${text}`;
+      continue;
+    }
+    const isSameVoice = last?.voice === voice || mayGoOn;
+    if (last !== undefined && isFirst && hasMarks && isSameVoice && goesOn(last, cue, text)) {
+      last.text = flowParagraph(`${last.text.replaceAll("\n", HARD_BREAK)}\n${text}`);
+      last.endSeconds = Math.max(last.endSeconds, cue.endSeconds);
+      continue;
+    }
+    sentences.push({ cue, isFirst, voice, text, endSeconds: cue.endSeconds });
+  }
+  return sentences;
+}
+
+function goesOn(last: Sentence, cue: Cue, text: string): boolean {
+  if (cue.startSeconds - last.endSeconds >= SENTENCE_GAP_SECONDS) return false;
+  if (cue.endSeconds - last.cue.startSeconds > SENTENCE_MAX_SECONDS) return false;
+  return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
+}
+
+/** What is too long for one task is several parts, of which the first alone has a time. */
+function partsOf({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
+  const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
+  const settings = {
+    ...(speaker?.speed === undefined ? {} : { speed }),
+    ...(pitch === undefined ? {} : { pitch }),
+    ...(volume === undefined ? {} : { volume }),
+  };
+  return split([text], speed)
+    .filter((stretch) => hasWords(stretch.text))
+    .map((stretch, at) => {
+      const estimatedSeconds = stretch.speechMs / 1000 / speed;
+      return {
+        text: stretch.text,
+        ...(voice === undefined ? {} : { voice }),
+        ...(Object.keys(settings).length === 0 ? {} : { settings }),
+        section: 0,
+        pauseAfterSeconds: 0,
+        ...(isFirst && at === 0 ? { startSeconds: cue.startSeconds, cue: cue.name } : {}),
+        estimatedSeconds,
+        estimatedCredits: chargeForSeconds(estimatedSeconds),
+      };
+    });
+}

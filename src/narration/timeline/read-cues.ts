@@ -1,0 +1,135 @@
+/** Reads subtitles (SubRip, WebVTT) into cues in the order of their times; their text stays as it is written. */
+import { AudioError } from "../../errors.ts";
+import { excerptOf, type SkippedList } from "../plan/blocks.ts";
+import { normaliseLines } from "../plan/normalise.ts";
+import { type CueTimes, cueTimes } from "../plan/time-codes.ts";
+
+export interface Cue extends CueTimes {
+  /** What a person finds it by: its number in the file where the file numbers its cues, else its place. */
+  readonly name: string;
+  readonly lines: readonly string[];
+}
+
+export interface Subtitles {
+  readonly kind: "srt" | "vtt";
+  readonly cues: readonly Cue[];
+  /** Cues that begin before the one above them. */
+  readonly backwards: number;
+}
+
+const CUES_MAX = 5000;
+const DAY_SECONDS = 24 * 60 * 60;
+
+const HEADER = /^WEBVTT(?:[ \t]|$)/;
+const NO_CUE = /^(?:NOTE|STYLE|REGION)(?:[ \t]|$)/;
+const NUMBER = /^\s*\d{1,6}\s*$/;
+const FENCE = /^\s*```\s*\w*\s*$/;
+/** A line of times that lacks something: without a digit beside the arrow it is text. */
+const ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
+
+function refuse(fault: string, remedy?: string): never {
+  throw new AudioError("invalid_request", `${fault}. Nothing was sent.`, { remedy });
+}
+
+interface OpenCue extends CueTimes {
+  readonly id: string | null;
+  readonly lines: string[];
+}
+
+/** @param number of the line, from 1 */
+function timesIn(line: string, number: number): CueTimes | null {
+  const times = cueTimes(line);
+  if (times === null) {
+    if (!ARROW.test(line)) return null;
+    const shown = JSON.stringify(excerptOf(line));
+    refuse(
+      /-->\s*$/.test(line)
+        ? `The cue of line ${number} has no end: ${shown}`
+        : `The times of line ${number} cannot be read: ${shown}`,
+      "A line of times is 00:00:01,000 --> 00:00:02,500, or with full stops in place of the commas.",
+    );
+  }
+  const { startSeconds, endSeconds } = times;
+  if (Math.max(startSeconds, endSeconds) > DAY_SECONDS) {
+    refuse(`The times of line ${number} are over 24 hours: ${JSON.stringify(excerptOf(line))}`);
+  }
+  if (endSeconds < startSeconds) {
+    refuse(`The cue of line ${number} ends before it begins: ${JSON.stringify(excerptOf(line))}`);
+  }
+  return times;
+}
+
+/** Text below a blank line is still the cue's, because files are written by hand; only what stands before all cues is none. */
+function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
+  const cues: OpenCue[] = [];
+  let isFirst = true;
+  let isSkipped = false;
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === "") {
+      isFirst = true;
+      isSkipped = false;
+      continue;
+    }
+    const begins = isFirst;
+    isFirst = false;
+    const times = timesIn(line, index + 1);
+    const last = cues.at(-1);
+    if (times !== null) {
+      const above = lines[index - 1] ?? "";
+      const isId = above.trim() !== "" && cueTimes(above) === null;
+      // Without a blank line between two cues the number was taken for text of the first.
+      if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
+      const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
+      cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });
+      isSkipped = false;
+      continue;
+    }
+    if (isSkipped || FENCE.test(line)) continue;
+    if (begins && cueTimes(lines[index + 1] ?? "") !== null) continue;
+    if (begins && isVtt && (NO_CUE.test(line) || (last === undefined && HEADER.test(line)))) isSkipped = true;
+    else if (last !== undefined) last.lines.push(line);
+    else skipped.add("no_time", line);
+  }
+  return cues;
+}
+
+/** Numbers name cues where each has one of its own. */
+function namesOf(cues: readonly OpenCue[]): string[] {
+  const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
+  const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
+  return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
+}
+
+/** @throws AudioError `invalid_request` naming the line, where times are missing or cannot be, and for too many cues */
+export function readCues(text: string, skipped: SkippedList): Subtitles {
+  const lines = normaliseLines(text).split("\n");
+  const isVtt = lines.some(
+    (line) => HEADER.test(line) && line === lines.find((first) => first.trim() !== ""),
+  );
+  const open = readBlocks(lines, isVtt, skipped);
+  if (open.length === 0) {
+    refuse(
+      "The subtitles hold no cue",
+      "A cue is a line of times, 00:00:01,000 --> 00:00:02,500, with its text below. A text without times is a .txt or .md file.",
+    );
+  }
+  if (open.length > CUES_MAX) {
+    refuse(
+      `The subtitles have ${open.length} cues, and at most ${CUES_MAX} are read`,
+      "Ask the user to split the file, and narrate each half.",
+    );
+  }
+  const names = namesOf(open);
+  const cues = open.map(({ startSeconds, endSeconds, lines: own }, index) => ({
+    name: names[index] ?? `${index + 1}`,
+    startSeconds,
+    endSeconds,
+    lines: own,
+  }));
+  const backwards = cues.filter((cue, index) => cue.startSeconds < (cues[index - 1]?.startSeconds ?? 0));
+  return {
+    kind: isVtt ? "vtt" : "srt",
+    cues: cues.toSorted((one, other) => one.startSeconds - other.startSeconds),
+    backwards: backwards.length,
+  };
+}

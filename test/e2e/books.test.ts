@@ -1,0 +1,169 @@
+/** A book through the built bin and the sandbox: its chapters with prices, some of them narrated, and never paid for twice. */
+import { execFile } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { packBook } from "../narration/books/packed-book.ts";
+import { narrationOf } from "../narration/narrator.ts";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
+import { hummed } from "../support/hummed.ts";
+import {
+  createWorkplace,
+  type Driver,
+  drive,
+  errorOf,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const run = promisify(execFile);
+const SCALE = 0.01;
+const UNHURRIED = 120_000;
+const CHAPTERS = 6;
+/** Nine paragraphs of Alice's first chapter for each chapter of the book. */
+const PARAGRAPHS = 9;
+
+const ALICE = readFileSync(join(import.meta.dirname, "..", "..", "assets", "alice-chapter-1.md"), "utf8")
+  .split(/\n\s*\n/)
+  .map((paragraph) => paragraph.trim())
+  .filter((paragraph) => /^[A-Z“]/.test(paragraph));
+
+function book(): Uint8Array {
+  const pages = Array.from({ length: CHAPTERS }, (_, index) => {
+    const number = index + 1;
+    const own = Array.from({ length: PARAGRAPHS }, (_, at) => ALICE[(index + at) % ALICE.length] ?? "");
+    // Parts that are equal are one task, so no two are.
+    const paragraphs = own.map((text) => `<p>In part ${number}: ${text.replace(/[<&]/g, "")}</p>`);
+    return {
+      id: `chapter-${number}`,
+      body: `<h2>Chapter ${number}. The fall, part ${number}</h2>${paragraphs.join("")}<aside epub:type="footnote">Note ${number}.</aside>`,
+    };
+  });
+  const nav = { id: "nav", body: '<nav epub:type="toc"><ol><li>Contents</li></ol></nav>', properties: "nav" };
+  const metadata = "<dc:title>Alice</dc:title><dc:creator>Lewis Carroll</dc:creator>";
+  return packBook({ pages: [nav, ...pages], metadata });
+}
+
+const probed = z.object({
+  format: z.object({ tags: z.record(z.string(), z.string()) }),
+  chapters: z.array(z.object({ tags: z.object({ title: z.string() }) })),
+});
+async function tagsOf(path: string) {
+  const show = ["-show_entries", "format_tags:chapter_tags", "-show_chapters", "-show_format", "-of", "json"];
+  const { stdout } = await run("ffprobe", ["-v", "error", ...show, path]);
+  const { format, chapters } = probed.parse(JSON.parse(stdout));
+  return {
+    title: format.tags["title"],
+    artist: format.tags["artist"],
+    chapters: chapters.map(({ tags }) => tags.title),
+  };
+}
+
+const chaptersSchema = z.array(z.object({ number: z.int(), title: z.string(), credits: z.number() }));
+
+describeWithFfprobe("a book", () => {
+  let sandbox: RunningSandbox;
+  let workplace: Workplace;
+  let driver: Driver;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ speech: hummed, processingSeconds: 0, timeScale: SCALE });
+    workplace = await createWorkplace();
+    const texts = join(workplace.root, "texts");
+    mkdirSync(texts);
+    writeFileSync(join(texts, "alice.epub"), book());
+    writeFileSync(join(texts, "broken.epub"), book().subarray(0, 2000));
+    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }));
+  });
+  afterAll(async () => {
+    await driver.close();
+    await sandbox.stop();
+    await workplace.remove();
+  });
+
+  const narrate = async (args: Record<string, unknown>) =>
+    await driver.call("narrate", { file: "alice.epub", wait_seconds: 100, ...args });
+  const creditsOf = async (args: Record<string, unknown>): Promise<number> =>
+    Number(narrationOf(await narrate(args)).credits.estimate);
+  const titleOf = (number: number): string => `Chapter ${number}. The fall, part ${number}`;
+
+  it("is planned for nothing: chapters with numbers and prices, and what is not spoken", async () => {
+    const outcome = await narrate({});
+    const chapters = chaptersSchema.parse(narrationOf(outcome).chapters);
+    expect(chapters.map(({ number, title }) => ({ number, title }))).toEqual(
+      Array.from({ length: CHAPTERS }, (_, index) => ({ number: index + 1, title: titleOf(index + 1) })),
+    );
+    expect(textOf(outcome)).toContain(`3 ${JSON.stringify(titleOf(3))}`);
+    expect(textOf(outcome)).toContain('Not spoken: 6 footnotes ("Note 1.").');
+    const [, , three, four, five] = chapters;
+    const sum = (three?.credits ?? 0) + (four?.credits ?? 0) + (five?.credits ?? 0);
+    expect(Math.abs((await creditsOf({ chapters: "3-5" })) - sum)).toBeLessThanOrEqual(2);
+  });
+
+  it.each([
+    ["3-5", "3 - 5"],
+    ["5, 3, 4", [3, 4, "5"]],
+    [6, "last"],
+    ["2", titleOf(2)],
+  ])("is chosen from in several ways: %j is %j", async (one, other) => {
+    const first = narrationOf(await narrate({ chapters: one }));
+    expect(narrationOf(await narrate({ chapters: other })).narration_id).toBe(first.narration_id);
+  });
+
+  it.each(["7", "0", "3-9", "The rise"])("is not narrated where it has no chapter %s", async (chapters) => {
+    const outcome = await narrate({ chapters });
+    const message = textOf(outcome);
+    expect(errorOf(outcome).code).toBe("invalid_request");
+    expect(message).toContain('1 "Chapter 1. The fall, part 1"');
+    expect(message).toContain("Nothing was sent.");
+  });
+
+  it("is refused where it is damaged", async () => {
+    const outcome = await narrate({ file: "broken.epub" });
+    expect(errorOf(outcome).code).toBe("invalid_request");
+    expect(textOf(outcome)).toMatch(/The EPUB is damaged.*Nothing was sent\./);
+  });
+
+  it(
+    "is narrated from chapter 3 to 5, which cost nothing in the whole book afterwards",
+    async () => {
+      const some = narrationOf(await narrate({ chapters: "3-5", max_credits: 100_000 }));
+      expect(some).toMatchObject({ status: "finished" });
+      expect(await tagsOf(some.files[0]?.path ?? "")).toEqual({
+        title: "Alice, chapters 3 to 5",
+        artist: "Lewis Carroll",
+        chapters: [3, 4, 5].map(titleOf),
+      });
+      const plan = narrationOf(await narrate({}));
+      expect(plan.parts).toMatchObject({ already_paid: some.parts.total });
+      const all = narrationOf(await narrate({ max_credits: 100_000 }));
+      expect(await tagsOf(all.files[0]?.path ?? "")).toMatchObject({
+        title: "Alice",
+        chapters: [1, 2, 3, 4, 5, 6].map(titleOf),
+      });
+      // The other way round: what the whole book has paid for is free in a choice of its chapters.
+      const last = narrationOf(await narrate({ chapters: "1-2", max_credits: 100_000 }));
+      expect(last.credits.charged).toBe(0);
+    },
+    UNHURRIED,
+  );
+
+  it(
+    "names files of chapters by their numbers in the book",
+    async () => {
+      const done = narrationOf(
+        await narrate({ chapters: "4-5", files: "chapters", file_name: "alice", max_credits: 100_000 }),
+      );
+      expect(done.credits.charged).toBe(0);
+      expect(done.files.map(({ path }) => basename(path))).toEqual([
+        "alice-04-Chapter-4-The-fall-part-4.mp3",
+        "alice-05-Chapter-5-The-fall-part-5.mp3",
+      ]);
+      const [first] = done.files;
+      expect(await tagsOf(first?.path ?? "")).toMatchObject({ title: titleOf(4), artist: "Lewis Carroll" });
+    },
+    UNHURRIED,
+  );
+});

@@ -1,0 +1,116 @@
+/** Forty lines of a game through the built bin and the sandbox with its limits: a plan, one confirmation, forty files as the sheet says. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { narrationOf } from "../narration/narrator.ts";
+import { describeWithFfprobe, probeAudio } from "../support/ffprobe.ts";
+import { hummed, hummedSeconds } from "../support/hummed.ts";
+import { createWorkplace, type Driver, drive, textOf, type Workplace } from "../support/workplace.ts";
+
+/** Windows of 0.6 s in place of 60, on both sides. */
+const SCALE = 0.01;
+
+const UNHURRIED = 120_000;
+
+const LINES = Array.from({ length: 40 }, (_, index) => ({
+  text: `Line ${index + 1}, said ${index % 2 === 0 ? "by the guard at the gate" : "by the cook"}.`,
+  file: `line_${`${index + 1}`.padStart(2, "0")}`,
+  voice: index % 2 === 0 ? "opal_en_zh" : "sophie_en_zh",
+  speed: index % 4 === 0 ? 0.5 : 1,
+}));
+const sheetOf = (lines: typeof LINES): string =>
+  [
+    "file;text;voice;speed;notes",
+    ...lines.map(({ text, file, voice, speed }) => `${file};${text};${voice};${speed};x`),
+  ].join("\r\n");
+
+describeWithFfprobe("forty lines of a game", () => {
+  let sandbox: RunningSandbox;
+  let workplace: Workplace;
+  let driver: Driver;
+  let sheet: string;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ speech: hummed, processingSeconds: 0, timeScale: SCALE });
+    workplace = await createWorkplace();
+    const texts = join(workplace.root, "texts");
+    mkdirSync(texts);
+    sheet = join(texts, "lines.csv");
+    writeFileSync(sheet, sheetOf(LINES));
+    driver = await drive(workplace.env(sandbox, { AUDIO_TIME_SCALE: String(SCALE), AUDIO_INPUT_DIR: texts }));
+  });
+  afterAll(async () => {
+    await driver.close();
+    await sandbox.stop();
+    await workplace.remove();
+  });
+
+  const narrate = async (args: Record<string, unknown>) => await driver.call("narrate", args);
+
+  it("are planned for nothing: files, credits, length, voices", async () => {
+    const outcome = await narrate({ file: "lines.csv", output_format: "wav" });
+    expect(narrationOf(outcome)).toMatchObject({
+      status: "planned",
+      parts: { total: 40 },
+      credits: { estimate: 400 },
+    });
+    const plan = textOf(outcome);
+    expect(plan).toMatch(/A plan of 40 parts: about 2 min of audio for about 400 credits/);
+    expect(plan).toContain("40 files, one for each row, without captions, named by the column file.");
+    expect(plan).toContain("Columns are separated by semicolons.");
+    expect(plan).toMatch(
+      /Spoken by sophie_en_zh \d+ %, opal_en_zh \d+ %\.|Spoken by opal_en_zh \d+ %, sophie_en_zh \d+ %\./,
+    );
+    expect(plan).toContain('Columns that are not used: "notes".');
+  });
+
+  it(
+    "are forty files after one confirmation, each as long as its row asks for, and a repeat costs nothing",
+    async () => {
+      const args = { file: "lines.csv", output_format: "wav", max_credits: 6000, wait_seconds: 100 };
+      const outcome = await narrate(args);
+      const done = narrationOf(outcome);
+      expect(done).toMatchObject({ status: "finished", parts: { saved: 40 }, credits: { charged: 400 } });
+      expect(done.files.map(({ path }) => basename(path))).toEqual(LINES.map(({ file }) => `${file}.wav`));
+      for (const [index, { path }] of done.files.entries()) {
+        const { text, speed } = LINES[index] ?? { text: "", speed: 1 };
+        const probed = await probeAudio(path, { format: "wav", sampleRateHz: 24_000 });
+        expect(probed.durationSeconds).toBeCloseTo(hummedSeconds(text, speed), 1);
+      }
+      const [first] = done.files;
+      const folder = dirname(first?.path ?? "");
+      expect(textOf(outcome)).toContain(
+        `Saved 40 files in ${folder}: line_01.wav, line_02.wav, line_03.wav and 37 more (`,
+      );
+      expect(Buffer.byteLength(textOf(outcome).replaceAll(folder, ""))).toBeLessThanOrEqual(650);
+      expect(
+        Buffer.byteLength(JSON.stringify({ ...done, files: [] }).replaceAll(folder, "")),
+      ).toBeLessThanOrEqual(650);
+      expect(Buffer.byteLength(JSON.stringify(done.files))).toBeLessThanOrEqual(40 * 150);
+      const again = narrationOf(await narrate(args));
+      expect(again.credits.charged).toBe(400);
+      expect(again.message).toContain("nothing for this call");
+    },
+    UNHURRIED,
+  );
+
+  it("are ten paths and a number in the list of tasks", async () => {
+    const outcome = await driver.call("list_tasks", {});
+    expect(textOf(outcome)).toMatch(/line_10\.wav and 30 more/);
+    expect(textOf(outcome)).not.toContain("line_11.wav");
+    expect(outcome.structuredContent).toMatchObject({ tasks: [{ more_files: 30 }] });
+  });
+
+  it("cost one row where one row is changed, and keep the files of the others", async () => {
+    const before = await workplace.outputNames();
+    writeFileSync(
+      sheet,
+      sheetOf(LINES.with(7, { text: "An other line.", file: "line_08b", voice: "opal_en_zh", speed: 1 })),
+    );
+    const args = { file: "lines.csv", output_format: "wav" };
+    expect(textOf(await narrate(args))).toContain("39 parts of them are paid for already");
+    const done = narrationOf(await narrate({ ...args, max_credits: 6000 }));
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(await workplace.outputNames()).toEqual([...before, "line_08b.wav"].sort());
+  });
+});

@@ -1,0 +1,231 @@
+/** A film's subtitles, through the built bin: each part is heard at its cue's time, and a late one is mended by a retake. */
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { z } from "zod";
+import { type RunningSandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { encode } from "../../src/sandbox/speech/encode/encode.ts";
+import type { SpeechEngine } from "../../src/sandbox/speech/speech.ts";
+import { heard } from "../audio/sound.ts";
+import { type NarrationOutput, narrationOf } from "../narration/narrator.ts";
+import { describeWithFfprobe } from "../support/ffprobe.ts";
+import {
+  BIN,
+  createWorkplace,
+  type Driver,
+  drive,
+  FAST,
+  NODE,
+  NODE_FLAGS,
+  textOf,
+  type Workplace,
+} from "../support/workplace.ts";
+
+const run = promisify(execFile);
+const planned = z.looseObject({ message: z.string() });
+
+const SECONDS_A_CHARACTER = 0.05;
+
+/** Before and behind each noise, as speech has it; encoders of mp3 put their delay there. */
+const EDGE_SECONDS = 0.06;
+
+/** Noise between two short silences, as long as its text: where it begins is heard to the sample. */
+const noises: SpeechEngine = {
+  speak: ({ prompt, outputFormat, sampleRate, speed }) => {
+    const length = Math.round((prompt.length * SECONDS_A_CHARACTER * sampleRate) / speed);
+    const edge = EDGE_SECONDS * sampleRate;
+    const samples = Float32Array.from({ length }, (_, index) =>
+      index < edge || index >= length - edge ? 0 : 0.5 * Math.sin(index * index),
+    );
+    return Promise.resolve(encode(samples, outputFormat, sampleRate));
+  },
+  close: () => Promise.resolve(),
+};
+
+const STARTS = [1.5, 4.02, 7.333, 10, 11.2, 14.5];
+/** Cue 6 takes 1.9 seconds, and cue 7 begins after 1.2. */
+const FILM = `\ufeff1\r
+00:00:01,500 --> 00:00:02,900\r
+The rain had been falling\r
+\r
+2\r
+00:00:02,950 --> 00:00:03,600\r
+all of the night.\r
+\r
+3\r
+00:00:04,020 --> 00:00:05,000\r
+<i>Nobody</i> came.\r
+\r
+4\r
+00:00:07,333 --> 00:00:08,000\r
+{\\an8}- Hello?\r
+- Is anybody there?\r
+\r
+5\r
+00:00:08,500 --> 00:00:09,000\r
+[Thunder]\r
+\r
+6\r
+00:00:10,000 --> 00:00:10,900\r
+We should leave this house right away.\r
+\r
+7\r
+00:00:11,200 --> 00:00:12,000\r
+Quickly now.\r
+\r
+8\r
+00:00:14,500 --> 00:00:15,500\r
+Gone.\r
+`;
+
+const RATE_HZ = 24_000;
+const LOUD = 1000;
+const SILENCE_SECONDS = 0.02;
+
+/** Where a sound begins behind silence. */
+function onsetsIn(samples: Int16Array, rateHz: number): number[] {
+  const onsets: number[] = [];
+  let lastLoud = Number.NEGATIVE_INFINITY;
+  for (const [index, sample] of samples.entries()) {
+    if (Math.abs(sample) < LOUD) continue;
+    if (index - lastLoud > SILENCE_SECONDS * rateHz) onsets.push(index / rateHz);
+    lastLoud = index;
+  }
+  return onsets;
+}
+
+describeWithFfprobe("subtitles", () => {
+  let sandbox: RunningSandbox;
+  let workplace: Workplace;
+  let driver: Driver;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ processingSeconds: 0.02, timeScale: 0.001, speech: noises });
+    workplace = await createWorkplace();
+    const texts = join(workplace.root, "texts");
+    mkdirSync(texts);
+    writeFileSync(join(texts, "film.srt"), FILM);
+    driver = await drive(workplace.env(sandbox, { ...FAST, AUDIO_INPUT_DIR: texts, AUDIO_CAPTIONS: "both" }));
+  });
+  afterAll(async () => {
+    await driver.close();
+    await sandbox.stop();
+    await workplace.remove();
+  });
+
+  async function made(args: Record<string, unknown>): Promise<NarrationOutput> {
+    const call = { ...args, max_credits: 2000, wait_seconds: 50 };
+    return narrationOf(await driver.call("narrate", call, { timeoutMs: 60_000 }));
+  }
+
+  async function onsets(path: string, format: string): Promise<number[]> {
+    const bytes = await readFile(path);
+    if (format === "mp3") return onsetsIn(await heard(bytes, "mp3"), RATE_HZ);
+    if (format === "ogg_opus") return onsetsIn(await heard(bytes, "ogg_opus"), 48_000);
+    const samples = format === "wav" ? bytes.subarray(44, 44 + bytes.readUInt32LE(40)) : bytes;
+    return onsetsIn(new Int16Array(Uint8Array.from(samples).buffer), RATE_HZ);
+  }
+
+  it("are planned for nothing: cues, parts, the timeline, and what will be late", async () => {
+    const outcome = await driver.call("narrate", { file: "film.srt" });
+    const words = textOf(outcome);
+    expect(narrationOf(outcome).parts.total).toBe(6);
+    expect(words).toContain("8 cues in 6 parts, each at the time of its first cue, on a timeline of 0:00:15");
+    expect(words).toMatch(
+      /2 parts are estimated to run into the next cue.*: cue 1 \(speed 1\.2\), cue 6 \(at no speed\)/,
+    );
+    expect(words).toContain('Not spoken: a sound in brackets ("[Thunder]").');
+  });
+
+  it.each(["mp3", "wav", "pcm", "ogg_opus"])(
+    "are heard at the times of their cues, to 50 ms: %s",
+    { timeout: 90_000 },
+    async (format) => {
+      const done = await made({ file: "film.srt", output_format: format });
+      expect(done.status).toBe("finished");
+      const [file] = done.files;
+      const begins = await onsets(file?.path ?? "", format);
+      expect(begins).toHaveLength(STARTS.length);
+      for (const [index, start] of STARTS.entries()) {
+        // The fifth is late by what the fourth is too long.
+        const late = index === 4 ? 38 * SECONDS_A_CHARACTER - 1.2 : 0;
+        // Opus does not say how loud it is, so its parts are placed with the silence at their beginning.
+        const edge = format === "ogg_opus" || late > 0 ? EDGE_SECONDS : 0;
+        expect(Math.abs((begins[index] ?? 0) - start - edge - late), `part ${index + 1}`).toBeLessThan(
+          0.05 + (late > 0 ? 0.07 : 0),
+        );
+      }
+      expect(done.problems).toMatchObject([{ part: 4, code: "late" }]);
+      expect(done.problems[0]?.message).toMatch(
+        /^Cue 7 begins 0\.[78] s late: this part is too long; speed 1\.[78]5? would fit \(retakes, quote "cue 6"\)/,
+      );
+    },
+  );
+
+  it("mend a late cue by a retake with the speed that the result names, and pay for that part alone", async () => {
+    const before = await made({ file: "film.srt", output_format: "wav" });
+    const speed = Number(/speed (\d\.\d+)/.exec(before.problems[0]?.message ?? "")?.[1]);
+    const retakes = [{ quote: "cue 6", speed }];
+    const { narration_id } = before;
+    const plan = await driver.call("narrate", { narration_id, retakes });
+    expect(textOf(plan)).toContain("1 part to be made");
+    expect(textOf(plan)).not.toContain("estimated to run into the next cue");
+    const after = await made({ narration_id, retakes });
+    expect(after.problems).toEqual([]);
+    expect(after.credits.charged - before.credits.charged).toBe(10);
+    const begins = await onsets(after.files[0]?.path ?? "", "wav");
+    for (const [index, start] of STARTS.entries()) expect(begins[index]).toBeCloseTo(start, 3);
+
+    const edits = [{ quote: "Nobody", replacement: "No one" }];
+    const edited = await driver.call("narrate", { narration_id, edits });
+    expect(narrationOf(edited).parts).toMatchObject({ total: 6, already_paid: 5 });
+    expect(textOf(edited)).not.toContain("cue 6");
+  });
+
+  it("have captions of both kinds beside the audio, with the times of what is heard", async () => {
+    const { files } = await made({ file: "film.srt", output_format: "wav", file_name: "film" });
+    const { captions_path = "", srt_path = "" } = files[0] ?? {};
+    expect([captions_path, srt_path].map((path) => extname(path))).toEqual([".vtt", ".srt"]);
+    expect(await readFile(captions_path, "utf8")).toMatch(/^WEBVTT\n/);
+    const srt = await readFile(srt_path, "utf8");
+    expect(srt).toMatch(
+      /^1\n00:00:01,500 --> 00:00:03,590\nThe rain had been falling all of the\nnight\.\n\n2\n/,
+    );
+    expect(srt).toContain("\n\n3\n00:00:07,333 --> ");
+  });
+
+  it("have captions as the setting of the day says, written anew for nothing", async () => {
+    const call = { file: "film.srt", output_format: "wav", file_name: "film" };
+    const before = await made(call);
+    const more = { ...FAST, AUDIO_INPUT_DIR: join(workplace.root, "texts"), AUDIO_CAPTIONS: "srt" };
+    const other = await drive(workplace.env(sandbox, more));
+    const outcome = await other.call("narrate", { ...call, max_credits: 2000, wait_seconds: 50 });
+    await other.close();
+    const { credits, files } = narrationOf(outcome);
+    expect(credits.charged).toBe(before.credits.charged);
+    expect(extname(files[0]?.captions_path ?? "")).toBe(".srt");
+    expect(files[0]?.srt_path).toBeUndefined();
+  });
+
+  it("are made by the command, too, with a speed behind the take", async () => {
+    const film = join(workplace.root, "texts", "film.srt");
+    const env = workplace.env(sandbox, FAST);
+    const args = ["narrate", film, "--output-format", "pcm", "--retake", "1@1.8=cue 6", "--json"];
+    const { stdout } = await run(NODE, [...NODE_FLAGS, BIN, ...args], { env });
+    const plan = planned.parse(JSON.parse(stdout));
+    expect(plan.message).toContain("8 cues in 6 parts");
+    expect(plan.message).not.toContain("cue 6 (");
+    expect(plan.message).toContain("1 part in another take than the first.");
+  });
+
+  it("are read as such where they are pasted, and refused in a prompt before anything is sent", async () => {
+    const text = FILM.replace("\ufeff", "");
+    const plan = await driver.call("narrate", { text, speed: 1.1 });
+    expect(textOf(plan)).toContain("8 cues in 6 parts");
+    const outcome = await driver.call("generate_audio", { prompt: text });
+    expect(outcome.isError).toBe(true);
+    expect(textOf(outcome)).toMatch(/prompt holds subtitles.*narrate/);
+  });
+});

@@ -1,0 +1,102 @@
+/** What is heard of a page of HTML, and what is reported as not spoken. */
+import { describe, expect, it } from "vitest";
+import { readHtml } from "../../../src/narration/books/read-html.ts";
+import { SkippedList, type SourceBlock } from "../../../src/narration/plan/blocks.ts";
+import { HARD_BREAK } from "../../../src/narration/plan/normalise.ts";
+
+const wordsOf = (block: SourceBlock): string => {
+  switch (block.kind) {
+    case "heading":
+      return `${"#".repeat(block.level)} ${block.text}`;
+    case "paragraph":
+      return block.text.replaceAll(HARD_BREAK, "/").replace(/\s+/g, " ");
+    default:
+      return `[${block.kind}]`;
+  }
+};
+
+function heard(html: string) {
+  const skipped = new SkippedList();
+  const { blocks, title, author } = readHtml(html, skipped);
+  const left = skipped.rows().map(({ kind, count }) => `${kind} ${count}`);
+  return { words: blocks.map(wordsOf), title, author, left };
+}
+
+describe("a page of HTML", () => {
+  it("names its title and author", () => {
+    const page = heard(
+      '<!doctype html><title>Late &amp; early</title><meta name="author" content="Jo Doe"><p>Words.',
+    );
+    expect(page).toMatchObject({ title: "Late & early", author: "Jo Doe", words: ["Words."] });
+  });
+
+  it.each<readonly [what: string, html: string, words: readonly string[], left: readonly string[]]>([
+    ["scripts and styles", "<style>p{}</style><p>A.</p><script>let a = 1;</script>", ["A."], []],
+    ["menus", "<nav><a href='/'>Home</a></nav><p>A.</p>", ["A."], ["navigation 1"]],
+    ["asides", "<p>A.</p><aside>By the way.</aside>", ["A."], ["aside 1"]],
+    ["forms", "<p>A.</p><form>Your name <input></form>", ["A."], ["navigation 1"]],
+    ["what is hidden", "<p>A.</p><p hidden>B.</p><p style='display: none'>C.</p>", ["A."], ["hidden 2"]],
+    ["the foot of a page", "<p>A.</p><footer>All rights reserved.</footer>", ["A."], ["navigation 1"]],
+    [
+      "the head of a page, but for its heading",
+      "<header><h1>One</h1><p>Log in</p></header><p>A.</p>",
+      ["# One", "A."],
+      ["navigation 1"],
+    ],
+    ["all but the main part", "<p>Ad.</p><main><p>A.</p></main>", ["A."], ["navigation 1"]],
+    [
+      "all but the article, whose own head is spoken",
+      "<p>Ad.</p><article><header><h1>One</h1><p>By Jo.</p></header><p>A.</p></article>",
+      ["# One", "By Jo.", "A."],
+      ["navigation 1"],
+    ],
+    ["code", "<p>A.</p><pre><code>let a = f(1);</code></pre>", ["A."], ["code 1"]],
+    ["pictures", "<p>A.</p><figure><img src='a.png' alt='A red house'></figure>", ["A."], ["illustration 1"]],
+    [
+      "pictures, but not what stands below them",
+      "<figure><img src='a.png'><figcaption>A house.</figcaption></figure>",
+      ["A house."],
+      ["image 1"],
+    ],
+    [
+      "readings of characters",
+      "<p><ruby>漢字<rp>(</rp><rt>かんじ</rt></ruby>だ。</p>",
+      ["漢字だ。"],
+      ["ruby 1"],
+    ],
+    ["marks of notes", "<p>Late<a role='doc-noteref' href='#n'>1</a>.</p>", ["Late."], ["reference 1"]],
+    ["notes", "<p>A.</p><section role='doc-endnotes'><p>B.</p></section>", ["A."], ["footnote 1"]],
+  ])("leaves out %s", (_, html, words, left) => {
+    const page = heard(html);
+    expect(page.words).toEqual(words);
+    expect(page.left).toEqual(left);
+  });
+
+  it.each<readonly [what: string, html: string, words: readonly string[]]>([
+    ["paragraphs without ends", "<p>A.<p>B.", ["A.", "B."]],
+    ["lines", "<p>A,<br>b.</p>", ["A,/b."]],
+    ["rules", "<p>A.</p><hr><p>B.</p>", ["A.", "[rule]", "B."]],
+    ["lists", "<ol start=3><li>A<li>B</ol><ul><li>C</ul>", ["3. A", "4. B", "C"]],
+    ["tables", "<table><tr><th>Day<th>Sky<tr><td>One<td>Grey</table>", ["Day: One, Sky: Grey"]],
+    ["quotes", "<blockquote><p>A.</p></blockquote>", ["A."]],
+    [
+      "poems",
+      "<pre>The sea is calm tonight,\nThe tide is full.</pre>",
+      ["The sea is calm tonight,/The tide is full."],
+    ],
+    [
+      "powers",
+      "<p>It is 2<sup>10</sup> and that is a lot of the bytes that there are in it.</p>",
+      ["It is 2 to the power of 10 and that is a lot of the bytes that there are in it."],
+    ],
+    ["characters by name", "<p>A&nbsp;&ndash;&#x42;</p>", ["A –B"]],
+    ["first letters that stand alone", "<p><span>T</span>he end.</p>", ["The end."]],
+  ])("speaks %s", (_, html, words) => {
+    expect(heard(html).words).toEqual(words);
+  });
+
+  it("is refused where elements are nested without end", () => {
+    expect(heard(`${"<div>".repeat(1000)}<p>A.`).words).toEqual(["A."]);
+    expect(() => heard(`${"<div>".repeat(1_000_000)}<p>A.`)).toThrow(/10000 elements open/);
+  });
+});

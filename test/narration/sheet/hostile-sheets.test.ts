@@ -1,0 +1,48 @@
+/** Whatever a sheet holds, it becomes a plan within its bounds, or is refused in words. */
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { AudioError } from "../../../src/errors.ts";
+import type { StoredPlan } from "../../../src/narration/narration-state.ts";
+import { storedPlanSchema } from "../../../src/narration/narration-state.ts";
+import { planInput } from "../../../src/narration/plan-input.ts";
+
+const OPTIONS = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" } as const;
+
+async function planOrRefusal(text: string): Promise<StoredPlan | AudioError> {
+  try {
+    return await planInput({ text, format: "sheet" }, OPTIONS);
+  } catch (error) {
+    if (error instanceof AudioError) return error;
+    throw error;
+  }
+}
+
+/** Pieces of which sheets are made, in any order. */
+const piece = fc.constantFrom(
+  ...["text", "file", "voice", "speed", ",", ";", "\t", "\n", "\r\n", "\r", '"', '""', " ", "a", "1", "0,9"],
+  ...["sophie_en_zh", "__proto__", "constructor", "é", "\u2028", "\ufeff", "[", "=1+1", "名", "…"],
+);
+
+it("a sheet of any pieces is a plan whose rows are parts, or a refusal that says that nothing was sent", async () => {
+  let planned = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom("", "text\n", "text,file\n", "file;text;voice\r\n", "speed\ttext\n"),
+      fc.array(piece, { maxLength: 60 }),
+      async (header, pieces) => {
+        const outcome = await planOrRefusal(header + pieces.join(""));
+        if (outcome instanceof AudioError) {
+          expect(outcome.message.length).toBeLessThan(4000);
+          return;
+        }
+        planned += 1;
+        storedPlanSchema.parse(outcome);
+        expect(outcome.parts.map(({ section }) => section)).toEqual(
+          outcome.sections.map((_, index) => index),
+        );
+      },
+    ),
+    { numRuns: 2000 },
+  );
+  expect(planned).toBeGreaterThan(100);
+});

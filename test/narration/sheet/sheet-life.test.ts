@@ -1,0 +1,204 @@
+/** The life of a sheet through the built bin: each row is asked for as it says, saved as its own file, and paid once. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type NarrationOutput, Narrator, PART_BYTES } from "../narrator.ts";
+
+const LONG = { timeout: 20_000 };
+
+let narrator: Narrator;
+let folder: string;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+  folder = join(narrator.workplace.root, "texts");
+  mkdirSync(folder);
+  await narrator.restart({ AUDIO_INPUT_DIR: folder });
+});
+afterEach(() => narrator.stop());
+
+const HEADER = "text,file,voice,speed,pitch,volume";
+const ROWS = [
+  "Halt! Who goes there?,guard_01,opal_en_zh,0.9,-2,",
+  "A friend with bread.,cook_01,felix_zh,,,1.5",
+  "Then pass and be quick.,,,,,",
+  "Good night to you both.,guard_02.pcm,opal_en_zh,,,",
+];
+
+function write(rows: readonly string[] = ROWS): void {
+  writeFileSync(join(folder, "lines.csv"), `${[HEADER, ...rows].join("\n")}\n`);
+}
+
+const narrate = (more: Record<string, unknown> = {}): Promise<NarrationOutput> =>
+  narrator.narrate({ file: "lines.csv", ...more });
+
+const names = ({ files }: NarrationOutput): string[] => files.map(({ path }) => basename(path));
+const saved = async (): Promise<string[]> =>
+  (await narrator.workplace.outputNames()).filter((name) => !name.startsWith("."));
+const asked = (): unknown[] => [...narrator.service.tasks.values()].map(({ body }) => JSON.parse(body));
+const NAMES = ["guard_01.pcm", "cook_01.pcm", "03-Then-pass-and-be-quick.pcm", "guard_02.pcm"];
+
+describe("a sheet", () => {
+  it("is a file for each row, in its voice and settings, without captions, and a repeat costs nothing", async () => {
+    write();
+    const plan = await narrate();
+    expect(plan).toMatchObject({ status: "planned", parts: { total: 4 }, credits: { estimate: 40 } });
+    expect(plan.chapters).toBeUndefined();
+    const { narration_id, next_step } = plan;
+    const max_credits = Number(/max_credits (\d+)/.exec(next_step)?.[1]);
+    const done = await narrator.narrate({ narration_id, max_credits });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 40 } });
+    expect(names(done)).toEqual(NAMES);
+    expect(await saved()).toEqual([...NAMES].sort());
+    for (const { path, duration_seconds } of done.files) {
+      expect([readFileSync(path).length, duration_seconds]).toEqual([PART_BYTES, 4]);
+    }
+    expect(asked()).toEqual([
+      expect.objectContaining({
+        prompt: "Halt! Who goes there?",
+        voice: "opal_en_zh",
+        speed: 0.9,
+        pitch: -2,
+      }),
+      expect.objectContaining({ prompt: "A friend with bread.", voice: "felix_zh", volume: 1.5 }),
+      expect.not.objectContaining({ voice: expect.anything() }),
+      expect.objectContaining({ prompt: "Good night to you both.", voice: "opal_en_zh" }),
+    ]);
+    expect(done.next_step).toBe("Tell the user the folder and how many files there are.");
+    const again = await narrate({ max_credits });
+    expect(again.files).toEqual(done.files);
+    expect(again.message).toContain("nothing for this call");
+    expect(narrator.service.count("create")).toBe(4);
+  });
+
+  it("of which one row is changed pays for that row, and the others keep their files", async () => {
+    write();
+    const first = await narrate({ max_credits: 600 });
+    write(ROWS.with(2, "Then pass and be silent.,,,,,"));
+    const plan = await narrate();
+    expect(plan.message).toContain("3 parts of them are paid for already");
+    // Audio that comes out longer than its estimate costs no more, as long as it is shorter than the least charge.
+    expect(plan.credits.estimate).toBe(10);
+    const second = await narrate({ max_credits: 600 });
+    expect(second).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(names(second)).toEqual(NAMES.with(2, "03-Then-pass-and-be-silent.pcm"));
+    expect(
+      second.files.map(({ path }) => path).filter((path) => first.files.some((file) => file.path === path)),
+    ).toHaveLength(3);
+    expect(narrator.service.count("create")).toBe(5);
+  });
+
+  it("with other names in the column file pays nothing, and saves under those names", async () => {
+    write();
+    await narrate({ max_credits: 600 });
+    write(ROWS.with(0, "Halt! Who goes there?,sentry,opal_en_zh,0.9,-2,"));
+    const renamed = await narrate({ max_credits: 600 });
+    expect(names(renamed)).toEqual(NAMES.with(0, "sentry.pcm"));
+    expect(narrator.service.count("create")).toBe(4);
+  });
+
+  it("puts file_name before the rows without a name, and a number behind a name that is taken", async () => {
+    write();
+    mkdirSync(narrator.workplace.outputDir, { recursive: true });
+    writeFileSync(join(narrator.workplace.outputDir, "guard_01.pcm"), "somebody's");
+    const done = await narrate({ max_credits: 600, file_name: "gate" });
+    expect(names(done)).toEqual(
+      NAMES.with(0, "guard_01-2.pcm").with(2, "gate-03-Then-pass-and-be-quick.pcm"),
+    );
+    expect(done.message).toContain('A file named "guard_01.pcm" was there already');
+  });
+
+  it("takes from the call what a row leaves open, and from a speaker what the row does not say", async () => {
+    write(["Halt!,,,,,", "Go!,,Guard,,,", "Stop!,,guard,1.5,,"]);
+    const voices = ["GUARD: opal_en_zh speed 0.8 pitch 0"];
+    await narrate({ max_credits: 600, voice: "felix_zh", speed: 1.2, pitch: 3, voices });
+    expect(asked()).toEqual([
+      expect.objectContaining({ voice: "felix_zh", speed: 1.2, pitch: 3 }),
+      expect.objectContaining({ voice: "opal_en_zh", speed: 0.8 }),
+      expect.objectContaining({ voice: "opal_en_zh", speed: 1.5 }),
+    ]);
+    expect(asked().slice(1)).not.toContainEqual(expect.objectContaining({ pitch: 3 }));
+  });
+
+  it("with two equal rows pays for one task, and saves both files", async () => {
+    write(["Halt!,one,,,,", "Halt!,two,,,,"]);
+    const done = await narrate({ max_credits: 300 });
+    expect(done).toMatchObject({ status: "finished", credits: { charged: 10 } });
+    expect(names(done)).toEqual(["one.pcm", "two.pcm"]);
+    expect(narrator.service.count("create")).toBe(1);
+  });
+
+  it("of one row is a file of that row's name", async () => {
+    write(ROWS.slice(0, 1));
+    expect(names(await narrate({ max_credits: 300 }))).toEqual(["guard_01.pcm"]);
+  });
+
+  it("speaks words as the pronunciations say", async () => {
+    write();
+    await narrate({ max_credits: 600, pronounce: ["bread=bred"] });
+    expect(asked()).toContainEqual(expect.objectContaining({ prompt: "A friend with bred." }));
+  });
+});
+
+it("forty rows keep the limits of the service, which never has to refuse one", async () => {
+  await narrator.stop();
+  narrator = await Narrator.start({}, { limitScale: 0.01, processingMs: 30 });
+  folder = join(narrator.workplace.root, "texts");
+  mkdirSync(folder);
+  await narrator.restart({ AUDIO_INPUT_DIR: folder });
+  write(Array.from({ length: 40 }, (_, index) => `Line ${index + 1} of a game.,,,,,`));
+  expect(await narrate({ max_credits: 6000, wait_seconds: 60 })).toMatchObject({ status: "finished" });
+  expect([narrator.service.limited, narrator.service.count("create")]).toEqual([0, 40]);
+});
+
+describe("when it does not go well", () => {
+  it("the others' files are saved where one row fails, and the next call tries that row alone", async () => {
+    write();
+    narrator.service.intercept = (exchange, response) => {
+      if (exchange.kind !== "create" || !exchange.body.includes("bread")) return false;
+      narrator.service.refuse(response, 422, "invalid_request", "no bread");
+      return true;
+    };
+    const ended = await narrate({ max_credits: 600 });
+    expect(ended).toMatchObject({ status: "stopped", parts: { saved: 3 }, problems: [{ part: 2 }] });
+    expect(names(ended)).toEqual(NAMES.toSpliced(1, 1));
+    expect(ended.message).toContain("Saved 3 files in ");
+    expect(ended.message).toContain("Not in any file: part 2 of 4.");
+    narrator.service.intercept = undefined;
+    const { narration_id } = ended;
+    expect(names(await narrator.narrate({ narration_id, max_credits: 600 }))).toEqual(NAMES);
+    expect(narrator.service.tasks.size).toBe(4);
+  });
+
+  it("it is stopped, goes on, is retaken and edited as any narration", async () => {
+    write();
+    narrator.service.processingMs = 300;
+    const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
+    await narrator.narrate({ narration_id, stop: true });
+    const stopped = await narrator.narrate({ narration_id });
+    expect(stopped.status).toBe("stopped");
+    narrator.service.processingMs = 0;
+    const done = await narrator.narrate({ narration_id, max_credits: 600 });
+    expect(names(done)).toEqual(NAMES);
+    const retakes = [{ quote: "with bread", take: 2 }];
+    const retaken = await narrator.narrate({ narration_id, retakes, max_credits: 600 });
+    expect(names(retaken)).toEqual(NAMES.with(1, "cook_01-2.pcm"));
+    expect(narrator.service.tasks.size).toBe(5);
+    const edits = [{ quote: "be quick", replacement: "be silent" }];
+    const edited = await narrator.narrate({ narration_id, edits, max_credits: 600 });
+    expect(names(edited)[2]).toBe("03-Then-pass-and-be-silent.pcm");
+    expect(narrator.service.tasks.size).toBe(6);
+  });
+
+  it("its process ends, and the next one goes on", async () => {
+    write();
+    narrator.service.processingMs = 200;
+    const { narration_id } = await narrate({ max_credits: 600, wait_seconds: 0 });
+    await expect
+      .poll(async () => (await narrator.narrate({ narration_id, wait_seconds: 0 })).parts.saved, LONG)
+      .toBeGreaterThan(0);
+    await narrator.restart({ AUDIO_INPUT_DIR: folder });
+    await expect.poll(async () => (await narrator.narrate({ narration_id })).status, LONG).toBe("finished");
+    expect(await saved()).toEqual([...NAMES].sort());
+    expect(narrator.service.tasks.size).toBe(4);
+  });
+});

@@ -1,0 +1,63 @@
+/** Which part makes a cue late, by how much, and at which speed it would not. */
+import { expect, it } from "vitest";
+import { lateRemarks, overruns } from "../../../src/narration/timeline/lateness.ts";
+
+const timed = (startSeconds: number | undefined, lengthSeconds: number, cue?: string, speed = 1) => ({
+  startSeconds,
+  lengthSeconds,
+  cue,
+  speed,
+});
+
+it("names the part that runs into the next cue, and nothing where all fit", () => {
+  expect(overruns([timed(1, 2, "1"), timed(3, 1, "2")])).toEqual([]);
+  const [late] = overruns([timed(1, 3, "1"), timed(3.1, 1, "2")]);
+  expect(late).toMatchObject({ part: 0, nextCue: "2", othersLate: 0 });
+  expect(late?.lateSeconds).toBeCloseTo(0.9);
+  expect(late?.fittingSpeed).toBe(1.5);
+});
+
+it("counts cues that are late only because one before them is", () => {
+  const late = overruns([timed(0, 4, "1"), timed(2, 1, "2"), timed(3.2, 1, "3"), timed(9, 1, "4")]);
+  expect(late).toMatchObject([{ part: 0, nextCue: "2", othersLate: 1 }]);
+});
+
+it("takes parts without a time of their own together, and names the longest", () => {
+  const late = overruns([timed(0, 0.5, "1"), timed(undefined, 2), timed(2, 1, "2")]);
+  expect(late).toMatchObject([{ part: 1, nextCue: "2" }]);
+  expect(late[0]?.fittingSpeed).toBe(1.45);
+});
+
+it("follows what is heard where that is known", () => {
+  expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.04])).toEqual([]);
+  expect(overruns([timed(0, 1, "1"), timed(1, 1, "2")], [0, 1.06])).toHaveLength(1);
+});
+
+it.each([
+  [1, 1.02, 1.05],
+  [1, 1.2, 1.2],
+  [1.5, 1.3, 1.95],
+  [1, 2, 2],
+  [1, 2.01, null],
+])(
+  "offers the next speed that fits, and none above 2: %f, too long by the factor %f",
+  (speed, factor, fitting) => {
+    const [late] = overruns([timed(0, 8 * factor, "1", speed), timed(8.1, 1, "2")], [0, 8 * factor]);
+    expect(late?.fittingSpeed).toBe(fitting);
+  },
+);
+
+it("forgives in estimates what is within their error", () => {
+  expect(overruns([timed(0, 1.2, "1"), timed(1, 1, "2")])).toEqual([]);
+});
+
+it("says in the plan which do not fit, and the speed for the whole only where there is one", () => {
+  const [words] = lateRemarks([timed(0, 3, "1"), timed(2.1, 1, "2")]);
+  expect(words).toBe(
+    "1 part is estimated to run into the next cue, which then begins late: cue 1 (speed 1.5). With speed 1.5 for the whole none is.",
+  );
+  const [both] = lateRemarks([timed(0, 3, "1"), timed(0, 1, "2"), timed(9, 1, "3")]);
+  expect(both).toBe(
+    "1 part is estimated to run into the next cue, which then begins late: cue 1 (at no speed).",
+  );
+});

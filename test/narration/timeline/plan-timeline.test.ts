@@ -1,0 +1,173 @@
+/** Which parts are made of cues: what is spoken, by whom, from when on, and what is left out. */
+import { describe, expect, it } from "vitest";
+import type { Voices } from "../../../src/narration/plan/plan.ts";
+import { planTimeline } from "../../../src/narration/timeline/plan-timeline.ts";
+
+/** One cue a second, each half a second long. */
+const filmOf = (...texts: readonly string[]): string =>
+  texts
+    .map((text, index) => `${index + 1}\n00:00:${`${index + 10}`},000 --> 00:00:${index + 10},500\n${text}\n`)
+    .join("\n");
+const planOf = (text: string, voices: Voices = {}) => planTimeline({ text, kind: "srt", speed: 1, voices });
+const spoken = (text: string, voices: Voices = {}) =>
+  planOf(text, voices).plan.parts.map(({ text: words, startSeconds }) => [startSeconds, words]);
+const unspoken = (text: string) => planOf(text).plan.skipped.map(({ kind, count }) => [kind, count]);
+
+describe("a sentence", () => {
+  it("is one part from its first cue on, whatever cues it runs over", () => {
+    expect(spoken(filmOf("I have been", "waiting for", "you. Come in.", "Sit down."))).toEqual([
+      [10, "I have been waiting for you. Come in."],
+      [13, "Sit down."],
+    ]);
+  });
+
+  it("goes on behind an abbreviation and an ellipsis before a small letter", () => {
+    expect(spoken(filmOf("I saw Mr.", "Smith there.", "And then...", "nothing."))).toEqual([
+      [10, "I saw Mr. Smith there."],
+      [12, "And then... nothing."],
+    ]);
+  });
+
+  it("has ended where a long silence follows", () => {
+    const text = `${filmOf("I have been")}\n00:00:12,000 --> 00:00:13,000\nwaiting.\n`;
+    expect(spoken(text)).toHaveLength(2);
+  });
+
+  it("is not longer than 20 s", () => {
+    const words = Array.from(
+      { length: 45 },
+      (_, index) => `${index % 5 === 4 ? "on. And" : "and"} ${"x".repeat(index + 1)}`,
+    );
+    const starts = planOf(filmOf(...words)).plan.parts.map(({ startSeconds }) => startSeconds);
+    expect(starts).toEqual([10, 30, 50]);
+  });
+
+  it("is a cue where nobody sets marks, which is said", () => {
+    const text = filmOf("今天很高兴", "我们去吃饭", "你来吗");
+    expect(spoken(text)).toHaveLength(3);
+    expect(planOf(text).remarks.join()).toContain("No marks end its sentences, so each cue is a part.");
+  });
+
+  it("that no task can hold is several parts, of which the first has the time", () => {
+    const starts = planOf(filmOf("It rained all day. ".repeat(200), "Done.")).plan.parts.map(
+      ({ startSeconds }) => startSeconds,
+    );
+    expect(starts.length).toBeGreaterThan(2);
+    expect([starts[0], starts.at(-1)]).toEqual([10, 11]);
+    expect(starts.slice(1, -1).every((start) => start === undefined)).toBe(true);
+  });
+});
+
+describe("what is not spoken", () => {
+  it.each([
+    ["<i>Very</i> <b>late</b> <font color='red'>now</font>.", "Very late now."],
+    ["{\\an8}Up <00:00:01.500><c.yellow>here</c>.", "Up here."],
+    ["Rock &amp; roll &lt;3 times.", "Rock & roll <3 times."],
+    ["<ruby>東京<rt>とうきょう</rt></ruby>です。", "東京です。"],
+    ["One line\nand another.", "One line and another."],
+    ["今日は\nいい天気です。", "今日はいい天気です。"],
+    ["- Hello.\n- Hi!", "Hello.\nHi!"],
+    ["-5 degrees.", "-5 degrees."],
+    ["2 < 3 is true.", "2 < 3 is true."],
+  ])("is no part of %j", (text, words) => {
+    expect(spoken(filmOf(text))).toEqual([[10, words]]);
+    expect(unspoken(filmOf(text))).toEqual([]);
+  });
+
+  it.each([
+    ["[Music]", "sound"],
+    ["(door closes\nslowly)", "sound"],
+    ["[sighs] Yes.", "sound"],
+    ["(WHISPERING) Yes.", "sound"],
+    ["（ドアの音）", "sound"],
+    ["♪ la la ♪", "song"],
+    ["♪ la la\nla ♪", "song"],
+    ["", "empty_cue"],
+  ])("is told with its kind: %j", (text, kind) => {
+    expect(unspoken(filmOf("Good.", text))).toEqual([[kind, 1]]);
+    expect(spoken(filmOf("Good.", text)).flat().join()).not.toMatch(/Music|door|sighs|WHISP|la|ドア/);
+  });
+
+  it("is never what stands in parentheses inside of a sentence", () => {
+    expect(spoken(filmOf("Take it (the red one) now."))).toEqual([[10, "Take it (the red one) now."]]);
+  });
+
+  it("is what rolls up from the cue above", () => {
+    const text = filmOf("so today", "so today\nwe will", "we will\ngo home.", "go home.\nBye.");
+    expect(
+      spoken(text)
+        .map(([, words]) => words)
+        .join(" "),
+    ).toBe("so today we will go home. Bye.");
+    expect(unspoken(text)).toEqual([["repeat", 3]]);
+  });
+
+  it("is not what is said again by itself", () => {
+    expect(spoken(filmOf("No.", "No.", "No."))).toHaveLength(3);
+  });
+
+  it("may be everything, and what is spoken may be too much: both are refused", () => {
+    expect(() => planOf(filmOf("[Music]", "♪ la ♪"))).toThrow(/nothing to speak/);
+    const quarrel = "ANNA: No.\nBEN: Yes.\n".repeat(11_000);
+    expect(() => planOf(filmOf(quarrel), { ANNA: "sophie_en_zh", BEN: "kian_en_zh" })).toThrow(
+      /come to 22000 parts, and a narration has at most 20000/,
+    );
+    expect(() => planOf(filmOf("Half \ud800 of it."))).toThrow(/not well-formed/);
+  });
+});
+
+describe("speakers", () => {
+  const voices: Voices = { Anna: "sophie_en_zh", BEN: "kian_en_zh" };
+  const heard = (text: string) =>
+    planOf(text, voices).plan.parts.map(({ voice, startSeconds, text: words }) => [
+      startSeconds,
+      voice,
+      words,
+    ]);
+
+  it.each([
+    ["tags", "<v Anna>Hello.</v>\n<v.loud Ben>Hi."],
+    ["labels", "ANNA: Hello.\nBen: Hi."],
+    ["labels behind dashes", "- ANNA: Hello.\n- BEN: Hi."],
+  ])("are named by %s; the second in a cue follows the first", (_, text) => {
+    expect(heard(filmOf(text))).toEqual([
+      [10, "sophie_en_zh", "Hello."],
+      [undefined, "kian_en_zh", "Hi."],
+    ]);
+  });
+
+  it("speak their sentence to its end, over cues", () => {
+    expect(heard(filmOf("ANNA: I have", "been waiting.", "Really."))).toEqual([
+      [10, "sophie_en_zh", "I have been waiting."],
+      [12, undefined, "Really."],
+    ]);
+  });
+
+  it("in brackets before the words are speakers where they have a voice", () => {
+    expect(heard(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
+  });
+
+  it("that voices does not have are told, and their names are not spoken", () => {
+    const { plan, remarks } = planOf(filmOf("<v Carl>Hello.", "<v Carl>Bye."), voices);
+    expect(plan.parts.map(({ text }) => text)).toEqual(["Hello.", "Bye."]);
+    expect(remarks.join()).toContain('"Carl" (2)');
+  });
+});
+
+describe("a file", () => {
+  it("that holds the other kind than its name says is read, and said to be", () => {
+    const text = `WEBVTT\n\n${filmOf("Hello.")}`;
+    expect(planOf(text).remarks.join()).toContain("called .srt and holds WebVTT");
+    const srt = planTimeline({ text: filmOf("Hello."), kind: "vtt", speed: 1, voices: {} });
+    expect(srt.remarks.join()).toContain("called .vtt and holds SubRip");
+  });
+
+  it("whose cues run backwards is spoken in the order of their times, which is said", () => {
+    const text = `${filmOf("Late.")}\n00:00:01,000 --> 00:00:02,000\nEarly.\n`;
+    expect(spoken(text)).toEqual([
+      [1, "Early."],
+      [10, "Late."],
+    ]);
+    expect(planOf(text).remarks.join()).toContain("1 cue begins before the one above");
+  });
+});

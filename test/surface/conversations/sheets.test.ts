@@ -1,0 +1,64 @@
+/** The conversation about the lines of a game: a sheet, its price, and a file for each row. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { hummed } from "../../support/hummed.ts";
+import { hold } from "./conversations.ts";
+import { type Era, type Stage, stageWithSandbox } from "./stage.ts";
+
+const LONG = { timeout: 25_000 };
+
+const FORTY = Array.from(
+  { length: 40 },
+  (_, index) => `line_${index + 1},"Line ${index + 1}, of the guard.",opal_en_zh`,
+);
+
+async function stageWithSheet(era: Era, rows: readonly string[]): Promise<Stage> {
+  const stage = await stageWithSandbox(era, { speech: hummed });
+  const texts = join(stage.workplace.root, "texts");
+  await mkdir(texts);
+  await writeFile(join(texts, "lines.csv"), ["file,text,voice", ...rows].join("\n"));
+  return stage;
+}
+
+const enter = (stage: Stage) => stage.enter({ AUDIO_INPUT_DIR: join(stage.workplace.root, "texts") });
+
+hold("The lines of a game", [
+  {
+    when: "make a file of each of these 40 lines: a plan with their price, and the call that pays for all",
+    fewestCalls: 2,
+    stage: (era) => stageWithSheet(era, FORTY),
+    play: async (stage) => {
+      const assistant = await enter(stage);
+      const plan = await assistant.call("narrate", { file: "lines.csv" });
+      plan.says(
+        /40 files, one for each row/,
+        /about 400 credits/,
+        /opal_en_zh/,
+        /Nothing was sent or charged/,
+      );
+      const { name, args } = plan.nextCall;
+      // Forty creates take the service seven minutes: whatever the call waits for, nothing more is asked of anybody.
+      (await assistant.call(name, { ...args, wait_seconds: 0 })).says(/goes on by itself/);
+      const count = async (): Promise<number> =>
+        (await stage.workplace.outputNames()).filter((each) => each.endsWith(".mp3")).length;
+      await expect.poll(count, LONG).toBe(40);
+    },
+  },
+  {
+    when: "one row names a voice that is none: it is refused by its number, and the mended sheet is planned",
+    fewestCalls: 2,
+    stage: (era) => stageWithSheet(era, FORTY.with(16, "line_17,Halt!,opel")),
+    play: async (stage) => {
+      const assistant = await enter(stage);
+      const refused = await assistant.call("narrate", { file: "lines.csv" });
+      refused.says(/Row 18: voice "opel" must be the id or the name of a voice; nearest: opal_en_zh/);
+      const rows = FORTY.with(16, "line_17,Halt!,opal_en_zh");
+      await writeFile(
+        join(stage.workplace.root, "texts", "lines.csv"),
+        ["file,text,voice", ...rows].join("\n"),
+      );
+      (await assistant.call("narrate", { file: "lines.csv" })).says(/40 files, one for each row/);
+    },
+  },
+]);
