@@ -14,7 +14,7 @@ import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 import type { Narrations } from "../narration/narrations.ts";
 import { createDetector } from "../redaction.ts";
-import { outputDirOf, unmistakableSecretsOf } from "./configuration-error.ts";
+import { certainSecretsOf, outputDirOf } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
@@ -46,7 +46,7 @@ export async function composeWorkflow(
     timing: timingFor(config),
     random: Math.random,
   });
-  const holdsSecret = createDetector([address.apiKey, ...unmistakableSecretsOf(process.env)]);
+  const holdsSecret = createDetector([address.apiKey, ...certainSecretsOf(process.env)]);
   let narrating: Promise<Narrations> | undefined;
   return {
     generation,

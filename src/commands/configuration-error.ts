@@ -59,7 +59,7 @@ export function secretsOf(env: Environment): string[] {
  * ordinary text. A call that contains one is refused. Other passwords, such as "narrator", are not listed, because that
  * word may be read aloud.
  */
-export function unmistakableSecretsOf(env: Environment): string[] {
+export function certainSecretsOf(env: Environment): string[] {
   const passwords = passwordsOf(env).flatMap(({ plain, withUser }) => [
     ...plain.filter(cannotBeText),
     ...withUser,

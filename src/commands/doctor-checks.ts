@@ -40,7 +40,7 @@ export function failedBy(name: string, error: unknown): Check {
 }
 
 /** Runs a check. If it does not end in time, it fails. */
-export async function within(name: string, fix: string, check: () => Promise<string>): Promise<Check> {
+export async function withTimeLimit(name: string, fix: string, check: () => Promise<string>): Promise<Check> {
   const hanging = Promise.withResolvers<Check>();
   const timer = setTimeout(
     () => hanging.resolve(failed(name, `no answer within ${DEADLINE_MS / 1000} seconds`, fix)),

@@ -24,7 +24,7 @@ import {
   passed,
   proxyFault,
   warned,
-  within,
+  withTimeLimit,
 } from "./doctor-checks.ts";
 
 /** A valid task id that no service ever assigned. */
@@ -85,7 +85,7 @@ function checkSettings(config: Config, env: Environment): Check[] {
 }
 
 const checkFolder = (config: Config): Promise<Check> =>
-  within(
+  withTimeLimit(
     "output folder",
     "Check the disk of AUDIO_OUTPUT_DIR, or set it to a folder on another one.",
     async () => {
@@ -96,7 +96,7 @@ const checkFolder = (config: Config): Promise<Check> =>
   );
 
 const checkInputFolder = (folder: string): Promise<Check> =>
-  within("input folder", "Set AUDIO_INPUT_DIR to a folder that exists, or unset it.", () =>
+  withTimeLimit("input folder", "Set AUDIO_INPUT_DIR to a folder that exists, or unset it.", () =>
     describeInputFolder(folder),
   );
 
@@ -109,7 +109,7 @@ const checkStore = (config: Config): Promise<Check> => {
     storeUrl === null
       ? "Check the disk of AUDIO_STATE_DIR, or set it to a folder on another one."
       : "Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached.";
-  return within("store", fix, async () => {
+  return withTimeLimit("store", fix, async () => {
     const log = createLog("silent", (text) => text);
     const address = config.service ?? NO_SERVICE;
     const { store } = await openLedger({
@@ -149,13 +149,13 @@ async function checkService(config: Config, address: ServiceAddress): Promise<Ch
       "not tested: the host did not answer as it should",
       "Mend the host first.",
     );
-    return [await hostFault(config, address, signal.aborted ? hung(address) : error), untested];
+    return [await hostFault(config, address, signal.aborted ? timedOut(address) : error), untested];
   } finally {
     await service.close();
   }
 }
 
-const hung = ({ baseUrl }: ServiceAddress): AudioError =>
+const timedOut = ({ baseUrl }: ServiceAddress): AudioError =>
   new AudioError("timeout", `${new URL(baseUrl).host} did not answer within ${DEADLINE_MS / 1000} seconds.`);
 
 /** Checks the proxy first, because a host behind a dead proxy looks like a dead host. */

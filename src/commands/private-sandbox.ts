@@ -44,7 +44,7 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Removes the folders of dead processes, because their ledgers are of no further use. */
-async function sweepLeftovers(parent: string): Promise<void> {
+async function removeStaleFolders(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
     if (owner === undefined) continue;
@@ -73,7 +73,7 @@ async function makeStateDir(parent: string): Promise<string> {
   try {
     await (await openOutputFolder(parent)).ensureWritable();
     await settlePlace(parent);
-    await sweepLeftovers(parent);
+    await removeStaleFolders(parent);
     return await mkdtemp(join(parent, `sandbox-${createHolderId()}-`));
   } catch (error) {
     const shown = fileFailure(error, parent);

@@ -7,7 +7,7 @@ import { createDetector, createRedact } from "../redaction.ts";
 import { instructionsFor, SANDBOX_NOTE } from "../server/instructions.ts";
 import { LenientStdioTransport } from "../server/lenient-stdio-transport.ts";
 import { createMcpServer } from "../server/mcp-server.ts";
-import { secretsOf, unmistakableSecretsOf } from "./configuration-error.ts";
+import { certainSecretsOf, secretsOf } from "./configuration-error.ts";
 import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
 /** Time limit for stopping, whatever hangs (docs/reference.md, Stopping). */
@@ -111,7 +111,7 @@ export function serve(isSandbox: boolean): void {
           localGeneration: () => provider.localGeneration(),
           instructions,
           redact: (text) => provider.redact(redact(text)),
-          holdsSecret: createDetector(unmistakableSecretsOf(process.env)),
+          holdsSecret: createDetector(certainSecretsOf(process.env)),
           resourceLinks: config.resourceLinks,
           note: () => (isSandbox && isFirstOnSandbox() ? SANDBOX_NOTE : null),
           log,

@@ -67,10 +67,10 @@ export function createGeneration(deps: GenerationDeps): Generation {
     generate: async (request, call) => {
       resumer.schedule();
       const work = workOf(request);
-      const twin = await findUnansweredDuplicate(deps, work);
-      if (twin === null) return await generateWork(deps, jobs, work, request, call);
-      const view = await getTask(deps, jobs, twin.record.taskId ?? handleOf(twin.record), call);
-      return { ...view, notes: [...view.notes, twin.note] };
+      const duplicate = await findUnansweredDuplicate(deps, work);
+      if (duplicate === null) return await generateWork(deps, jobs, work, request, call);
+      const view = await getTask(deps, jobs, duplicate.record.taskId ?? handleOf(duplicate.record), call);
+      return { ...view, notes: [...view.notes, duplicate.note] };
     },
     handles: async () => {
       resumer.schedule();

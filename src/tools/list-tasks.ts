@@ -133,7 +133,7 @@ function line(task: ListedTask): string {
 }
 
 /** Describes the spending in words and in figures. */
-function spent({ today, last7Days, last30Days, budget }: Spending) {
+function describeSpending({ today, last7Days, last30Days, budget }: Spending) {
   const left =
     budget === null
       ? ""
@@ -240,7 +240,7 @@ export const listTasks = defineTool({
       query: words === "" ? null : words,
       limit: limit ?? DEFAULT_LIMIT,
     });
-    const spending = spent(await (await deps.generation()).spending());
+    const spending = describeSpending(await (await deps.generation()).spending());
     const found = summary(entries.length, status !== undefined || words !== "");
     const message = spending.words === "" ? found : `${found} ${spending.words}`;
     return {

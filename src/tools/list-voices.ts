@@ -36,7 +36,7 @@ function nothingFound(query: string | undefined): string {
   return `${start} ${next} ${WHAT_IS_KNOWN}`;
 }
 
-function omitted({ defaultVoice }: ToolDeps): string {
+function defaultVoiceWords({ defaultVoice }: ToolDeps): string {
   return defaultVoice === null
     ? "Without a voice the service uses its own default."
     : `Without a voice ${defaultVoice} is used (AUDIO_DEFAULT_VOICE).`;
@@ -101,7 +101,7 @@ export const listVoices = defineTool({
     const spoken = [...new Set(found.map(sampleLanguage))];
     const sentences = Object.fromEntries(spoken.map((code) => [code, SAMPLE_SENTENCES[code]]));
     const message =
-      voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${omitted(deps)} ${SAMPLES}`;
+      voices.length === 0 ? nothingFound(query) : `${WHAT_IS_KNOWN} ${defaultVoiceWords(deps)} ${SAMPLES}`;
     const lines = voices.map(({ id, note, sample_path: sample }) =>
       [id, ...(note === undefined ? [] : [note]), ...(sample === undefined ? [] : [`sample ${sample}`])].join(
         ": ",

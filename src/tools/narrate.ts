@@ -35,7 +35,7 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
-/** A call that waits for a sheet is repeated often, and its message says how many files there are. */
+/** Omits the files of a running sheet, because its call is repeated often and the message contains their number. */
 const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
 
@@ -80,7 +80,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
       omitEmpty({
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
-        // The player needs the size; a thousand rows have no room for what nobody asks of one of them.
+        // The player needs the size. Further facts are omitted for sheets, which may have a thousand files.
         size_bytes: file.sizeBytes,
         ...(view.isSheet ? {} : fileFacts(file)),
       }),

@@ -11,8 +11,8 @@ export interface ShownNarration extends Record<string, unknown> {
   readonly next_step: string;
 }
 
-/** A sheet may have a thousand files; a narration's own result names all of them. */
-const PATHS_SHOWN = 10;
+/** Limits the paths in a row, because a sheet may have a thousand files. The narration's own result lists all of them. */
+const MAX_PATHS = 10;
 
 /** Builds the row of a narration; omits empty fields. */
 export function narrationRow(row: NarrationRow): ShownNarration {
@@ -26,18 +26,18 @@ export function narrationRow(row: NarrationRow): ShownNarration {
     ...omitEmpty({
       credits: status === "planned" ? null : credits,
       audio_seconds: row.audioSeconds,
-      audio_paths: paths.length === 0 ? null : paths.slice(0, PATHS_SHOWN),
-      more_files: paths.length > PATHS_SHOWN ? paths.length - PATHS_SHOWN : null,
-      missing_paths: row.missingPaths.length === 0 ? null : row.missingPaths.slice(0, PATHS_SHOWN),
-      more_missing: row.missingPaths.length > PATHS_SHOWN ? row.missingPaths.length - PATHS_SHOWN : null,
+      audio_paths: paths.length === 0 ? null : paths.slice(0, MAX_PATHS),
+      more_files: paths.length > MAX_PATHS ? paths.length - MAX_PATHS : null,
+      missing_paths: row.missingPaths.length === 0 ? null : row.missingPaths.slice(0, MAX_PATHS),
+      more_missing: row.missingPaths.length > MAX_PATHS ? row.missingPaths.length - MAX_PATHS : null,
     }),
     next_step: nextStepOf(row),
   };
 }
 
 function pathsInWords(paths: readonly string[]): string {
-  const rest = paths.length - PATHS_SHOWN;
-  return `${paths.slice(0, PATHS_SHOWN).join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+  const rest = paths.length - MAX_PATHS;
+  return `${paths.slice(0, MAX_PATHS).join(" ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }
 
 /** Renders the whole row as text, for clients that show only the text. */

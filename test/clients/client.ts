@@ -1,11 +1,11 @@
-/** What a client program is to this test, and what it is given. */
+/** The interface of a client program under test, and its inputs. */
 import type { Desk, Ended } from "./desk.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 export interface Scenery {
   readonly desk: Desk;
   readonly sandbox: Sandbox;
-  /** What `/absolute/path/to` stands for. */
+  /** Replaces `/absolute/path/to`. */
   readonly root: string;
   /** The folder of node_modules in which the client's packages lie. */
   readonly modules: string;
@@ -16,7 +16,7 @@ export interface Scenery {
 interface Pinned {
   /** As the documents write it. */
   readonly name: string;
-  /** What is special, where a client is driven in more than one way. */
+  /** Distinguishes the ways of driving one client. */
   readonly variant?: string;
   /** `name@version`; the first is the client itself. */
   readonly packages: readonly string[];
@@ -29,12 +29,12 @@ export interface ModelClient extends Pinned {
   converse(scenery: Scenery, modelUrl: string): Promise<Ended>;
 }
 
-/** A program that a person or a script drives; what it prints is what they see. */
+/** A program driven by a person or a script, who see only its output. */
 export interface CommandClient extends Pinned {
   readonly kind: "command";
   /** Runs the block as it is written. */
   prepare(scenery: Scenery): Promise<Ended>;
-  /** Makes one call, and resolves with what it printed. */
+  /** Makes one call and resolves with its output. */
   call(scenery: Scenery, tool: string, args: Record<string, unknown>): Promise<Ended>;
 }
 

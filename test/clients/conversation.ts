@@ -1,4 +1,4 @@
-/** The conversation that every client has, and what its model must have seen of each result. */
+/** The conversation of every client, and the facts that its model must have seen of each result. */
 import { join } from "node:path";
 
 export const PROMPT = "Good morning, and welcome.";
@@ -10,7 +10,7 @@ export type Scene = "success" | "error" | "audio" | "waiting" | "list";
 export interface Step {
   readonly scene: Scene;
   readonly tool: "generate_audio" | "get_task" | "download_audio" | "list_tasks";
-  /** @param earlier what the model was shown so far, as text */
+  /** @param earlier the text shown to the model so far */
   args(earlier: string): Record<string, unknown>;
   /** The service is down from here on, so that a request is not accepted. */
   readonly isServiceDown?: true;
@@ -25,7 +25,7 @@ export const STEPS: readonly Step[] = [
     tool: "generate_audio",
     args: () => ({ prompt: PROMPT, file_name: FILE_NAME }),
   },
-  // No schema can tell a client that this is wrong, so it is the server that answers.
+  // No schema shows the client that this is wrong, so the call reaches the server.
   { scene: "error", tool: "get_task", args: () => ({ task_id: "aud_nowhere" }) },
   {
     scene: "audio",
@@ -44,7 +44,7 @@ export const STEPS: readonly Step[] = [
 /** Where the audio of the first step may lie, depending on whose environment the server was given. */
 export const savedIn = (folder: string): string => join(folder, `${FILE_NAME}.mp3`);
 
-/** What stands in the text form alone. */
+/** Facts that only the text form contains. */
 const TEXT_FORM: Record<Scene, RegExp> = {
   success: /Saved \/\S+\.mp3/,
   error: /What to do:/,
@@ -53,7 +53,7 @@ const TEXT_FORM: Record<Scene, RegExp> = {
   list: /aud_[0-9a-f]{24}: succeeded/,
 };
 
-/** What stands in the structured form alone; of an error that is the facts for machines in `_meta`. */
+/** Facts that only the structured form contains; for an error, the facts for programs in `_meta`. */
 const STRUCTURED_FORM: Record<Scene, RegExp> = {
   success: /\bnext_step"?: ?"?\w/,
   error: /audio-generation-mcp\/error/,
@@ -62,7 +62,7 @@ const STRUCTURED_FORM: Record<Scene, RegExp> = {
   list: /prompt_excerpt/,
 };
 
-/** What a model needs to know to go on, in whichever form. */
+/** Facts that a model needs to continue, in either form. */
 const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> = {
   success: [
     ["the task id", TASK_ID],

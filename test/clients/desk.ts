@@ -1,4 +1,4 @@
-/** Owns one client's place: a home, an environment and programs of its own, and every process that it starts. */
+/** The environment of one client: its own home, variables and programs, and all processes that it starts. */
 import { spawn } from "node:child_process";
 import {
   appendFileSync,
@@ -42,7 +42,7 @@ export class Desk {
     symlinkSync(process.execPath, join(this.#bin, "node"));
   }
 
-  /** What the client itself is told, beside home and PATH. */
+  /** Environment variables of the client besides home and PATH. */
   setEnv(env: Record<string, string>): void {
     Object.assign(this.#env, env);
   }
@@ -92,7 +92,7 @@ export class Desk {
     };
   }
 
-  /** Runs lines of a shell, as a person would who pastes them. */
+  /** Runs shell commands as if a person pasted them. */
   shell(lines: string): Promise<Ended> {
     return this.run("/bin/sh", ["-e", "-c", lines]);
   }
@@ -102,7 +102,7 @@ export class Desk {
       cwd: this.work,
       env: this.env,
       stdio: ["ignore", "pipe", "pipe"],
-      // A group of its own, so that whatever it started can be ended with it.
+      // A separate process group, so that all processes started by it can be ended.
       detached: true,
     });
     let [stdout, stderr, isTimedOut] = ["", "", false];
@@ -129,7 +129,7 @@ export class Desk {
     });
   }
 
-  /** Waits until all that has this desk's home has ended; ends and counts what has not. Only Linux can tell. */
+  /** Waits until all processes with this home have ended; kills and counts the others. Works only on Linux. */
   async endRest(): Promise<number> {
     const beganAtMs = performance.now();
     while (this.#processes().length > 0 && performance.now() - beganAtMs < SERVER_ENDS_WITHIN_MS) {
@@ -153,7 +153,7 @@ function environmentOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
   } catch {
-    // It has just ended, or belongs to somebody else.
+    // The process has just ended, or belongs to another user.
     return [];
   }
 }

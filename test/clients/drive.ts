@@ -1,4 +1,4 @@
-/** Drives one client through the conversation, in folders of its own, and says what its model saw and what is wrong. */
+/** Drives one client through the conversation in its own folders, and reports what its model saw and what is wrong. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { blockOf, fillIn } from "../support/client-blocks.ts";
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly faults: readonly string[];
 }
 
-/** What one way of driving a client found out. */
+/** The results of one way of driving a client. */
 interface Talk {
   readonly shown: readonly unknown[];
   readonly dialect: string | null;

@@ -1,4 +1,4 @@
-/** Owns a network in which there is nothing but this machine's loopback, for a program and all that it starts. */
+/** Runs a program and its child processes in a network with only the loopback of this machine. */
 import { spawnSync } from "node:child_process";
 
 /** As root, and else as root of a user namespace, which most Linux systems let everybody make. */

@@ -1,4 +1,4 @@
-/** Owns a sandbox of the service, started from the built bin as its own process. */
+/** Starts a sandbox of the service from the built bin as a separate process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

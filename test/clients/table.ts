@@ -1,4 +1,4 @@
-/** Writes what a run saw as a table, and puts it between its marks in the README beside this file. */
+/** Writes the results of a run as a table between the markers in the README beside this file. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scene, Sight } from "./conversation.ts";

@@ -1,4 +1,4 @@
-/** Assistants of the terminal: each is set up by its block, and told where the scripted model is. */
+/** Terminal assistants, each configured with its block and the address of the scripted model. */
 import { join } from "node:path";
 import type { ModelClient, Scenery } from "./client.ts";
 import type { Ended } from "./desk.ts";
@@ -8,7 +8,7 @@ const ASK = "Read this aloud: Good morning, and welcome.";
 /** Programs whose package has one folder for each kind of machine. */
 const MACHINE = `${process.platform}-${process.arch}`;
 
-/** Runs what has to be run before, and stops at the first that fails. */
+/** Runs the preparatory commands and stops at the first failure. */
 async function inTurn(...runs: ReadonlyArray<() => Promise<Ended>>): Promise<Ended> {
   let ended: Ended | undefined;
   for (const run of runs) {
@@ -47,7 +47,7 @@ const geminiCli: ModelClient = {
     desk.setEnv({
       GEMINI_API_KEY: "scripted",
       GOOGLE_GEMINI_BASE_URL: modelUrl,
-      // A folder that nobody has said yes to is refused where nobody can be asked.
+      // A folder that is not trusted is refused if no person can be asked.
       GEMINI_CLI_TRUST_WORKSPACE: "true",
     });
     desk.putHome(

@@ -1,4 +1,4 @@
-/** Owns a bridge from Streamable HTTP to the built bin on stdio: one process a session; it changes no message. */
+/** A bridge from Streamable HTTP to the built bin on stdio, with one process per session. Changes no message. */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

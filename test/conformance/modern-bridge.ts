@@ -1,4 +1,4 @@
-/** Owns a bridge from stateless HTTP of the era of 2026-07-28 to one process of the built bin; only names of tools change. */
+/** A bridge from stateless HTTP of the 2026-07-28 era to one process of the built bin. Changes only names of tools. */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
@@ -32,7 +32,7 @@ function translated(fixtures: Fixtures, params: Record<string, unknown>): Record
 /** Serves one process at `http://127.0.0.1:<port>/mcp`. */
 export async function startModernBridge(env: Record<string, string>, fixtures: Fixtures): Promise<Bridge> {
   const client = new TaskClient(env);
-  // What a client of that era says first; until then the connection could still become one of an older era.
+  // The first message of a client of that era. Without it the connection could become one of an older era.
   await client.request("server/discover", {}, {});
   await client.request("tools/list", {}, {});
   const server = createServer((request, response) => {

@@ -1,4 +1,4 @@
-/** The official suite's scenarios of the tasks extension against the built bin; README.md beside this file tells the results. */
+/** Runs the official suite's scenarios of the tasks extension against the built bin. README.md beside this file has the results. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const FIXTURES: Fixtures = {
   confirm_delete: () => ({ name: "narrate", arguments: { text: "Ask the person." } }),
 };
 
-/** Checks that are passed, of those that are made; what is missing is told in README.md. */
+/** The number of passed checks, and of all checks. README.md lists the missing ones. */
 const SCENARIOS = [
   ["tasks-capability-negotiation", 5, 5],
   ["tasks-wire-fields", 4, 4],

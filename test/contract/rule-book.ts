@@ -1,4 +1,4 @@
-/** Owns how a rule of the contract becomes a named test, skipped by name where the target cannot show it; knows no rule. */
+/** Turns rules of the contract into named tests, and skips rules that the target cannot show. Contains no rule. */
 import { it, type TestContext } from "vitest";
 import { skipFor } from "../support/skipping.ts";
 

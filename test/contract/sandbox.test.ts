@@ -1,4 +1,4 @@
-/** Owns running the contract suite against the sandbox; knows the sandbox by its entry alone. */
+/** Runs the contract suite against the sandbox, using only its public entry. */
 import { readFile } from "node:fs/promises";
 import { afterAll, expect, it } from "vitest";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";

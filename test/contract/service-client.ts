@@ -1,4 +1,4 @@
-/** Owns the suite's requests: plain HTTP that keeps the service's limits, and the task that most rules look at; asserts no rule. */
+/** The requests of the suite: plain HTTP within the service's limits, and the task that most rules check. Asserts nothing. */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
@@ -48,7 +48,7 @@ export const taskOf = (answer: Answer): AudioTask => audioTaskSchema.parse(jsonO
 
 export const newKey = (): string => `contract-suite-${randomUUID()}`;
 
-/** What most tests create: a few words, so that a task costs the minimum. */
+/** The input of most tests: a few words, so that a task has the minimum cost. */
 export const SHORT_INPUT = { prompt: "Hello.\nThis is a test." };
 
 export class ServiceClient {

@@ -1,4 +1,4 @@
-/** Owns pointing the contract suite at the service that the environment names; run by scripts/verify-service.ts. */
+/** Runs the contract suite against the service named in the environment. Started by scripts/verify-service.ts. */
 import { z } from "zod";
 import { LIMIT_WINDOW_SECONDS, POLL_INTERVAL_SECONDS } from "../../src/contract/service-limits.ts";
 import { contractSuite } from "./suite.ts";

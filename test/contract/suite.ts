@@ -1,4 +1,4 @@
-/** Owns the contract suite: every numbered rule of the service's contract as a test, for any service; knows no implementation. */
+/** The contract suite: every numbered rule of the service's contract as a test, independent of the implementation. */
 import { afterAll, describe, expect } from "vitest";
 import { RuleBook } from "./rule-book.ts";
 import { authenticationRules } from "./rules/authentication.ts";

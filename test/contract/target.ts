@@ -1,6 +1,6 @@
-/** Owns what the contract suite is told about the service it is pointed at; knows no rule. */
+/** The description of the service under test. */
 
-/** Faults that a service under test can be told to have; only a sandbox can. */
+/** Faults that a service under test can simulate; only a sandbox can. */
 export interface FaultControls {
   readonly fail_next_tasks?: number;
   readonly unavailable?: "api_unavailable" | "temporarily_unavailable" | null;
@@ -17,7 +17,7 @@ export interface ContractTarget {
   /** 5,000 for a real service. */
   readonly pollIntervalMs: number;
 
-  // What only somebody with several accounts, or a sandbox, has. Rules that need one are skipped without it.
+  // Available only with several accounts or a sandbox. Rules that need them are skipped otherwise.
   /** Another active key of the same account. */
   readonly secondKey?: string | undefined;
   /** An active key of another account, which is unlocked and has 150 credits. */

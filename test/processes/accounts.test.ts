@@ -12,7 +12,7 @@ async function startWithKey(workplace: Workplace, service: CountingService, key:
   return await startProcess(workplace, { baseUrl: service.baseUrl, apiKey: key }, FAST);
 }
 
-/** A process with the first key dies with its create sent; the service has taken it, its answer was seen or not. */
+/** A process with the first key dies after its accepted create, with or without having received the response. */
 async function killedWithFirstKey(
   service: CountingService,
   workplace: Workplace,

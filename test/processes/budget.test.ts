@@ -22,7 +22,7 @@ it("four processes racing for a budget of three make three tasks, and send nothi
   expect(service.count("create")).toBe(3);
   expect(service.tasks.size).toBe(3);
 
-  // Also not by a new process, and what was paid for is still handed out.
+  // Also not by a new process, and paid audio is still returned.
   const [later] = await startTeam([workplace], service, settings);
   expect(errorOf((await later?.call("generate_audio", { prompt: "A fifth" })) ?? { content: [] }).code).toBe(
     "budget_exceeded",

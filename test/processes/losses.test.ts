@@ -1,4 +1,4 @@
-/** What is lost under a running process: the ledger, the shared store, saved files; never money, and nothing unsaid (faults: Process). */
+/** Losing the ledger, the shared store or saved files under a running process never loses money, and is always reported (faults: Process). */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -31,7 +31,7 @@ describe("a ledger that cannot be written", () => {
 
   it("at the moment of the 202 still names the task, and is waited out by what saves it", async () => {
     const { service, workplace, driver } = await setUp();
-    // What the first request loads must not use up the short window.
+    // The code loaded by the first request must not use up the short window.
     await driver.call("get_task", { task_id: "task-of-nobody" });
     const peek = await openPeek(workplace, service);
     peek.breakDown("a task id");
@@ -93,7 +93,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a shared store that is gone", ()
   );
 });
 
-describe("a service that nobody reaches", () => {
+describe("an unreachable service", () => {
   it("uses up no create slot and reserves nothing, for nothing was sent", async () => {
     const workplace = await makeWorkplace();
     const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };

@@ -1,4 +1,4 @@
-/** A poll interval far below what 60 reads a minute allow: the audio comes when it is ready, not a minute later. */
+/** With a poll interval far below what 60 reads a minute allow, the audio is saved when it is ready and not a minute later. */
 import { expect, it } from "vitest";
 import { COMPILED, taskOf } from "../support/workplace.ts";
 import { makeWorkplace, startProcess, startService } from "./team.ts";

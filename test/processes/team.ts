@@ -53,8 +53,7 @@ export async function openPeek(workplace: Workplace, service: { baseUrl: string 
   return peek;
 }
 
-/** What is on the disk under the path that was told. */
-/** What the service made of a task, by its hash. */
+/** The hash of the audio that the service made. */
 export function hashAtService(service: CountingService, task: TaskOutput): string {
   const made = service.tasks.get(task.task_id);
   return createHash("sha256")

@@ -1,4 +1,4 @@
-/** A certificate of a test's own, signed by itself, which nobody trusts. */
+/** Creates a self-signed certificate that nothing trusts. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -11,7 +11,7 @@ const DOCUMENTS = [
   read(join("docs", "clients.md")),
 ];
 
-/** What stands from a client's name in bold, at the beginning of a line that ends with a colon, to the next of its kind. */
+/** Extracts the section of a client: from the line that starts with its name in bold and ends with a colon, to the next such line. */
 function sectionOf(client: string): string {
   const heading = /^\*\*[^*]+\*\*.*:$/gm;
   for (const document of DOCUMENTS) {

@@ -1,4 +1,4 @@
-/** Owns a small service for tests that counts every exchange and can be told to misbehave at any of them; speech is a few bytes. */
+/** A small service for tests that records every exchange and can be made to misbehave in any of them. Its audio is a few bytes. */
 import { createHash, randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -110,7 +110,7 @@ export class CountingService {
     return this.tasks.size * 150;
   }
 
-  /** What running tasks have reserved, and what all others were charged. */
+  /** Credits reserved by running tasks plus credits charged for all others. */
   #committedCredits(): number {
     let credits = 0;
     for (const task of this.tasks.values()) {
@@ -226,7 +226,7 @@ export class CountingService {
     task.status = this.#statusNow(task);
   }
 
-  /** Changes nothing: a task that nobody has looked at yet may still be made to fail. */
+  /** Changes nothing, so a test can still make a task fail that was not queried yet. */
   #statusNow(task: CountedTask): CountedTask["status"] {
     if (task.status === "failed" || task.status === "succeeded") return task.status;
     const elapsedMs = performance.now() - task.acceptedAtMs;
@@ -291,7 +291,7 @@ export class CountingService {
     this.answer(exchange, response);
   }
 
-  /** What the service answers when nobody interferes. */
+  /** The response without interference of a test. */
   answer(exchange: Exchange, response: ServerResponse): void {
     const keys = this.#options.apiKeys ?? [API_KEY];
     if (!keys.some((key) => exchange.headers.authorization === `Bearer ${key}`)) {

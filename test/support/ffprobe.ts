@@ -1,4 +1,4 @@
-/** Owns asking ffprobe what an audio file really is, and what happens to tests where it is missing; judges nothing. */
+/** Inspects audio files with ffprobe, and skips tests if it is missing. */
 import { execFile } from "node:child_process";
 import { mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { missing, skipFor } from "./skipping.ts";
 
-/** What a file holds, as measured. */
+/** The measured properties of a file. */
 export interface ProbedAudio {
   /** ffmpeg's name: `mp3`, `pcm_s16le`, `opus`. */
   readonly codec: string;
@@ -19,7 +19,7 @@ export interface ProbedAudio {
   readonly channels: number;
 }
 
-/** What the caller claims; only raw pcm, which describes itself nowhere, is probed by it. */
+/** The properties stated by the caller. Used only to probe raw pcm, which has no header. */
 export interface ClaimedAudio {
   readonly format: OutputFormat;
   readonly sampleRateHz: number;

@@ -1,11 +1,11 @@
-/** Builds `dist/` before the first test where sources are newer: what is tested through the bin is what stands in `src/`. */
+/** Builds `dist/` before the first test if the sources are newer, so that tests of the bin test the current sources. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..", "..");
 
-/** What a build is made of. */
+/** The inputs of a build. */
 const INPUTS = [
   "src",
   "types",

@@ -1,4 +1,4 @@
-/** Owns time that passes only when a test says so; knows nobody who waits for it. */
+/** A manual clock: time passes only when a test advances it. */
 import type { Clock } from "../../src/clock.ts";
 
 interface Sleeper {
@@ -42,9 +42,9 @@ export class HandClock implements Clock {
     });
   }
 
-  /** Lets time pass; who slept so long wakes, and gets to act on it before this resolves. */
+  /** Advances time. Sleepers that are due wake up and run before this resolves. */
   async advance(ms: number): Promise<void> {
-    // Who is about to sleep has reckoned from now.
+    // Code that is about to sleep has computed its delay from the present time.
     await quiet();
     const endMs = this.#steadyMs + ms;
     for (;;) {
@@ -59,7 +59,7 @@ export class HandClock implements Clock {
     await quiet();
   }
 
-  /** Time passes at once, and nobody gets to act on it. */
+  /** Advances time at once, without letting sleepers run. */
   skip(ms: number): void {
     this.#wallMs += ms;
     this.#steadyMs += ms;

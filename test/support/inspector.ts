@@ -15,7 +15,7 @@ export function inspect(
   args: readonly string[],
   words: readonly string[],
 ): Promise<Inspected> {
-  // The Inspector hands the server little of its own environment; what is in `-e` gets through.
+  // The Inspector passes little of its own environment to the server, but it passes variables given with `-e`.
   const given = Object.entries(env).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
   const all = [cachedTool("inspector"), "--cli", NODE, BIN, ...args, ...given, ...words];
   return new Promise((resolve) => {

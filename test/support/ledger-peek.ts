@@ -19,7 +19,7 @@ const counted = z.object({ count: z.int() });
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Writes that a test can make slow, or fail, each recognised by what it changes. */
+/** Kinds of writes that a test can delay or make fail, each recognised by what it changes. */
 const WRITES = {
   "any record": "INSERT ON agm_records",
   "an admission": "UPDATE ON agm_records WHEN new.status = 'unresolved'",
@@ -99,7 +99,7 @@ export class LedgerPeek {
     }
   }
 
-  /** From now on one kind of write takes seconds, as on a disk that is very slow: time to be killed in its middle. */
+  /** Makes one kind of write take seconds from now on, like a slow disk, so that a test can kill the process during it. */
   slowDown(write: ObstructedWrite): void {
     this.#obstruct(write, SLOWLY);
   }

@@ -1,4 +1,4 @@
-/** What a ledger holds, on either engine, seen by a process of its own; changes nothing. */
+/** Reads a ledger on either engine from a separate process, without changing it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -42,13 +42,13 @@ export class LedgerView {
     return new LedgerView(where, await openEngine(options), ledger);
   }
 
-  /** Of all keys. */
+  /** Records of all API keys. */
   async records(): Promise<TaskRecord[]> {
     const rows = await this.#rows("SELECT value FROM agm_records WHERE origin = ?");
     return valueRows.parse(rows).map(({ value }) => taskRecordSchema.parse(JSON.parse(value)));
   }
 
-  /** What the budget counts, for the whole origin. */
+  /** The credits that the budget counts, for the whole origin. */
   spentCredits(): Promise<number> {
     return this.#ledger.store.spentCredits(BUDGET_WINDOW_MS);
   }

@@ -2,7 +2,7 @@
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** From the longest on; what a run before this one remembers of the others comes after them. */
+/** The files that take longest, longest first. Other files follow by their duration in an earlier run. */
 const LONGEST = [
   "test/crash/replace.test.ts",
   "test/narration/alice.test.ts",

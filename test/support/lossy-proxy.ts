@@ -1,4 +1,4 @@
-/** A way to a server that loses answers: what was asked is done there, and whoever asked never hears of it. */
+/** A proxy that loses responses: the server executes a request, but the client gets no response. */
 import { once } from "node:events";
 import { createConnection, createServer, type Socket } from "node:net";
 
@@ -6,11 +6,11 @@ export interface LossyProxy {
   readonly port: number;
   /** The next answers that hold the text are lost, each with its connection. */
   loseAnswers(count: number, holding?: string): void;
-  /** Changes what the server answers, from now on. */
+  /** Changes the server's responses from now on. */
   alterAnswers(change: (bytes: Buffer) => Buffer): void;
   /** How often a client has sent something after an answer. */
   roundTrips(): number;
-  /** Breaks every connection, whatever is under way. */
+  /** Breaks every connection, including requests in progress. */
   sever(): void;
   close(): Promise<void>;
 }

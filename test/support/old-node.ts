@@ -1,4 +1,4 @@
-/** Owns finding a Node on this machine that is older than what the program needs. */
+/** Finds a Node on this machine that is too old for the program. */
 import { execFileSync } from "node:child_process";
 import { delimiter, join } from "node:path";
 

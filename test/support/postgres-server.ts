@@ -19,7 +19,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Client from "pg/lib/client.js";
 import { afterAll } from "vitest";
 
-/** Of the user `postgres` where a server asks for one. */
+/** The password of the user `postgres`, for servers that require one. */
 export const PASSWORD = "right-one";
 
 const DEBIAN = "/usr/lib/postgresql";
@@ -58,7 +58,7 @@ interface User {
   readonly gid: number;
 }
 
-/** Who runs servers: PostgreSQL and PgBouncer refuse to run as root. Empty where the tests have an ordinary user. */
+/** The user that runs servers, because PostgreSQL and PgBouncer refuse to run as root. Empty if the tests run as an ordinary user. */
 export function serverUser(): Partial<User> {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
@@ -77,7 +77,7 @@ function give(path: string): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
-/** An empty cluster, made once for all tests of a run, because that takes seconds. */
+/** An empty cluster, created once for all tests of a run, because creating it takes seconds. */
 function template(programs: string): string {
   const folder = join(tmpdir(), `agm-postgres-template-${process.getuid?.() ?? 0}`);
   if (existsSync(folder)) return folder;
@@ -107,7 +107,7 @@ export interface PostgresSettings {
   readonly more?: Readonly<Record<string, string>>;
   /** Asks every user for a password; {@link PASSWORD} is that of `postgres`. */
   readonly asksPassword?: boolean;
-  /** Files of a key and its certificate: it then takes no connection without TLS. */
+  /** Files of a key and its certificate. With them the server accepts only TLS connections. */
   readonly tls?: { readonly key: string; readonly certificate: string };
 }
 
@@ -177,7 +177,7 @@ export class PostgresServer {
     return this.urlOf(name);
   }
 
-  /** Starts it, again on the same port and with what it had written. */
+  /** Starts the server; a restart keeps port and data. */
   async start(): Promise<void> {
     const { more = {}, tls } = this.#settings;
     const settings = {

@@ -1,4 +1,4 @@
-/** An address whose connections go to whichever server is named: what a failover looks like from outside. */
+/** An address that forwards connections to a selected server, to simulate a failover. */
 import { once } from "node:events";
 import { createConnection, createServer, type Socket } from "node:net";
 

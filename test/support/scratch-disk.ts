@@ -5,7 +5,7 @@ import { isAlive } from "./processes.ts";
 
 const MEMORY = "/dev/shm";
 
-/** Several times what the tests hold at one moment. Containers often have 64 MB there. */
+/** Several times the space that tests need at once. Containers often have only 64 MB there. */
 const ENOUGH_BYTES = 4 * 1024 ** 3;
 
 const folderOf = (pid: number): string => join(MEMORY, `audio-generation-tests-${pid}`);
@@ -33,7 +33,7 @@ function removeLeftovers(): void {
   }
 }
 
-/** The workers inherit the folder for temporary files; who names one by `TMPDIR` has the tests work on that disk. */
+/** The workers inherit the folder for temporary files. Setting `TMPDIR` makes the tests use another disk. */
 export default function workInMemory(): (() => void) | undefined {
   if (process.env["TMPDIR"] !== undefined || !hasRoom()) return undefined;
   removeLeftovers();

@@ -1,4 +1,4 @@
-/** What most end-to-end tests work with: a service that counts, folders of their own, and the built bin under a client. */
+/** The environment of most end-to-end tests: a counting service, temporary folders, and the built bin with a client. */
 import { afterEach, beforeEach } from "vitest";
 import { type CountingOptions, CountingService } from "./counting-service.ts";
 import { createWorkplace, type Driver, drive, FAST, type Workplace } from "./workplace.ts";

@@ -48,7 +48,7 @@ async function listen(server: TcpServer): Promise<number> {
   return (server.address() as AddressInfo).port; // listens on TCP, so it is no string
 }
 
-/** Speaks TLS and hands what it hears to a plain port on this machine. */
+/** A TLS server that forwards the decrypted data to a plain port on this machine. */
 export async function tlsFront(
   { credentials }: Authority,
   toPort: number,
@@ -65,7 +65,7 @@ export async function tlsFront(
 
 export interface CountingProxy {
   readonly url: string;
-  /** What it was asked to connect to, with the credentials that came along. */
+  /** The requested targets, with the credentials sent along. */
   readonly tunnels: Array<{ target: string; authorization: string | undefined }>;
   /** Requests that it was given to read, which must never happen. */
   readonly plainRequests: string[];

@@ -1,4 +1,4 @@
-/** The tools as models are told of them: hosts keep what points at the player to themselves. */
+/** The tools as models see them: hosts do not pass on the fields that point to the player. */
 
 interface Listed {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;

@@ -1,4 +1,4 @@
-/** Owns what an end-to-end test works in: folders of its own, the built bin, and official clients driving it. */
+/** The workplace of an end-to-end test: temporary folders, the built bin, and official clients. */
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,13 +10,13 @@ import { Client as LegacyClient } from "@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { z } from "zod";
 
-/** The bin under test; `TEST_BIN` names another version's, to see a test fail on what it is about. */
+/** The bin under test. `TEST_BIN` selects another version, to check that a test fails with it. */
 export const BIN = process.env["TEST_BIN"] ?? join(import.meta.dirname, "..", "..", "dist", "main.js");
 
 /** The Node that runs the bin: this one, or the one that `npm run test:matrix` is trying. */
 export const NODE = process.env["TEST_NODE"] ?? process.execPath;
 
-/** What Node is told before the bin: `npm run test:permission` tells it to forbid all that the bin does not need. */
+/** Node options before the bin. `npm run test:permission` uses them to forbid everything that the bin does not need. */
 export const NODE_FLAGS: readonly string[] = process.env["TEST_NODE_FLAGS"]?.split(" ") ?? [];
 
 /** Folders of one test's own, with the settings that point at them. */

@@ -11,7 +11,7 @@ import { goneError } from "../../src/generation/job/missing-task.ts";
 import { wrongFormatError } from "../../src/generation/saved-files.ts";
 import { taskFailed } from "../../src/generation/task-failed.ts";
 import { checkTaskId } from "../../src/generation/use-cases/find-record.ts";
-import { unansweredInTime } from "../../src/generation/use-cases/generate.ts";
+import { callTimedOut } from "../../src/generation/use-cases/generate.ts";
 import { planNarration } from "../../src/narration/plan/plan-narration.ts";
 import { findPartsByQuote } from "../../src/narration/plan/quotes.ts";
 import { aRecord } from "../ledger/a-record.ts";
@@ -75,7 +75,7 @@ export const thrownErrors = (): AudioError[] => [
   taskFailed(aRecord({ taskId: TASK_ID, taskError, billing: null })),
   goneError(record),
   wrongFormatError(record, file),
-  unansweredInTime(null, { taskId: TASK_ID }),
+  callTimedOut(null, { taskId: TASK_ID }),
   thrownBy(() => checkTaskId("no/id")),
   thrownBy(() => checkFileName("../elsewhere")),
   thrownBy(() => canonicalInput({ prompt: "x", audio_references: [longUrl, longUrl, longUrl] })),

@@ -13,7 +13,7 @@ export interface AskOptions extends ReadOptions {
 }
 
 /** The read limit does not allow a query within the time of the call; nothing was sent. */
-function delayedRead(reason: ReadWaitReason, waitMs: number): AudioError {
+function readLimitError(reason: ReadWaitReason, waitMs: number): AudioError {
   return new AudioError("rate_limit", describeHold(`reads_${reason}`, waitMs), {
     retryable: true,
     retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
@@ -45,7 +45,8 @@ export async function askService(
       {
         isPoll,
         onWaiting: (reason, waitMs) => {
-          if (deadline !== undefined && waitMs > deadline.leftMs) tooLate.abort(delayedRead(reason, waitMs));
+          if (deadline !== undefined && waitMs > deadline.leftMs)
+            tooLate.abort(readLimitError(reason, waitMs));
           else onWaiting?.(reason, waitMs);
         },
       },

@@ -55,7 +55,7 @@ export async function saveTask(
     } catch (error) {
       if (job.signal.aborted || !(error instanceof AudioError)) throw error;
       trouble = error;
-      if (error.code === "too_large") throw await leaveAtService(job, deps, error);
+      if (error.code === "too_large") throw await markTooLarge(job, deps, error);
       if (error.code === "not_ready") {
         await persist(job, deps, {
           kind: "resultRevoked",
@@ -148,7 +148,7 @@ async function openContent(
 }
 
 /** Audio above our limit stays available: the remedy names the request that fetches it. */
-async function leaveAtService(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
+async function markTooLarge(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
   await persist(job, deps, { kind: "tooLarge", taskId });
   const { origin } = deps.ledger.identity;

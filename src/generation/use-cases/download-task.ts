@@ -18,7 +18,7 @@ import { taskFailed } from "../task-failed.ts";
 import type { TaskView } from "../task-view.ts";
 import { saveUnderName } from "./file-names.ts";
 import { checkTaskId, emptyRecord, findRecordOfTask } from "./find-record.ts";
-import { unansweredInTime } from "./generate.ts";
+import { callTimedOut } from "./generate.ts";
 import { finishTask } from "./query-task.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
@@ -45,7 +45,7 @@ export async function download(
   if (fileName !== null) checkFileName(fileName);
   // All steps share one window, even if the caller's window is 0.
   const call = openCall({ ...givenCall, windowMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
-  const late = (): AudioError => unansweredInTime(deps.ledger.store.trouble, { taskId });
+  const late = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const known = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
     async (signal) =>

@@ -14,7 +14,7 @@ import { storedInput, wantedName } from "../saved-files.ts";
 type Deps = Pick<GenerationDeps, "folder" | "ledger" | "clock">;
 
 /** Whether a file is in the folder of narration parts, where a person does not look. */
-const isAmongParts = ({ path }: SavedFile, { folder }: Deps): boolean =>
+const isPartFile = ({ path }: SavedFile, { folder }: Deps): boolean =>
   dirname(path) === partsPath(folder.root);
 
 const EXCERPT_CODE_POINTS = 40;
@@ -108,7 +108,7 @@ export async function saveUnderName(
   file: SavedFile,
   { fileName, replace = false }: NameRequest,
 ): Promise<SavedFile> {
-  if (fileName === null && !isAmongParts(file, deps)) return file;
+  if (fileName === null && !isPartFile(file, deps)) return file;
   const name = wantedName(record, fileName);
   const replaces = replace ? await findReplaced(deps, record, file, name) : null;
   if (replaces !== null) await deps.ledger.apply(record, { kind: "replacing", replaced: replaces });

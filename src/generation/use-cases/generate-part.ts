@@ -73,18 +73,18 @@ export async function finishPart(
   const running = record === null ? undefined : jobs.running(record.recordId);
   if (running !== undefined && record?.taskId === null) {
     // Joining the job as a caller would let it send another create, if the service refuses this one.
-    const { leftMs: ms } = openEnded(deps, signal).deadline;
+    const { leftMs: ms } = openPartCall(deps, signal).deadline;
     const late = (): AudioError => new AudioError("timeout", "A part could not be brought to its end.");
     await withDeadline({ clock: deps.clock, ms, signal, late }, () => running.end);
     return;
   }
   if (record === null || record.taskId === null || !isOpen(record)) return;
   const { job } = jobs.start(record, "finish");
-  await waitForJob(job, openEnded(deps, signal));
+  await waitForJob(job, openPartCall(deps, signal));
 }
 
 /** Opens a call that waits a little longer than the service can take for a part. */
-function openEnded({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
+function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
   const deadline = new Deadline(clock, 2 * timing.recoveryMs);
   return { signal, windowMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
@@ -153,7 +153,7 @@ export async function generatePart(
         onOddity?.(describe(phase, current, deps.clock));
       }
     };
-    const end = await waitForJob(job, { ...openEnded(deps, signal), onProgress });
+    const end = await waitForJob(job, { ...openPartCall(deps, signal), onProgress });
     switch (end?.kind) {
       case "saved":
         return { record: end.record, file: end.file };

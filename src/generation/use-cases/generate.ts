@@ -97,8 +97,7 @@ async function search(
       clock: deps.clock,
       ms: call.deadline.leftMs,
       signal: call.signal,
-      late: () =>
-        unansweredInTime(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
+      late: () => callTimedOut(deps.ledger.store.trouble, { idempotencyKey: idempotencyKey ?? undefined }),
     },
     (signal) => findOrDraft(deps, work, signal, call.deadline),
   );
@@ -109,7 +108,7 @@ async function search(
  *
  * @param trouble the current error of the ledger. If there is one, the call was waiting for the ledger
  */
-export function unansweredInTime(
+export function callTimedOut(
   trouble: AudioError | null,
   ids: { taskId?: string; idempotencyKey?: string | undefined },
 ): AudioError {
@@ -183,7 +182,7 @@ async function waitUntilStored(
   const end = await waitForJob(job, { ...call, deadline }, isStored);
   if (end !== null || isStored()) return end;
   const idempotencyKey = job.record.idempotencyKey ?? undefined;
-  throw unansweredInTime(ledger.store.trouble, { idempotencyKey });
+  throw callTimedOut(ledger.store.trouble, { idempotencyKey });
 }
 
 /** Adds the estimated cost to an `insufficient_credits` error. Only this error reads the pace from the ledger. */

@@ -31,8 +31,8 @@ async function identicalTake(
 
 /** The warning about an identical take; `null` if there is none. */
 export async function identicalNote(deps: Deps, record: TaskRecord, file: SavedFile): Promise<string | null> {
-  const twin = await identicalTake(deps, record, file);
-  return twin === null
+  const duplicate = await identicalTake(deps, record, file);
+  return duplicate === null
     ? null
-    : `This audio is identical to take ${twin}, byte for byte: a further take would most likely be so, too, and cost credits again.`;
+    : `This audio is identical to take ${duplicate}, byte for byte: a further take would most likely be so, too, and cost credits again.`;
 }

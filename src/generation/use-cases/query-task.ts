@@ -17,7 +17,7 @@ import { type Call, type OpenCall, openCall, waitForJob } from "../job/wait-for-
 import { findSaved } from "../saved-files.ts";
 import { type TaskView, viewOf } from "../task-view.ts";
 import { checkTaskId, findRecordOfTask, noteOfEarlierTask } from "./find-record.ts";
-import { activityOf, unansweredInTime } from "./generate.ts";
+import { activityOf, callTimedOut } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
@@ -113,7 +113,7 @@ export async function finishTask(
     const isEnough = (): boolean =>
       call.windowMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
-    if (end === null && call.windowMs === 0) throwIfSilent(job);
+    if (end === null && call.windowMs === 0) throwIfQueryFailed(job);
     if (end?.kind !== "left" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
     call.signal.throwIfAborted();
   }
@@ -130,7 +130,7 @@ function hasNews({ phase, record }: Job, before: TaskRecord): boolean {
 }
 
 /** Throws if the query just failed. */
-function throwIfSilent({ phase, record }: Job): void {
+function throwIfQueryFailed({ phase, record }: Job): void {
   if (phase.kind === "retrying") throw phase.error.withIds({ taskId: record.taskId ?? undefined });
 }
 
@@ -140,7 +140,7 @@ async function inTime<T>(
   taskId: string,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const late = (): AudioError => unansweredInTime(deps.ledger.store.trouble, { taskId });
+  const late = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const { clock } = deps;
   return await withDeadline({ clock, ms: call.deadline.leftMs, signal: call.signal, late }, work);
 }

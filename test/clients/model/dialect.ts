@@ -1,4 +1,4 @@
-/** What a scripted model reads of a client's request and writes back, whatever the dialect. */
+/** The requests and responses of a scripted model, independent of the API dialect. */
 
 export interface OfferedTool {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface OfferedTool {
   readonly takesCode?: true;
 }
 
-/** What became of one call that the model had made. */
+/** The result of one call of the model. */
 export interface ShownResult {
   /** The id under which the model had made it. */
   readonly callId: string;

@@ -1,4 +1,4 @@
-/** Owns a model on loopback that speaks four dialects and plays one conversation, whoever asks. */
+/** A model on loopback that supports four API dialects and plays one conversation for every client. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { z } from "zod";
 import { STEPS, type Step, wordsOf } from "../conversation.ts";
@@ -26,7 +26,7 @@ export class ScriptedModel {
   readonly shown: unknown[] = [];
   /** The names under which our tools were offered. */
   readonly toolNames = new Set<string>();
-  /** What was asked of the model, to be read where something went wrong. */
+  /** The requests to the model, for analysing failures. */
   readonly log: unknown[] = [];
   dialect: Dialect | undefined;
   readonly #server: Server;
@@ -146,7 +146,7 @@ export class ScriptedModel {
     return this.#searchesForFirst > 1;
   }
 
-  /** First as somebody who has never heard of this server would look for it, then by name. */
+  /** Searches first with words of a user who does not know this server, then by name. */
   #queryFor(step: Step): string {
     this.#searches += 1;
     if (this.shown.length === 0) this.#searchesForFirst = this.#searches;
@@ -157,7 +157,7 @@ export class ScriptedModel {
 /** Clients put the server's name in front of a tool's, in ways of their own. */
 const isTool = (name: string, tool: string): boolean => name === tool || name.endsWith(`_${tool}`);
 
-/** Looks for the tool as a script has to that was not told of it, calls it and shows all that it answers. */
+/** Searches for the tool like a script without prior knowledge, calls it and prints the whole answer. */
 const codeFor = (tool: string, args: Record<string, unknown>): string =>
   `const { name } = ALL_TOOLS.find((each) => each.name.endsWith("${tool}"));
 text(name);

@@ -1,4 +1,4 @@
-/** Who may ask (docs/contract.md, Authentication). */
+/** The rules about authentication (docs/contract.md, Authentication). */
 import { expect } from "vitest";
 import { GENERATIONS_PATH } from "../../../src/contract/wire.ts";
 import type { RuleBook } from "../rule-book.ts";

@@ -1,4 +1,4 @@
-/** What exceeds a limit, what is down, and the version (docs/contract.md, Errors, Limits and Versions). */
+/** The rules about limits, outages and the version (docs/contract.md, Errors, Limits and Versions). */
 import { expect, onTestFinished } from "vitest";
 import {
   CREATES_PER_WINDOW,
@@ -17,7 +17,7 @@ import {
   taskOf,
 } from "../service-client.ts";
 
-/** A burst that takes longer than a short window proves nothing, and is tried again. */
+/** A burst that takes longer than a short limit window proves nothing, so it is retried. */
 const BURST_ATTEMPTS = 5;
 
 function expectLimited(answer: Answer | undefined, code: string): void {

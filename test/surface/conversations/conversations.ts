@@ -1,21 +1,21 @@
-/** Owns the table of a conversation: who wants what, in how few calls it is done, and it is held in both eras. */
+/** Runs conversations: what the user wants, in how few calls it is done, in both protocol eras. */
 import { describe, it } from "vitest";
 import { ERAS, type Era, type Stage } from "./stage.ts";
 
 export interface Conversation<S extends Stage> {
-  /** What a person says, or what has happened to her. */
+  /** What the user says or has experienced. */
   readonly when: string;
-  /** Of the assistant, from the person's wish on. */
+  /** Number of calls of the assistant after the user's wish. */
   readonly fewestCalls: number;
   readonly stage: (era: Era) => Promise<S>;
-  /** Plays it, and looks at what each answer says; {@link Stage.forget} ends what came before. */
+  /** Runs the conversation and checks each answer. {@link Stage.forget} ends its preparation. */
   readonly play: (stage: S) => Promise<void>;
 }
 
 /**
- * Holds each conversation in both eras of the protocol; the text alone and the structured form alone each suffice.
+ * Runs each conversation in both protocol eras. The text alone and the structured form alone must each be enough.
  *
- * @param atOnce for those that mostly wait
+ * @param atOnce runs conversations in parallel, for those that mostly wait
  */
 export function hold<S extends Stage>(
   about: string,

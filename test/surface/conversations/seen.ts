@@ -1,4 +1,4 @@
-/** What of an answer reaches a model: its text alone, or its structured form alone. Whatever is looked for must be in both. */
+/** The parts of an answer that reach a model: only its text, or only its structured form. Checks find facts only if both contain them. */
 import { expect } from "vitest";
 import { z } from "zod";
 import type { Outcome } from "../../faults/raw-server.ts";
@@ -10,7 +10,7 @@ export interface NextCall {
 
 const leaf = z.union([z.string(), z.number(), z.boolean()]);
 
-/** `name: value` of every field, a line each: what a reader of the structured form has before him. */
+/** Lists every field of the structured form as a line `name: value`. */
 function linesOf(value: unknown, name = ""): string[] {
   const shown = leaf.safeParse(value);
   if (shown.success) return [`${name}: ${shown.data}`];
@@ -39,9 +39,9 @@ function callNamedIn(half: string): NextCall {
 
 export class Seen {
   readonly isError: boolean;
-  /** Some clients hand this over alone. */
+  /** Some clients pass on only this form. */
   readonly text: string;
-  /** Other clients hand this over alone; an error has nothing but its text. */
+  /** Other clients pass on only this form. An error has only text. */
   readonly #fields: Readonly<Record<string, unknown>> | undefined;
 
   constructor({ isError = false, content, structuredContent }: Outcome) {
@@ -54,7 +54,7 @@ export class Seen {
     return this.#fields === undefined ? [this.text] : [this.text, linesOf(this.#fields).join("\n")];
   }
 
-  /** Each of these can be read in either half, whatever else. */
+  /** Checks that both forms contain each of these. */
   says(...facts: ReadonlyArray<RegExp | string>): this {
     for (const half of this.#halves) for (const fact of facts) expect(half).toMatch(fact);
     return this;

@@ -19,7 +19,7 @@ const envelope = {
 };
 const greeting = z.looseObject({ instructions: z.string() });
 
-/** An assistant that knows the instructions and what the answers show of themselves, and nothing else. */
+/** An assistant that knows only the instructions and the answers. */
 export class Assistant {
   calls = 0;
   instructions = "";
@@ -46,7 +46,7 @@ export class Assistant {
     if (!isModern) this.#server.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   }
 
-  /** Makes a call, and gives back its id at once. */
+  /** Makes a call and returns its id at once. */
   begin(name: string, args: Readonly<Record<string, unknown>>): number {
     this.calls += 1;
     if (name === "generate_audio") this.#lastWish = args;
@@ -62,12 +62,12 @@ export class Assistant {
     return await this.answerTo(this.begin(name, args));
   }
 
-  /** Reads a text aloud, with whatever the person wishes. */
+  /** Generates a text with the user's settings. */
   async generate(args: Readonly<Record<string, unknown>>): Promise<Seen> {
     return await this.call("generate_audio", args);
   }
 
-  /** The same call once more, with what may change. */
+  /** Repeats the call with given changes. */
   async repeat(changes: Readonly<Record<string, unknown>> = {}): Promise<Seen> {
     return await this.generate({ ...this.#lastWish, ...changes });
   }
@@ -78,7 +78,7 @@ export class Assistant {
     return name === "generate_audio" ? await this.repeat() : await this.call(name, args);
   }
 
-  /** What a client does at its time-out, which its model never sees. */
+  /** Cancels the call, as a client does at its time-out. The model does not see it. */
   cancel(id: number): void {
     this.#server.cancel(id);
   }
@@ -135,7 +135,7 @@ export class Stage {
     return this.#assistants.reduce((sum, { calls }) => sum + calls, 0);
   }
 
-  /** What came before the conversation is not counted. */
+  /** Resets the count, so that the preparation of the conversation does not count. */
   forget(): void {
     for (const assistant of this.#assistants) assistant.calls = 0;
   }
@@ -152,7 +152,7 @@ export class Stage {
 
 export type CountedStage = Stage & { readonly service: CountingService };
 
-/** A stage whose service counts, and can be told to misbehave. */
+/** Creates a stage with the counting service, which can be made to misbehave. */
 export async function stageWithFaults(
   era: Era,
   { env = {}, ...service }: StageOptions & CountingOptions = {},
@@ -179,7 +179,7 @@ export async function stageWithSandbox(
   return new Stage(await createWorkplace(), era, sandbox, { ...more, close: () => sandbox.stop() });
 }
 
-/** A stage on which nothing is set up yet. */
+/** Creates a stage without any settings. */
 export async function stageWithoutSettings(era: Era): Promise<Stage> {
   return new Stage(await createWorkplace(), era, null, {});
 }

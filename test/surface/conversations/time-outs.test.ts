@@ -6,7 +6,7 @@ import { type Assistant, type CountedStage, type Era, stageWithFaults } from "./
 
 const TEXT = { prompt: "Longer than the client waits" };
 
-/** So long a call is open before its repeat is taken for that of a client that has given up in silence. */
+/** After this time, the repeat of an open call counts as that of a client that gave up without notice. */
 const SILENCE_MS = 2100;
 
 /** The task runs for as long as the conversation needs it to. */

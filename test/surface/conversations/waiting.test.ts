@@ -23,7 +23,7 @@ function putOff(service: CountingService): () => void {
   };
 }
 
-/** Whatever the first call of a process loads must not use up short windows. */
+/** Loads the code of the first call before, so that it does not use up short windows. */
 async function warm(assistant: { call(name: string): Promise<unknown> }): Promise<void> {
   await assistant.call("list_tasks");
 }
