@@ -1,7 +1,7 @@
-/** The error type of this program and its codes (docs/design.md, Errors). */
+/** The error type of this program and its codes (docs/reference.md, Errors). */
 import { isServiceErrorCode, type ServiceErrorCode } from "./contract/service-errors.ts";
 
-/** Codes of this program, in addition to those of the service (docs/design.md, Errors). */
+/** Codes of this program, in addition to those of the service (docs/reference.md, Errors). */
 const LOCAL_ERROR_CODES = [
   "configuration_error",
   "network_error",

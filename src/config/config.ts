@@ -1,4 +1,4 @@
-/** Reads the whole configuration from the environment (docs/design.md, Configuration); faults are collected, never thrown. */
+/** Reads the whole configuration from the environment (docs/reference.md, Configuration); faults are collected, never thrown. */
 import { type Environment, homeFolder } from "../environment.ts";
 import { readStoreUrl } from "./connections.ts";
 import { Reader } from "./reader.ts";

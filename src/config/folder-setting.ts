@@ -1,4 +1,4 @@
-/** Judges a setting that names a folder: what is wrong with it, in words for a person (docs/design.md, Configuration). */
+/** Judges a setting that names a folder: what is wrong with it, in words for a person (docs/reference.md, Configuration). */
 import { absoluteFolder, type Environment, isRooted, readValue } from "../environment.ts";
 import type { ConfigFault, Surroundings } from "./surroundings.ts";
 

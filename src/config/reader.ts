@@ -1,4 +1,4 @@
-/** Reads single settings of each kind, and collects what is wrong with them (docs/design.md, Configuration). */
+/** Reads single settings of each kind, and collects what is wrong with them (docs/reference.md, Configuration). */
 import { decimalIn } from "../contract/decimal.ts";
 import { readValue } from "../environment.ts";
 import { readFolder } from "./folder-setting.ts";

@@ -1,4 +1,4 @@
-/** Judges the service's address and the key to it (docs/design.md, Configuration). */
+/** Judges the service's address and the key to it (docs/reference.md, Configuration). */
 import type { Reader } from "./reader.ts";
 
 /** Where the service is and how to get in; `baseUrl` has no trailing slash. */

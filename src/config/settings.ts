@@ -1,4 +1,4 @@
-/** The table of settings: a line for each that is one value, with its name, its default and its rule (docs/design.md, Configuration). */
+/** The table of settings: a line for each that is one value, with its name, its default and its rule (docs/reference.md, Configuration). */
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";

@@ -1,4 +1,4 @@
-/** Finds variables that look like settings and are none: a misspelt one would go unnoticed, and its default be used (docs/design.md, Configuration). */
+/** Finds variables that look like settings and are none: a misspelt one would go unnoticed, and its default be used (docs/reference.md, Configuration). */
 import { editDistance } from "../contract/edit-distance.ts";
 import { type Environment, readValue } from "../environment.ts";
 

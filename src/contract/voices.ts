@@ -1,4 +1,4 @@
-/** The 21 voice presets (docs/contract.md, Voices). How one sounds is published nowhere. */
+/** The voice presets (docs/contract.md, Voices). How one sounds is published nowhere. */
 
 export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
 export type Language = (typeof LANGUAGES)[number];

@@ -1,4 +1,4 @@
-/** The name of an audio that nobody named: the first words of its text, and a short id (docs/design.md, Names of files). */
+/** The name of an audio that nobody named: the first words of its text, and a short id (docs/reference.md, Names of files). */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";

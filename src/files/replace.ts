@@ -1,4 +1,4 @@
-/** Puts a finished file in the place of one that this server saved: one of the two is there whole at every moment (docs/design.md, Names of files). */
+/** Puts a finished file in the place of one that this server saved: one of the two is there whole at every moment (docs/reference.md, Names of files). */
 import { join } from "node:path";
 import { type Digest, holds } from "./file-content.ts";
 import { type Link, moveFree, type Publication, publish, syncFolder } from "./publish.ts";

@@ -43,7 +43,7 @@ export interface SaveRequest {
 
 /**
  * Downloads into a hidden temporary file beside the target, verifies it and publishes it without overwriting
- * (docs/design.md, Saving). The very same bytes under the name already are adopted. On any failure nothing is left behind.
+ * (docs/reference.md, Saving). The very same bytes under the name already are adopted. On any failure nothing is left behind.
  *
  * @throws AudioError `disk_full`, `output_not_writable`, or whatever the download throws
  */

@@ -1,4 +1,4 @@
-/** The faults that a test may switch on (docs/design.md, Sandbox). */
+/** The faults that a test may switch on (docs/reference.md, Sandbox). */
 import { z } from "zod";
 
 /** Any of the fields; those left out keep their setting. */

@@ -1,4 +1,4 @@
-/** Renders errors: what happened, what to do, and the facts for programs (docs/design.md, Errors). */
+/** Renders errors: what happened, what to do, and the facts for programs (docs/reference.md, Errors). */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { AudioError, ownMistake } from "../errors.ts";
 import type { Redact } from "../redaction.ts";

@@ -1,4 +1,4 @@
-/** Handles invalid JSON-RPC: treats null as absent, answers malformed requests, shortens Zod dumps (docs/design.md, Odd requests). */
+/** Handles invalid JSON-RPC: treats null as absent, answers malformed requests, shortens Zod dumps (docs/reference.md, Odd requests). */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/design.md, Odd requests). */
+/** Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md, Odd requests). */
 import {
   type JSONRPCMessage,
   parseJSONRPCMessage,

@@ -1,4 +1,4 @@
-/** The address of the player page, for hosts that show a page beside a tool's result (docs/design.md, Player). */
+/** The address of the player page, for hosts that show a page beside a tool's result (docs/reference.md, Player). */
 
 export const PLAYER_URI = "ui://audio-generation/player.html";
 

@@ -1,4 +1,4 @@
-/** The output that three tools share, in two forms, each complete on its own (docs/design.md, Results). */
+/** The output that three tools share, in two forms, each complete on its own (docs/reference.md, Results). */
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { z } from "zod";

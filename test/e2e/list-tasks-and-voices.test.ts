@@ -4,6 +4,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { CountingService } from "../support/counting-service.ts";
 import {
   BIN,
@@ -129,7 +130,9 @@ describe("AUDIO_VOICE_NOTES", () => {
     const outcome = await driver.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome).code).toBe("configuration_error");
     expect(textOf(outcome)).toMatch(words);
-    expect((await driver.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+    expect((await driver.call("list_voices", {})).structuredContent).toMatchObject({
+      count: VOICE_IDS.length,
+    });
   });
 
   it("with a missing file or a relative path is a configuration error", async () => {

@@ -88,7 +88,7 @@ async function open(options: BenchOptions): Promise<Opened> {
   return { bench, servers };
 }
 
-/** The API key is in no file, no name, no line of any stream (design 7). */
+/** The API key is in no file, no name, no line of any stream (docs/reference.md, Security). */
 export async function expectKeyNowhere(bench: Bench, servers: readonly RawServer[]): Promise<void> {
   const needles = spellingsOf(bench.service.apiKey);
   for (const server of servers) {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { configurationError } from "../../src/commands/configuration-error.ts";
 import { readConfig } from "../../src/config/config.ts";
+import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { errorOf, taskOf, textOf } from "../support/workplace.ts";
 import { closeBenchesAfterEach, openBench } from "./bench.ts";
 import { RawServer } from "./raw-server.ts";
@@ -180,7 +181,9 @@ describe("a setting that no client filled in", () => {
       };
       const server = await RawServer.start({ ...bare, ...env });
       try {
-        expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+        expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
+          count: VOICE_IDS.length,
+        });
         for (const [tool, args] of [
           ["generate_audio", { prompt: "x" }],
           ["get_task", { task_id: "x" }],
@@ -278,7 +281,9 @@ describe("a setting that looks wrong and is not", () => {
   it("(a password with a percent sign) does not keep the server from starting", async () => {
     const bench = await openBench();
     const server = await bench.another({ AUDIO_STORE_URL: "postgres://u:50%zz@127.0.0.1:1" });
-    expect((await server.call("list_voices", {})).structuredContent).toMatchObject({ count: 21 });
+    expect((await server.call("list_voices", {})).structuredContent).toMatchObject({
+      count: VOICE_IDS.length,
+    });
     const outcome = await server.call("generate_audio", { prompt: "x", wait_seconds: 1 });
     expect(errorOf(outcome).code).toBe("store_unavailable");
     expect(textOf(outcome)).not.toContain("50%zz");

@@ -1,4 +1,6 @@
-/** The rules of docs/contract.md, AudioInput, stated once more by hand and apart from `src/contract/`, against the schemas. */
+/** The rules of docs/contract.md, AudioInput, stated once more, apart from `src/contract/`, against the schemas. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -19,11 +21,12 @@ const FIELDS = [
   "pitch",
   "multilingual",
 ];
-/** As the contract lists them, copied by hand. */
-const VOICES =
-  "stokie_en vivi_mixed_en_zh_ja_es_id mindy_en_es_id_pt_zh kian_en_zh cedric_en_zh sophie_en_zh jean_en_zh magnus_en_zh mabel_en_zh nadia_en_zh opal_en_zh pearl_en_zh quentin_en_zh corinne_mixed_en_zh esther_mixed_en_zh lyla_mixed_en_zh tracy_es_zh sandy_es_mixed_en_zh felix_zh celeste_zh monkey_king_zh".split(
-    " ",
-  );
+/** As docs/contract.md, Voices, lists them. */
+const [, VOICE_SECTION = ""] =
+  /^## Voices$(.*?)^## /ms.exec(
+    readFileSync(join(import.meta.dirname, "..", "..", "docs", "contract.md"), "utf8"),
+  ) ?? [];
+const VOICES = [...VOICE_SECTION.matchAll(/`(\w+)`/g)].map((match) => match[1] ?? "");
 const PUBLIC = [
   "https://example.com/a.mp3",
   "https://cdn.example.org:8443/x?y=z#w",
@@ -192,7 +195,7 @@ describe("what the contract accepts", () => {
         const verdict =
           // A tool takes `null` for "not given", and numbers as strings.
           contractAccepts(withoutNulls(inputOf.parse(readArguments(candidate, generateAudio.input)))) &&
-          // The tool refuses more than the contract: a text that an encoding has damaged (docs/design.md).
+          // The tool refuses more than the contract: a text that an encoding has damaged (docs/reference.md, Tools).
           !String(candidate["prompt"]).includes("\uFFFD") &&
           Number.isInteger(take) &&
           isWithin(take, 1, 999) &&

@@ -1,16 +1,24 @@
-/** Comments that cite the documents cite an existing heading, and never a section number. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+/** A citation of a document names a file and a heading that exist, in comments and in the documents themselves. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-interface Comment {
+interface Text {
   readonly path: string;
   readonly text: string;
 }
 
-/** The comments of a file, each joined to one line: a block, or consecutive `//` lines. */
+function filesIn(folder: string, extension: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(extension))
+    .map((name) => join(folder, name));
+}
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+/** Comments of one file, each as one line: a block, or `//` lines that follow each other. */
 function commentsOf(source: string): string[] {
   return [...source.matchAll(/\/\*[\s\S]*?\*\/|(?:(?<!:)\/\/[^\n]*\n?[ \t]*)+/g)].map(([comment]) =>
     comment
@@ -20,41 +28,77 @@ function commentsOf(source: string): string[] {
   );
 }
 
-function commentsIn(...folders: readonly string[]): Comment[] {
-  return folders.flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".ts"))
-      .flatMap((name) => {
-        const path = join(folder, name);
-        return commentsOf(readFileSync(join(ROOT, path), "utf8")).map((text) => ({ path, text }));
-      }),
-  );
-}
+const commentsIn = (...folders: readonly string[]): Text[] =>
+  folders
+    .flatMap((folder) => filesIn(folder, ".ts"))
+    .flatMap((path) => commentsOf(read(path)).map((text) => ({ path, text })));
 
-function headingsOf(document: string): string[] {
-  const text = readFileSync(join(ROOT, "docs", document), "utf8");
-  return [...text.matchAll(/^## (.+)$/gm)].map((match) => match[1] ?? "");
-}
+/** The project's own pages; under `test` only the READMEs, because other pages there are input of tests. */
+const DOCUMENTS: readonly Text[] = [
+  ...readdirSync(ROOT).filter((name) => name.endsWith(".md")),
+  ...filesIn("docs", ".md"),
+  ...["bench", "test"].flatMap((folder) => filesIn(folder, "README.md")),
+].map((path) => ({ path, text: read(path) }));
 
-const DOCUMENTS: ReadonlyMap<string, readonly string[]> = new Map(
-  ["contract.md", "design.md"].map((document) => [document, headingsOf(document)]),
+const headingsOf = (text: string): string[] =>
+  [...text.matchAll(/^#{2,} (.+)$/gm)].map((match) => match[1] ?? "");
+
+const HEADINGS: ReadonlyMap<string, readonly string[]> = new Map(
+  DOCUMENTS.map(({ path, text }) => [path, headingsOf(text)]),
 );
 
-/** Matches the cited heading after the name of a document and a comma. It ends with punctuation or an "and". */
-function brokenCitations(text: string): string[] {
-  return [...text.matchAll(/docs\/([a-z]+\.md), (.{0,60})/g)]
-    .filter(([, document = "", cited = ""]) => {
-      const headings = DOCUMENTS.get(document) ?? [];
-      return !headings.some(
-        (heading) => cited.startsWith(heading) && /^(?:$|[).,;:]| and )/.test(cited.slice(heading.length)),
-      );
-    })
-    .map(([citation]) => citation);
+/** The heading that a text begins with; it ends with punctuation or an "and". */
+function headingAt(text: string, headings: readonly string[]): string | undefined {
+  return headings
+    .filter(
+      (heading) =>
+        text.startsWith(heading) && /^(?:$|[).,;:"]| and | says?\b)/.test(text.slice(heading.length)),
+    )
+    .sort((one, other) => other.length - one.length)[0];
 }
 
-/** Matches section numbers, which change: after the name of a document, after "section", or alone in brackets (0.1.0 is a version). */
+/** Citations such as "docs/contract.md, Create and Idempotency": the file and each heading must exist. */
+function brokenCitations(text: string): string[] {
+  return [...text.matchAll(/(docs\/[\w-]+\.md)(?:, (.{1,80}))?/g)].flatMap(([, document = "", cited]) => {
+    const headings = HEADINGS.get(document);
+    if (headings === undefined) return [document];
+    let rest = cited;
+    while (rest !== undefined) {
+      const heading = headingAt(rest, headings);
+      if (heading === undefined) return [`${document}, ${rest}`];
+      // A further capital letter begins a further heading; anything else goes on with the sentence.
+      rest = /^(?:, | and |, and )([A-Z].*)/.exec(rest.slice(heading.length))?.[1];
+    }
+    return [];
+  });
+}
+
+/** As hosts of repositories make an anchor of a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+
+/** Links of a page to files of this repository, with or without an anchor, and "(see Heading)" within a page. */
+function brokenLinks({ path, text }: Text): string[] {
+  const links = [...text.matchAll(/\]\(([^)\s]*)\)/g)]
+    .map((match) => match[1] ?? "")
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => {
+      const [file = "", anchor] = target.split("#");
+      const linked = file === "" ? path : join(dirname(path), file);
+      if (!existsSync(join(ROOT, linked))) return true;
+      return anchor !== undefined && !HEADINGS.get(linked)?.map(anchorOf).includes(anchor);
+    });
+  const headings = HEADINGS.get(path) ?? [];
+  const seen = [...text.matchAll(/\(see ([A-Z][^)]*)\)/g)].map((match) => match[1] ?? "");
+  return [...links, ...seen.filter((heading) => !headings.includes(heading))];
+}
+
+/** Numbers of sections, which move: of a document named, of a section, or alone in brackets (0.1.0 is a version). */
 const NUMBERED = [
-  /\b(?:design|contract)(?:'s)?,? (?:sections? )?\d/i,
+  /\b(?:reference|contract)(?:'s)?,? (?:sections? )?\d/i,
   /(?<!RFC \d{1,5},? )\bsections? \d/i,
   /\([1-9]\.\d(?:\.\d)?(?:[),]| (?:rule|cross|idempotency)\b)/,
   /\b(?:cross|billing|idempotency) rules? \d/i,
@@ -63,29 +107,43 @@ const NUMBERED = [
 const isNumbered = (text: string): boolean => NUMBERED.some((pattern) => pattern.test(text));
 
 describe("citations", () => {
-  it("are found together with the documents", () => {
-    for (const headings of DOCUMENTS.values()) {
+  it("have found the documents and comments", () => {
+    for (const document of ["docs/contract.md", "docs/reference.md"]) {
+      const headings = HEADINGS.get(document) ?? [];
       expect(headings.length).toBeGreaterThan(15);
       expect(new Set(headings).size).toBe(headings.length);
     }
-    expect(commentsIn("src").filter(({ text }) => text.includes("docs/contract.md")).length).toBeGreaterThan(
-      10,
-    );
+    const cited = commentsIn("src").filter(({ text }) => text.includes("docs/"));
+    expect(cited.length).toBeGreaterThan(40);
   });
 
   it.each([
     ["a heading", "A bill (docs/contract.md, Billing).", 0],
     ["two headings", "Shown as docs/contract.md, AudioTask and States say.", 0],
+    ["three headings", "Refused (docs/contract.md, Errors, Limits and Versions).", 0],
     ["a document as a whole", "All of docs/contract.md on loopback.", 0],
     ["no such heading", "docs/contract.md, Bills", 1],
-    ["more than a heading", "docs/design.md, Ledger on paper", 1],
+    ["no such second heading", "docs/contract.md, Create and Bills", 1],
+    ["more than a heading", "docs/reference.md, Ledger on paper", 1],
     ["no such document", "docs/rules.md, Billing", 1],
+    ["no such document as a whole", "All of docs/rules.md on loopback.", 1],
   ])("are judged: %s", (_, text, broken) => {
     expect(brokenCitations(text)).toHaveLength(broken);
   });
 
   it.each([
-    ["Sent again (design 6.5).", true],
+    ["a page", "[rules](contract.md)", 0],
+    ["a heading of a page", "[rules](contract.md#what-is-not-stated)", 0],
+    ["a heading of the same page", "(see Names of files)", 0],
+    ["no such page", "[rules](rules.md)", 1],
+    ["no such heading of a page", "[rules](contract.md#bills)", 1],
+    ["no such heading of the same page", "(see Bills)", 1],
+  ])("by a link are judged: %s", (_, text, broken) => {
+    expect(brokenLinks({ path: "docs/reference.md", text })).toHaveLength(broken);
+  });
+
+  it.each([
+    ["Sent again (reference 6.5).", true],
     ["Reads contract section 2.2.", true],
     ["Queries a task (4.2).", true],
     ["At most two (billing rule 3)", true],
@@ -96,14 +154,23 @@ describe("citations", () => {
     expect(isNumbered(text)).toBe(found);
   });
 
-  it("name an existing heading", () => {
-    const wrong = commentsIn("src", "test", "bench", "scripts").flatMap(({ path, text }) =>
-      brokenCitations(text).map((citation) => `${path}: ${citation}`),
+  it("name a file and a heading that exist", () => {
+    const here = join("test", "surface", "citations.test.ts");
+    const texts = [...commentsIn("src", "test", "bench", "scripts"), ...DOCUMENTS];
+    const wrong = texts
+      .filter(({ path }) => path !== here)
+      .flatMap(({ path, text }) => brokenCitations(text).map((citation) => `${path}: ${citation}`));
+    expect(wrong).toEqual([]);
+  });
+
+  it("link to a file and a heading that exist", () => {
+    const wrong = DOCUMENTS.flatMap((document) =>
+      brokenLinks(document).map((target) => `${document.path}: ${target}`),
     );
     expect(wrong).toEqual([]);
   });
 
-  it("never name a section by its number", () => {
+  it("name no section by its number", () => {
     const numbered = commentsIn("src")
       .filter(({ text }) => isNumbered(text))
       .map(({ path, text }) => `${path}: ${text}`);

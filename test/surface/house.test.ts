@@ -1,4 +1,4 @@
-/** The rules for the structure of the sources: layers, folders, first sentences, and writing to stdout (docs/design.md, House). */
+/** The rules for the structure of the sources: layers, folders, first sentences, and writing to stdout (AGENTS.md). */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ const FLOORS: readonly string[] = [
   "api",
   "config",
   "audio",
-  "ground",
+  "shared files",
   "contract",
 ];
 
@@ -46,7 +46,7 @@ function sources(): Source[] {
 const BESIDE: readonly string[] = ["sandbox", "player"];
 
 function floorOf(path: string): string {
-  if (!path.includes("/")) return path === "main.ts" ? "main" : "ground";
+  if (!path.includes("/")) return path === "main.ts" ? "main" : "shared files";
   return path.split("/")[0] ?? "";
 }
 
@@ -99,6 +99,12 @@ describe("the house", () => {
   it("knows every floor by name", () => {
     const floors = new Set(all.map(({ path }) => floorOf(path)));
     expect([...floors].filter((floor) => ![...FLOORS, ...BESIDE].includes(floor))).toEqual([]);
+  });
+
+  it("has the same floors as the map, in the same order", () => {
+    const map = readFileSync(join(SRC, "..", "AGENTS.md"), "utf8");
+    const rows = [...map.matchAll(/^\| `src\/([\w*]+)(?:\/|\.ts)` \|/gm)].map((match) => match[1] ?? "");
+    expect(rows.map((row) => (row === "*" ? "shared files" : row))).toEqual(FLOORS);
   });
 
   it("opens every file with one sentence on what it does", () => {

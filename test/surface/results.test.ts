@@ -1,4 +1,4 @@
-/** Each form of a result is complete without the other, small, and free of nulls (docs/design.md, Results). */
+/** Each form of a result is complete without the other, small, and free of nulls (docs/reference.md, Results). */
 import { describe, expect, it } from "vitest";
 import type { TaskView } from "../../src/generation/task-view.ts";
 import { renderNarration } from "../../src/tools/narrate.ts";

@@ -5,6 +5,7 @@ import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/
 import { describe, expect, it } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import { FIELD_NAMES, requestField } from "../../src/contract/request-fields.ts";
+import { VOICE_IDS } from "../../src/contract/voices.ts";
 import { instructionsFor } from "../../src/server/instructions.ts";
 import { promptList } from "../../src/server/prompts.ts";
 import { REMEDIES } from "../../src/server/remedies.ts";
@@ -163,6 +164,12 @@ describe("the README", () => {
 });
 
 describe("docs/contract.md", () => {
+  it("lists every voice, and no others", () => {
+    const [, section = ""] = /^## Voices$(.*?)^## /ms.exec(contract) ?? [];
+    const ids = [...section.matchAll(/`(\w+)`/g)].map(([, id]) => id);
+    expect(ids.sort()).toEqual([...VOICE_IDS].sort());
+  });
+
   const contract = readFileSync(join(import.meta.dirname, "..", "..", "docs", "contract.md"), "utf8");
   const [, section = ""] = /^## AudioInput$(.*?)^## /ms.exec(contract) ?? [];
   const rows = [...section.matchAll(/^\| `(\w+)` \|.* \| (.+) \|$/gm)].map(([, name, absent]) => [

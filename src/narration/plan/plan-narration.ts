@@ -1,4 +1,4 @@
-/** Turns a text into the plan of its narration: what each task will speak, in which voice, with which pauses (docs/design.md, Plan of a narration). */
+/** Turns a text into the plan of its narration: what each task will speak, in which voice, with which pauses (docs/reference.md, Plan of a narration). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ReadText, SkippedList } from "./blocks.ts";

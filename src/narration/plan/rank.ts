@@ -1,4 +1,4 @@
-/** Gives each unit a rank that its own text decides, so that an edit elsewhere does not move a cut (docs/design.md, Plan of a narration). */
+/** Gives each unit a rank that its own text decides, so that an edit elsewhere does not move a cut (docs/reference.md, Plan of a narration). */
 import { hash } from "node:crypto";
 
 /** What is compared where units are alike, as in a refrain. */

@@ -1,4 +1,4 @@
-/** Cuts units into parts where their own text says, so that an edit changes the parts around it and no others (docs/design.md, Plan of a narration). */
+/** Cuts units into parts where their own text says, so that an edit changes the parts around it and no others (docs/reference.md, Plan of a narration). */
 import { MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";

@@ -1,4 +1,4 @@
-/** Turns subtitles into the plan of their narration: cues of one sentence are one part, each at its time (docs/design.md, Subtitles). */
+/** Turns subtitles into the plan of their narration: cues of one sentence are one part, each at its time (docs/reference.md, Subtitles). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../plan/blocks.ts";

@@ -1,4 +1,4 @@
-/** POST /sandbox/faults, the controls for tests (docs/design.md, Sandbox); no part of the contract, needs no key. */
+/** POST /sandbox/faults, the controls for tests (docs/reference.md, Sandbox); no part of the contract, needs no key. */
 import type { FastifyInstance } from "fastify";
 import { type Faults, faultsSchema } from "../faults.ts";
 import { invalidRequest } from "../service-error.ts";

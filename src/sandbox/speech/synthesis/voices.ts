@@ -1,4 +1,4 @@
-/** How each of the 21 presets sounds, and the voice of a request without one. */
+/** How each preset sounds, and the voice of a request without one. */
 import type { VoiceId } from "../../../contract/voices.ts";
 import type { FliteVoice } from "./flite.ts";
 

@@ -1,0 +1,90 @@
+/** The documents agree with the repository: the files that they name exist, each term has one meaning, and the first pages stay short. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const MAPS = ["AGENTS.md", "CONTRIBUTING.md", "docs/overview.md", "docs/decisions.md", "docs/reference.md"];
+const FOLDERS = ["src", "test", "scripts", "bench", "docs"];
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+
+const FILES: readonly string[] = [
+  ...readdirSync(ROOT),
+  ...FOLDERS.flatMap((folder) => [
+    `${folder}/`,
+    ...readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map(
+      (entry) =>
+        `${join(entry.parentPath, entry.name).slice(ROOT.length + 1)}${entry.isDirectory() ? "/" : ""}`,
+    ),
+  ]),
+];
+
+/** Names of files and, in code marks, of folders. A name may leave out the folders above it, because base names are unique. */
+function missingPaths(text: string): string[] {
+  const files = [...text.matchAll(/(?<![\w./*>-])[\w./-]*\w\.(?:ts|md)\b/g)].map(([path]) => path);
+  const folders = [...text.matchAll(/`((?:[\w-]+\/)+)`/g)].map((match) => match[1] ?? "");
+  return [...files, ...folders].filter(
+    (path) => !FILES.some((file) => file === path || file.endsWith(`/${path}`)),
+  );
+}
+
+/** The first cells of a page's table of terms. */
+function termsOf(text: string): string[] {
+  const [, table = ""] = /^\| term \|.*\n\|[-|]+\n((?:\|.*\n)+)/m.exec(text) ?? [];
+  return [...table.matchAll(/^\| (.+?) \|/gm)].flatMap((match) => (match[1] ?? "").split(", "));
+}
+
+const repeated = (names: readonly string[]): string[] =>
+  names.filter((name, index) => names.indexOf(name) !== index);
+
+const GLOSSARY = "docs/glossary.md";
+
+describe("the documents", () => {
+  it.each(MAPS)("name only files and folders that exist: %s", (path) => {
+    expect(missingPaths(read(path))).toEqual([]);
+  });
+
+  it("are judged by names that do not exist", () => {
+    expect(missingPaths("`src/tools/catalog.ts`, `job/phase.ts`, `test/e2e/`, src/tools/<name>.ts")).toEqual(
+      [],
+    );
+    expect(missingPaths("`src/tools/no-such.ts`, `other/phase.ts`, `test/no-such/`")).toEqual([
+      "src/tools/no-such.ts",
+      "other/phase.ts",
+      "test/no-such/",
+    ]);
+  });
+
+  it("define each term once", () => {
+    const terms = termsOf(read(GLOSSARY));
+    expect(terms.length).toBeGreaterThan(30);
+    expect(repeated(terms)).toEqual([]);
+    expect(terms).toEqual(terms.toSorted((one, other) => one.localeCompare(other, "en")));
+  });
+
+  it("find a term that is defined twice", () => {
+    const page = "| term | meaning |\n|---|---|\n| part | one |\n| store, part | two |\n";
+    expect(repeated(termsOf(page))).toEqual(["part"]);
+  });
+
+  it("define terms in the glossary alone", () => {
+    const others = [...readdirSync(ROOT), ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)]
+      .filter((path) => path.endsWith(".md") && path !== GLOSSARY)
+      .filter((path) => termsOf(read(path)).length > 0);
+    expect(others).toEqual([]);
+  });
+
+  it("give a term no second row under another name of the same meaning", () => {
+    const meanings = [...read(GLOSSARY).matchAll(/^\| .+? \| (.+) \|$/gm)].map((match) => match[1] ?? "");
+    expect(repeated(meanings)).toEqual([]);
+  });
+
+  it("keep the README at 3,000 words, because people read it before they install", () => {
+    expect(read("README.md").split(/\s+/).length).toBeLessThanOrEqual(3000);
+  });
+
+  it("keep the map on one screen", () => {
+    expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(65);
+  });
+});
