@@ -33,6 +33,16 @@ const textOf = (root: string, name: string): string => {
   return existsSync(path) ? readFileSync(path, "utf8") : "";
 };
 
+function builtCode(root: string): string {
+  const folder = join(root, "dist");
+  if (!existsSync(folder)) return "";
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return files
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => textOf(root, join("dist", name)))
+    .join("\n");
+}
+
 function changelogFaults(root: string, version: string): string[] {
   const lines = textOf(root, "CHANGELOG.md").split("\n");
   const heading = lines.find((line) => line.startsWith(`## ${version}`));
@@ -87,6 +97,8 @@ export function releaseFaults(root: string, env: NodeJS.ProcessEnv): string[] {
   for (const file of [...JSON_FILES, ...TEXT_FILES]) {
     if (holdsPlaceholder(textOf(root, file))) found.push(`${file} holds a placeholder: npm run publisher.`);
   }
+  // The server names its icon and website to clients, so they are compiled in.
+  if (holdsPlaceholder(builtCode(root))) found.push("dist holds a placeholder: npm run bundle.");
   return [
     ...found,
     ...changelogFaults(root, manifest.version),

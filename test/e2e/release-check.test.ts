@@ -147,6 +147,14 @@ describe("a release", () => {
     expect(faults()).toEqual([expect.stringMatching(/^CHANGELOG\.md says nothing of /)]);
   });
 
+  it("built for a publisher that was not decided is refused", () => {
+    write("dist/chunks/a.js", "the code of nobody");
+    write("dist/main.js", "the code of nobody");
+    before = releaseFaults(root, {});
+    write("dist/main.js", "the code of placeholder-owner");
+    expect(faults()).toEqual(["dist holds a placeholder: npm run bundle."]);
+  });
+
   it("with a narrow picture is refused, and so is one without pictures", () => {
     for (const name of readdirSync(join(root, "assets")))
       if (name !== "icon.png") rmSync(join(root, "assets", name));
