@@ -1,12 +1,16 @@
 /**
- * Plans a novel of so many characters, the same as 5,000 cues of subtitles, or has the Markdown library read it, as the
- * first work of its process; prints the milliseconds. `cpu`: the median of five further plans, of the processor's time; `memory`: the MiB that one plan adds.
+ * Plans a novel of so many characters, the same as 5,000 cues of subtitles or as an EPUB of 10 MB, or has the Markdown
+ * library read it, as the first work of its process. Prints the milliseconds. `cpu`: the median of five further plans, of
+ * the processor's time. `memory` and `epub-memory`: the MiB that one plan adds.
  */
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { strToU8, zipSync } from "fflate";
 import { Lexer } from "marked";
 import type { TextFormat } from "../src/files/input-format.ts";
-import { planNarration } from "../src/narration/plan/plan-narration.ts";
+import { readEpub } from "../src/narration/books/read-epub.ts";
+import { planDocument, planNarration } from "../src/narration/plan/plan-narration.ts";
 import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
 
 const CHAPTER_CHARACTERS = 12_000;
@@ -50,7 +54,42 @@ function subtitles(words: readonly string[]): string {
   ).join("\n");
 }
 
+/** Pictures make up most of a book's size; noise cannot be compressed. */
+const PICTURE_BYTES = 9_700_000;
+
+function epub(): Uint8Array {
+  const pages = text.split(/\n\n(?=Chapter \d)/).map((chapter) => {
+    const [title = "", ...paragraphs] = chapter.split("\n\n");
+    return `<html><body><h1>${title}</h1>${paragraphs.map((words) => `<p>${words}</p>`).join("")}</body></html>`;
+  });
+  const items = pages.map(
+    (_, page) => `<item id="p${page}" href="p${page}.xhtml" media-type="application/xhtml+xml"/>`,
+  );
+  const order = pages.map((_, page) => `<itemref idref="p${page}"/>`);
+  const files: Record<string, Uint8Array> = {
+    "META-INF/container.xml": strToU8(
+      '<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>',
+    ),
+    "book.opf": strToU8(
+      `<package><metadata><title>A novel</title></metadata><manifest>${items.join("")}</manifest><spine>${order.join("")}</spine></package>`,
+    ),
+    "picture.jpg": randomBytes(PICTURE_BYTES),
+  };
+  for (const [page, html] of pages.entries()) files[`p${page}.xhtml`] = strToU8(html);
+  return zipSync(files);
+}
+
+function planEpub(bytes: Uint8Array): void {
+  planDocument((skipped) => readEpub(bytes, skipped), { speed: 1, pauseSeconds: 0.6, voices: {} });
+}
+
 function elapsedMs(): number {
+  if (work === "epub") {
+    const book = epub();
+    const begunAtMs = performance.now();
+    planEpub(book);
+    return performance.now() - begunAtMs;
+  }
   const film = work === "cues" ? subtitles(text.split(/\s+/)) : "";
   const beganAtMs = performance.now();
   if (work === "cues") planTimeline({ text: film, kind: "vtt", speed: 1, voices: {} });
@@ -71,8 +110,10 @@ function furtherCpuMs(): number {
 }
 
 function addedMiB(): number {
-  plan();
+  if (work === "epub-memory") planEpub(epub());
+  else plan();
   return process.resourceUsage().maxRSS / 2 ** 10 - idleMiB;
 }
 
-process.stdout.write(String(work === "cpu" ? furtherCpuMs() : work === "memory" ? addedMiB() : elapsedMs()));
+const isMemory = work === "memory" || work === "epub-memory";
+process.stdout.write(String(work === "cpu" ? furtherCpuMs() : isMemory ? addedMiB() : elapsedMs()));

@@ -1,4 +1,4 @@
-/** Measures planning: 500,000 characters beside the Markdown library alone, again in the same process, and the memory of 2,000,000. */
+/** Measures planning: 500,000 characters beside the Markdown library alone, as subtitles and as an EPUB, again in the same process, and the memory of 2,000,000. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { compare, type Row, report } from "./measure.ts";
@@ -8,7 +8,7 @@ const CHARACTERS = 500_000;
 const MANY_CHARACTERS = 2_000_000;
 
 function takes(
-  work: "plain" | "markdown" | "library" | "cpu" | "memory" | "cues",
+  work: "plain" | "markdown" | "library" | "cpu" | "memory" | "cues" | "epub" | "epub-memory",
   characters = CHARACTERS,
 ): number {
   const script = join(import.meta.dirname, "plan-once.ts");
@@ -41,6 +41,28 @@ rows.push(
       () => takes("plain"),
     )),
     goal: { of: "ours", atMost: 1500 },
+  },
+  {
+    name: `an EPUB of 10 MB with ${CHARACTERS.toLocaleString("en")} characters`,
+    unit: "ms",
+    comparedWith: "the same text, plain",
+    ...(await compare(
+      ROUNDS,
+      () => takes("epub"),
+      () => takes("plain"),
+    )),
+    goal: { of: "ours", atMost: 1500 },
+  },
+  {
+    name: "an EPUB of 10 MB, memory above idle",
+    unit: "MiB",
+    comparedWith: "the same text, plain",
+    ...(await compare(
+      ROUNDS,
+      () => takes("epub-memory"),
+      () => takes("memory"),
+    )),
+    goal: { of: "ours", atMost: 150 },
   },
   {
     name: `${CHARACTERS.toLocaleString("en")} characters, plain, processor's time after the first`,

@@ -24,8 +24,8 @@ Usage:
                                        what was asked for, its cost and its file; FILE becomes a page with players
   audio-generation-mcp voices [--sample] [--html FILE]
                                        the voices; --sample makes samples (about 210 credits once), FILE plays them
-  audio-generation-mcp narrate FILE|-  a text of any length to one audio file, or each row of a sheet (.csv, .tsv)
-                                       to a file of its own; without --max-credits: the price
+  audio-generation-mcp narrate FILE|-  a text, book (.epub, .html) or subtitles (.srt, .vtt) to one audio file, or each
+                                       row of a sheet (.csv, .tsv) to its own; without --max-credits: the price
 ${settings}      [--max-credits N] [--speaker NAME=ID]... [--pronounce WORD=SPELLING]...
       [--pause-seconds S] [--files one|chapters] [--chapters 3-5] [--retake TAKE[@SPEED]=QUOTE]... [--skip-failed]
       [--file-name NAME] [--json]
