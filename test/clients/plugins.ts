@@ -76,18 +76,12 @@ const claudePlugin: ModelClient = {
     // A script's first question must not be asked before npx has started the server.
     desk.setEnv({ MCP_CONNECTION_NONBLOCKING: "false" });
     const claude = (...args: string[]): Promise<Ended> => desk.run("claude", args);
-    const settings = [`base_url=${sandbox.baseUrl}`, `api_key=${sandbox.apiKey}`];
+    const settings = ["--config", `base_url=${sandbox.baseUrl}`, "--config", `api_key=${sandbox.apiKey}`];
     return withPlugin(scenery, (plugin) =>
       inTurn(
         () => claude("plugin", "validate", plugin, "--profile", "directory", "--strict"),
-        () => claude("plugin", "marketplace", "add", plugin),
-        () =>
-          claude(
-            "plugin",
-            "install",
-            `${PLUGIN}@${PLUGIN}`,
-            ...settings.flatMap((each) => ["--config", each]),
-          ),
+        // The line of the README.
+        () => claude("plugin", "install", PLUGIN, "--marketplace", plugin, ...settings),
         () => shows(claude("mcp", "list"), /Connected/),
         () => shows(claude("plugin", "details", PLUGIN), /Skills \(1\)\s+narration/),
         () => claude("-p", ASK, "--allowedTools", `mcp__plugin_${PLUGIN}_audio-generation`),
