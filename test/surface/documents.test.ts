@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const MAPS = ["AGENTS.md", "CONTRIBUTING.md", "docs/overview.md", "docs/decisions.md", "docs/reference.md"];
-const FOLDERS = ["src", "test", "scripts", "bench", "docs"];
+const FOLDERS = ["src", "test", "scripts", "bench", "docs", "skills", "sandbox-package", "assets", ".github"];
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
