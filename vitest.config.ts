@@ -16,7 +16,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // What is waited for comes within milliseconds; on a busy machine it may take seconds.
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 60_000 } },
     // Most tests wait for processes: with less than three workers a core both idle. By default there would be one alone.
     maxWorkers: 6,
     sequence: { sequencer: LongestFirst },

@@ -102,7 +102,7 @@ describe("a create that the service delays", () => {
     );
     const waited = taskOf(await driver.call("get_task", { task_id: outcome.task_id, wait_seconds: 10 }));
     expect(waited).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
-    await expect.poll(() => workplace.outputNames(), { timeout: 5000 }).toHaveLength(1);
+    await expect.poll(() => workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
   });
 
   it.each(["api_unavailable", "temporarily_unavailable"])(
@@ -233,7 +233,7 @@ describe("a task that fails", () => {
     const handle = taskOf(
       await driver.call("generate_audio", { prompt: "Known by two ids", wait_seconds: 0 }),
     );
-    await expect.poll(() => service.tasks.size, { timeout: 5000 }).toBe(2);
+    await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(2);
     const outcome = await driver.call("get_task", { task_id: handle.task_id, wait_seconds: 10 });
     const task = taskOf(outcome);
     expect(task.status).toBe("succeeded");

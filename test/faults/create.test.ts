@@ -188,7 +188,7 @@ describe("a service that cannot be reached", () => {
     const late = await latePort(target.baseUrl);
     const bench = await openBench({ baseUrl: late.url });
     const call = bench.server.begin("generate_audio", { prompt: "Early bird" }, { progressToken: "p" });
-    await expect.poll(() => bench.server.notifications.length, { timeout: 5000 }).toBeGreaterThan(2);
+    await expect.poll(() => bench.server.notifications.length, { timeout: 60_000 }).toBeGreaterThan(2);
     await late.open();
     expect(taskOf(await bench.server.outcomeOf(call)).status).toBe("succeeded");
     expect(target.count("create")).toBe(1);

@@ -48,7 +48,7 @@ describe("a ledger that was lost", () => {
   it("makes the id unknown, with the way back; the text finds what was paid, and no part speaks of the id", async () => {
     narrator.service.processingMs = 300;
     const { narration_id } = await narrator.narrate({ text: TWO, max_credits: 1000, wait_seconds: 0 });
-    await expect.poll(() => narrator.service.tasks.size, { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => narrator.service.tasks.size, { timeout: 60_000 }).toBe(2);
     await narrator.driver.close();
     await rm(narrator.workplace.stateDir, { recursive: true });
     narrator.driver = await drive(narrator.workplace.env(narrator.service, FAST));

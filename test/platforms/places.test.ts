@@ -24,8 +24,8 @@ async function killInDownload(bench: Bench, server: RawServer): Promise<void> {
     return true;
   });
   server.begin("generate_audio", CALL);
-  await expect.poll(() => bench.service.count("content"), { timeout: 5000 }).toBe(1);
-  await expect.poll(() => bench.workplace.outputNames(), { timeout: 5000 }).toHaveLength(1);
+  await expect.poll(() => bench.service.count("content"), { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => bench.workplace.outputNames(), { timeout: 60_000 }).toHaveLength(1);
   await killHard(server.child.pid ?? 0);
   bench.misbehave(undefined);
   expect(await bench.workplace.outputNames()).toEqual([expect.stringMatching(/^\..*\.part$/)]);

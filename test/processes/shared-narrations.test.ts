@@ -60,9 +60,9 @@ describe(
     it("let a call that waits on one go on when the process that drives it on the other is killed", async () => {
       const { service, first, second, there } = await machines(400);
       const doomed = first.call("narrate", CALL).catch(() => undefined);
-      await expect.poll(() => service.tasks.size, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
       const waiting = narrate(second, { wait_seconds: 50 });
-      await expect.poll(() => service.tasks.size, { timeout: 20_000 }).toBeGreaterThan(1);
+      await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(1);
       await killHard(first.pid);
       await doomed;
       const theirs = await waiting;

@@ -47,7 +47,7 @@ describe.each([
     const args = { prompt: "Later refused", wait_seconds: 2 };
     const begun = taskOf(await driver.call("generate_audio", args));
     expect(begun.task_id).toMatch(/^req-/);
-    await expect.poll(() => service.count("create"), { timeout: 20_000 }).toBe(2);
+    await expect.poll(() => service.count("create"), { timeout: 60_000 }).toBe(2);
     await expect
       .poll(async () => (await driver.call("get_task", { task_id: begun.task_id })).isError, {
         timeout: 20_000,

@@ -33,7 +33,7 @@ hold(
           /After a time-out or a cancelled call, send the very same arguments again .*or ask list_tasks/,
         );
         const id = assistant.begin("generate_audio", TEXT);
-        await expect.poll(() => stage.service.tasks.size, { timeout: 20_000 }).toBe(1);
+        await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBe(1);
         assistant.cancel(id);
         await repeats(stage, assistant);
         expect(stage.service.count("create")).toBe(1);
@@ -46,7 +46,7 @@ hold(
       play: async (stage) => {
         const assistant = await stage.enter();
         assistant.begin("generate_audio", TEXT);
-        await expect.poll(() => stage.service.tasks.size, { timeout: 20_000 }).toBe(1);
+        await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBe(1);
         await sleep(SILENCE_MS);
         await repeats(stage, assistant);
         expect(stage.service.count("create")).toBe(1);
@@ -60,7 +60,7 @@ hold(
         const assistant = await stage.enter();
         for (let tries = 1; tries <= 2; tries += 1) {
           const id = assistant.begin("generate_audio", TEXT);
-          await expect.poll(() => stage.service.tasks.size, { timeout: 20_000 }).toBe(1);
+          await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBe(1);
           assistant.cancel(id);
         }
         const listed = await assistant.call("list_tasks");

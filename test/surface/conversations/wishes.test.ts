@@ -200,7 +200,7 @@ hold("A longer wish", [
     play: async (stage) => {
       const assistant = await stage.enter();
       const begun = await assistant.call("narrate", { ...ARTICLE, max_credits: 900, wait_seconds: 0 });
-      await expect.poll(() => stage.service.tasks.size, { timeout: 10_000 }).toBeGreaterThan(0);
+      await expect.poll(() => stage.service.tasks.size, { timeout: 60_000 }).toBeGreaterThan(0);
       const id = /nar_[0-9a-f]{32}/.exec(begun.text)?.[0];
       stage.forget();
       const stopped = await assistant.call("narrate", { narration_id: id, stop: true, ...PATIENT });
