@@ -61,7 +61,8 @@ const start = (src: string): Promise<Driver> =>
 beforeAll(async () => {
   program = await mkdtemp(join(tmpdir(), "added-field-"));
   await cp(join(ROOT, "src"), join(program, "src"), { recursive: true });
-  for (const name of ["package.json", "tsconfig.json"]) await cp(join(ROOT, name), join(program, name));
+  for (const name of ["package.json", "server.json", "tsconfig.json"])
+    await cp(join(ROOT, name), join(program, name));
   await symlink(join(ROOT, "node_modules"), join(program, "node_modules"));
   const table = join(program, "src", "contract", "request-fields.ts");
   const text = await readFile(table, "utf8");
