@@ -7,8 +7,8 @@ import type { Config, ServiceAddress } from "../config/config.ts";
 import { openOutputFolder, openPartsFolder } from "../files/output-folder.ts";
 import { timingFor } from "../generation/deps.ts";
 import { createGeneration } from "../generation/generation.ts";
-import { createHolderId } from "../holder.ts";
-import { settlePlace } from "../ledger/machine-id.ts";
+import { createProcessId } from "../process-id.ts";
+import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLimits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
@@ -28,9 +28,9 @@ export async function composeWorkflow(
   deadlines: Partial<Deadlines> = {},
 ): Promise<Workflow> {
   const clock = systemClock;
-  await settlePlace(config.stateDir);
+  await initMachineId(config.stateDir);
   const folder = await openOutputFolder(outputDirOf(config), clock);
-  const ledger = await openLedger({ config, address, holder: createHolderId(), log, clock });
+  const ledger = await openLedger({ config, address, holder: createProcessId(), log, clock });
   const { timeScale, creditBudget } = config;
   const limits = createLimits({ ledger, clock, log, timeScale, creditBudget });
   const parts = openPartsFolder(folder, clock);

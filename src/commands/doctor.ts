@@ -9,8 +9,8 @@ import { AudioError } from "../errors.ts";
 import { describeInputFolder } from "../files/input-folder.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { tryPublishing } from "../files/try-publishing.ts";
-import { createHolderId } from "../holder.ts";
-import { settlePlace } from "../ledger/machine-id.ts";
+import { createProcessId } from "../process-id.ts";
+import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { createRedact } from "../redaction.ts";
@@ -115,7 +115,7 @@ const checkStore = (config: Config): Promise<Check> => {
     const { store } = await openLedger({
       config,
       address,
-      holder: createHolderId(),
+      holder: createProcessId(),
       log,
       clock: systemClock,
     });
@@ -187,7 +187,7 @@ async function runChecks(config: Config, env: Environment): Promise<Check[]> {
   const unknown = ["host", "key"].map((name) =>
     failed(name, "not tested: the address or the key cannot be used", "Mend the settings first."),
   );
-  await settlePlace(config.stateDir);
+  await initMachineId(config.stateDir);
   const untested = (name: string) =>
     failed(name, "not tested: there is no folder", "Mend the settings first.");
   const others = Promise.all([

@@ -6,8 +6,8 @@ import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import { fileFailure } from "../files/file-failure.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
-import { createHolderId, isHolderGone } from "../holder.ts";
-import { settlePlace } from "../ledger/machine-id.ts";
+import { createProcessId, isProcessGone } from "../process-id.ts";
+import { initMachineId } from "../ledger/machine-id.ts";
 import { configurationError } from "./configuration-error.ts";
 import { loadSandbox } from "./sandbox-loader.ts";
 import { CommandError } from "./usage.ts";
@@ -49,7 +49,7 @@ async function removeStaleFolders(parent: string): Promise<void> {
     const owner = /^sandbox-([0-9a-f.]+)-/.exec(name)?.[1];
     if (owner === undefined) continue;
     const path = join(parent, name);
-    if (isHolderGone(owner) || systemClock.wallMs() - (await lastChange(path)) > STALE_AFTER_MS) {
+    if (isProcessGone(owner) || systemClock.wallMs() - (await lastChange(path)) > STALE_AFTER_MS) {
       await rm(path, { recursive: true, force: true });
     }
   }
@@ -72,9 +72,9 @@ async function lastChange(path: string): Promise<number> {
 async function makeStateDir(parent: string): Promise<string> {
   try {
     await (await openOutputFolder(parent)).ensureWritable();
-    await settlePlace(parent);
+    await initMachineId(parent);
     await removeStaleFolders(parent);
-    return await mkdtemp(join(parent, `sandbox-${createHolderId()}-`));
+    return await mkdtemp(join(parent, `sandbox-${createProcessId()}-`));
   } catch (error) {
     const shown = fileFailure(error, parent);
     if (!(shown instanceof AudioError)) throw error;

@@ -34,7 +34,7 @@ export interface SaveRequest {
   readonly download: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
   /** Bytes that do not look like their format are thrown away with an error, to be fetched once more, unless this is set. */
-  readonly keepsUnsound: boolean;
+  readonly keepsOtherFormat: boolean;
   /** Called when the file has its name and both are on the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
   /** Only for tests of file systems without hard links. */
@@ -66,10 +66,10 @@ export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
       const digest = await sink.finish();
       await assertOwn(temporary, root);
       await close();
-      const isSound = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
-      if (!isSound && !request.keepsUnsound) throw unsound(request.format);
-      const name = await nameFor(request, temporary.path, digest, isSound);
-      const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), isSound };
+      const matchesFormat = digest.sizeBytes > 0 && looksLikeFormat(request.format, sink.head);
+      if (!matchesFormat && !request.keepsOtherFormat) throw unsound(request.format);
+      const name = await nameFor(request, temporary.path, digest, matchesFormat);
+      const file = { path: join(root, name), ...digest, savedAtMs: request.clock.wallMs(), matchesFormat };
       await syncFolder(root);
       await request.whenPublished?.(file);
       return file;
@@ -104,9 +104,9 @@ async function nameFor(
   request: SaveRequest,
   temporaryPath: string,
   digest: Digest,
-  isSound: boolean,
+  matchesFormat: boolean,
 ): Promise<string> {
-  const base = isSound ? request.fileName : unsoundName(request.fileName);
+  const base = matchesFormat ? request.fileName : unsoundName(request.fileName);
   const { folder, replaces = null, makeLink, mayBeNamed } = request;
   return await nextName(base, async (name) => {
     if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;

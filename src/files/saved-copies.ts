@@ -100,7 +100,7 @@ export async function nameAgain(
   { replaces, mayBeNamed }: NameChoice = { replaces: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
-  const name = existing.isSound ? newFileName : unsoundName(newFileName);
+  const name = existing.matchesFormat ? newFileName : unsoundName(newFileName);
   const there = replaces === null ? await nameThatItHas(existing, folder, name, mayBeNamed) : null;
   if (there !== null) return there;
   const source = await openRegular(existing.path);

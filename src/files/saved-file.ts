@@ -7,7 +7,7 @@ export interface SavedFile {
   sha256: string;
   savedAtMs: number;
   /** False for bytes that do not look like their format: kept as `.bin`, reported, never handed out as audio. */
-  isSound: boolean;
+  matchesFormat: boolean;
 }
 
 /** A file that this server saved, whose name another audio is to have, because the person wants that. */

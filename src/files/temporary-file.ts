@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { createHolderId, isHolderGone } from "../holder.ts";
+import { createProcessId, isProcessGone } from "../process-id.ts";
 import { systemCode } from "./file-failure.ts";
 import { patiently } from "./patience.ts";
 
@@ -30,7 +30,7 @@ export interface TemporaryFile {
 
 /** A new unguessable path that is swept when its process is dead. */
 export const temporaryPath = (folder: string): string =>
-  join(folder, `${PREFIX}${createHolderId()}${SUFFIX}`);
+  join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
 
 /** Creates an empty file, 0600, under a new unguessable name. */
 export async function createTemporaryFile(folder: string): Promise<TemporaryFile> {
@@ -65,7 +65,7 @@ export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Pr
     if (stats?.isFile() !== true) continue;
     const ageMs = nowWallMs - stats.mtimeMs;
     const isLeft =
-      owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isHolderGone(owner) || ageMs > STALE_AFTER_MS;
+      owner === undefined ? ageMs > MARKER_STALE_AFTER_MS : isProcessGone(owner) || ageMs > STALE_AFTER_MS;
     if (isLeft) await removeQuietly(path);
   }
 }

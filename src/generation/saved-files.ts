@@ -77,7 +77,7 @@ export async function findSaved(
 ): Promise<SavedFile | null> {
   const wanted = fileName === null ? null : wantedName(record, fileName);
   const rank = (file: SavedFile): number =>
-    (file.isSound ? 0 : 2) + (wanted === null || basename(file.path) === wanted ? 0 : 1);
+    (file.matchesFormat ? 0 : 2) + (wanted === null || basename(file.path) === wanted ? 0 : 1);
   const ordered = [...record.files].reverse().sort((a, b) => rank(a) - rank(b));
   for (const file of ordered) {
     if (await isIntact(file, deps.folder.root)) return file;

@@ -59,6 +59,6 @@ export function accountFingerprint(apiKey: string): string {
 }
 
 /** Limits belong to an origin and an account. */
-export function accountId(origin: string, fingerprint: string): AccountId {
+export function keyId(origin: string, fingerprint: string): AccountId {
   return hash("account", origin, fingerprint);
 }

@@ -2,7 +2,7 @@
 import Keyv from "keyv";
 import { z } from "zod";
 import { AudioError } from "../errors.ts";
-import type { HolderId } from "../holder.ts";
+import type { ProcessId } from "../process-id.ts";
 import { type AccountId, isTaskName, workName } from "./identity.ts";
 import { isOpenStatus, RECORD_STATUSES, type RecordStatus, type Row } from "./record.ts";
 import { type Admission, type CreateLimits, isRepeatedAdmission, judgeAdmission } from "./rules/admission.ts";
@@ -71,8 +71,8 @@ export type { StoredValue } from "./store/record-rows.ts";
 /** Whose ledger is opened, by which process of which machine. The store counts and leases for this API key. */
 export interface LedgerIdentity {
   readonly origin: string;
-  readonly accountId: AccountId;
-  readonly holder: HolderId;
+  readonly keyId: AccountId;
+  readonly holder: ProcessId;
 }
 
 export interface Claim {
@@ -80,12 +80,12 @@ export interface Claim {
   readonly row: Row;
   readonly leaseTtlMs: number;
   /** An owner that is known to be dead: its lease is taken over at once. */
-  readonly replacing?: HolderId;
+  readonly replacing?: ProcessId;
 }
 
 export interface ClaimAnswer {
   /** Who has the lease now: this process, if it could be had. */
-  readonly holder: HolderId;
+  readonly holder: ProcessId;
   /** The record as it is stored now. */
   readonly value: string;
 }
@@ -187,9 +187,9 @@ export class LedgerStore {
 
   constructor(options: LedgerStoreOptions) {
     const { engine, identity, machineId } = options;
-    const { origin, accountId, holder: owner } = identity;
+    const { origin, keyId, holder: owner } = identity;
     this.#options = options;
-    this.#viewer = { origin, accountId, machineId };
+    this.#viewer = { origin, keyId, machineId };
     this.documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
     this.narrations = new NarrationStore({ engine, documents: this.documents, viewer: this.#viewer, owner });
   }
@@ -205,11 +205,11 @@ export class LedgerStore {
 
   /** The stored value of this key's record; `undefined`: no such record. */
   async get(recordId: string): Promise<string | undefined> {
-    const { accountId } = this.#options.identity;
+    const { keyId } = this.#options.identity;
     const [rows = []] = await this.#options.engine.read([
       sql(
         "SELECT key_id, record_id, value FROM agm_records WHERE key_id = ? AND record_id = ?",
-        accountId,
+        keyId,
         recordId,
       ),
     ]);
@@ -239,8 +239,8 @@ export class LedgerStore {
 
   /** Gives up this process's lease. */
   release(recordId: string): Promise<void> {
-    const { accountId, holder } = this.#options.identity;
-    const name = { accountId, recordId };
+    const { keyId, holder } = this.#options.identity;
+    const name = { keyId, recordId };
     return this.#transact({
       durability: "process_kill",
       load: loadRow(name),
@@ -301,7 +301,7 @@ export class LedgerStore {
   admit(request: AdmitRequest): Promise<Admission> {
     const { holder: owner, origin } = this.#options.identity;
     const { after, expectedRevision, slotId, budget, windowMs, narrationId, isForHandles = false } = request;
-    const { accountId, recordId, workId } = after;
+    const { keyId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     return this.#transact<Admission>({
       durability: "power_cut",
@@ -311,7 +311,7 @@ export class LedgerStore {
         ...loadRow(after, after.names),
         sql(
           "SELECT record_id, flight, flight_at_ms, flight_owner FROM agm_records WHERE key_id = ? AND flight IS NOT NULL",
-          accountId,
+          keyId,
         ),
         sumSince(origin, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
         findOpenHandles(this.#viewer, recordId),
@@ -336,7 +336,7 @@ export class LedgerStore {
               : {
                   ...narrationLimit(narration?.state ?? ""),
                   lease: narration?.lease ?? null,
-                  billedCredits: billedCredits(billLines(bill), accountId, workName(workId)),
+                  billedCredits: billedCredits(billLines(bill), keyId, workName(workId)),
                 },
         };
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
@@ -344,7 +344,7 @@ export class LedgerStore {
         const result = judgeAdmission(question, facts, nowMs);
         const clamped = others
           .filter(({ place }) => (place.atMs ?? 0) > nowMs)
-          .map((other) => clampPlace(accountId, other.recordId, nowMs));
+          .map((other) => clampPlace(keyId, other.recordId, nowMs));
         if (result.kind !== "admitted" || isRepeatedAdmission(question, facts)) {
           return { result, save: clamped };
         }
@@ -360,8 +360,8 @@ export class LedgerStore {
             }),
             ...(narrationId === null ? [] : [addToBill(this.#viewer, narrationId, workName(workId))]),
             ...clamped,
-            ...dropRefused(accountId, wallMs - REFUSALS_KEPT_MS),
-            ...lapsed.map((other) => forgetPlace(accountId, other.recordId)),
+            ...dropRefused(keyId, wallMs - REFUSALS_KEPT_MS),
+            ...lapsed.map((other) => forgetPlace(keyId, other.recordId)),
             sql(
               "DELETE FROM agm_spend WHERE origin = ? AND quarter <= ?",
               origin,
@@ -387,10 +387,10 @@ export class LedgerStore {
 
   /** Opens a handle for a record, or finds the one that wants the same; `null`: there is no such record. */
   openHandle(draft: HandleDraft, wish: Wish): Promise<Handle | null> {
-    const { accountId, targetId } = draft;
+    const { keyId, targetId } = draft;
     return this.#transact<Handle | null>({
       durability: "power_cut",
-      load: [...loadRow({ accountId, recordId: targetId }), findOpenHandles(this.#viewer, targetId)],
+      load: [...loadRow({ keyId, recordId: targetId }), findOpenHandles(this.#viewer, targetId)],
       decide: (rows) => {
         const target = handleTarget(loadedRow(rows).stored?.value);
         if (target === null) return { result: null };
@@ -402,8 +402,8 @@ export class LedgerStore {
 
   /** Cancels the handle of a record, see {@link cancelledHandle}. @returns the handle as it stands now */
   cancelHandle(handle: Handle, atMs: number): Promise<Handle> {
-    const { accountId, targetId } = handle;
-    return this.#changeHandle(handle, loadRow({ accountId, recordId: targetId }), (stored, rows) =>
+    const { keyId, targetId } = handle;
+    return this.#changeHandle(handle, loadRow({ keyId, recordId: targetId }), (stored, rows) =>
       cancelledHandle(stored, handleTarget(loadedRow(rows).stored?.value), atMs),
     );
   }
@@ -453,13 +453,13 @@ export class LedgerStore {
    * @returns the records whose lease it has lost
    */
   heartbeat(recordIds: readonly string[]): Promise<string[]> {
-    const { accountId, holder } = this.#options.identity;
+    const { keyId, holder } = this.#options.identity;
     return this.#transact({
       durability: "process_kill",
       load: recordIds.map((recordId) =>
         sql(
           "SELECT lease_owner, lease_at_ms, lease_ttl_ms FROM agm_records WHERE key_id = ? AND record_id = ?",
-          accountId,
+          keyId,
           recordId,
         ),
       ),
@@ -469,7 +469,7 @@ export class LedgerStore {
         return {
           state: withHeartbeat(before, holder, nowMs),
           save: owned.map(({ recordId, lease }) =>
-            saveLease({ accountId, recordId }, renewedLease(lease, holder, nowMs)),
+            saveLease({ keyId, recordId }, renewedLease(lease, holder, nowMs)),
           ),
           result: leases.filter(({ lease }) => lease?.owner !== holder).map(({ recordId }) => recordId),
         };
@@ -490,8 +490,8 @@ export class LedgerStore {
   /** Newest first. */
   async list(query: ListQuery): Promise<StoredValue[]> {
     const { accounts, status, openOnly = false, includesParts = false, limit } = query;
-    const { accountId } = this.#options.identity;
-    const keys = accounts === "own" ? [accountId] : await this.#visibleKeys();
+    const { keyId } = this.#options.identity;
+    const keys = accounts === "own" ? [keyId] : await this.#visibleKeys();
     const statuses =
       status !== undefined ? [status] : RECORD_STATUSES.filter((one) => !openOnly || isOpenStatus(one));
     const kinds = openOnly ? ["is_open = 1"] : ["is_listed = 1", ...(includesParts ? ["is_listed = 0"] : [])];
@@ -524,9 +524,9 @@ export class LedgerStore {
          WHERE n.name = ? AND ${visible("n")}
          ORDER BY CASE WHEN n.key_id = ? THEN 0 ELSE 1 END, r.created_at_ms, r.record_id`,
         name,
-        identity.accountId,
+        identity.keyId,
         machineId,
-        identity.accountId,
+        identity.keyId,
       ),
     ]);
     return storedValues(rows);
@@ -608,9 +608,9 @@ export class LedgerStore {
     decide,
   }: Question<T>): Promise<T | typeof NOT_REGISTERED> {
     const { engine, identity } = this.#options;
-    const { origin, accountId } = identity;
+    const { origin, keyId } = identity;
     const originLock = sql(`SELECT origin FROM agm_origins WHERE origin = ?${engine.forUpdate}`, origin);
-    const keyLock = sql(`SELECT state FROM agm_api_keys WHERE key_id = ?${engine.forUpdate}`, accountId);
+    const keyLock = sql(`SELECT state FROM agm_api_keys WHERE key_id = ?${engine.forUpdate}`, keyId);
     return engine.transact<T | typeof NOT_REGISTERED>({
       durability,
       locks: [
@@ -633,7 +633,7 @@ export class LedgerStore {
         } = decide(loaded, before, steadyMs, narration === undefined ? null : narrationRow(narration));
         const after = JSON.stringify(state);
         if (after === text) return { result, save };
-        const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, accountId);
+        const saveState = sql("UPDATE agm_api_keys SET state = ? WHERE key_id = ?", after, keyId);
         return { result, save: [...save, saveState] };
       },
     });
@@ -641,7 +641,7 @@ export class LedgerStore {
 
   async #register(): Promise<void> {
     const { engine, identity, machineId } = this.#options;
-    const { origin, accountId } = identity;
+    const { origin, keyId } = identity;
     await engine.transact({
       durability: "process_kill",
       locks: [],
@@ -652,10 +652,10 @@ export class LedgerStore {
           sql("INSERT INTO agm_origins (origin) VALUES (?) ON CONFLICT DO NOTHING", origin),
           sql(
             "INSERT INTO agm_api_keys (key_id, origin, state) VALUES (?, ?, '') ON CONFLICT DO NOTHING",
-            accountId,
+            keyId,
             origin,
           ),
-          noteMachineKey({ machineId, accountId }),
+          noteMachineKey({ machineId, keyId }),
         ],
       }),
     });
@@ -679,15 +679,15 @@ const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQua
 };
 
 /** The date stays, so that a later write knows that the place is long over. */
-const forgetPlace = (accountId: string, recordId: string): Statement =>
-  sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", accountId, recordId);
+const forgetPlace = (keyId: string, recordId: string): Statement =>
+  sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 
 /** A date in the future, from before the steady clock restarted, counts from when it is first seen. */
-const clampPlace = (accountId: string, recordId: string, nowMs: number): Statement =>
+const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
   sql(
     "UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?",
     nowMs,
-    accountId,
+    keyId,
     recordId,
   );
 

@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
-import { isHolderGone } from "../holder.ts";
+import { isProcessGone } from "../process-id.ts";
 import type { Log } from "../log.ts";
 import { leaseTtlMs } from "./horizons.ts";
 import { earlierTaskName, pathName, taskName, workName, writtenName } from "./identity.ts";
@@ -58,7 +58,7 @@ export class Ledger {
   async get(recordId: string): Promise<TaskRecord | null> {
     const value = await this.store.get(recordId);
     if (value === undefined) return null;
-    return await this.#stored.read({ accountId: this.identity.accountId, recordId, value });
+    return await this.#stored.read({ keyId: this.identity.keyId, recordId, value });
   }
 
   /** The records of a work, this key's first; others' are those of keys that this machine has used. */
@@ -91,7 +91,7 @@ export class Ledger {
     for (let { limit } = query; ; limit *= 2) {
       const stored = await this.store.list({ ...query, limit });
       const records = stored.flatMap((value) => this.#stored.readLeniently(value) ?? []);
-      const listed = eachTaskOnce(records, this.identity.accountId);
+      const listed = eachTaskOnce(records, this.identity.keyId);
       if (listed.length >= query.limit || stored.length < limit) return listed.slice(0, query.limit);
     }
   }
@@ -100,7 +100,7 @@ export class Ledger {
   async #named(name: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
     for (const stored of await this.store.named(name)) {
-      const isOwn = stored.accountId === this.identity.accountId;
+      const isOwn = stored.keyId === this.identity.keyId;
       const record = isOwn ? await this.#stored.read(stored) : this.#stored.readLeniently(stored);
       if (record !== null) records.push(record);
     }
@@ -119,7 +119,7 @@ export class Ledger {
     const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
     const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
-    const answer = isHolderGone(first.holder)
+    const answer = isProcessGone(first.holder)
       ? await this.store.claim({ ...claim, replacing: first.holder })
       : first;
     const record = await this.#stored.read({ ...draft, value: answer.value });
@@ -139,7 +139,7 @@ export class Ledger {
     event: TaskEvent,
     { slot, lease }: ChangeOptions = {},
   ): Promise<TaskRecord | null> {
-    const { accountId, recordId } = known;
+    const { keyId, recordId } = known;
     let current = known;
     let expectedRevision: number | null = known.revision;
     for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
@@ -153,7 +153,7 @@ export class Ledger {
       const error = event.kind === "again" && next !== current ? event.error : undefined;
       const { attempt, finishedAtMs, createdAtMs } = current;
       const answer = await this.store.write({
-        accountId,
+        keyId,
         recordId,
         expectedRevision,
         after: rowOf(after),
@@ -164,7 +164,7 @@ export class Ledger {
         lease,
       });
       if (answer.written) return after;
-      const found = answer.value === undefined ? null : { accountId, recordId, value: answer.value };
+      const found = answer.value === undefined ? null : { keyId, recordId, value: answer.value };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
       // Refused although the revision is the expected one: the columns are damaged.

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { tellPlace } from "../holder.ts";
+import { setMachineId } from "../process-id.ts";
 
 const FILE_NAME = "machine-id";
 const PATTERN = /^[0-9a-f]{32}$/;
@@ -34,8 +34,8 @@ export async function machineId(stateDir: string | null): Promise<string> {
  * Lets holders' names say which machine they are of; to be called before the first one is made. Linux has a name of
  * the boot and of the process numbers, which is more exact: a state folder may be shared between containers.
  */
-export async function settlePlace(stateDir: string | null): Promise<void> {
-  if (process.platform !== "linux") tellPlace(await machineId(stateDir));
+export async function initMachineId(stateDir: string | null): Promise<void> {
+  if (process.platform !== "linux") setMachineId(await machineId(stateDir));
 }
 
 async function readId(file: string): Promise<string | null> {

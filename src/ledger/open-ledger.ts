@@ -2,9 +2,9 @@
 import type { Clock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
-import type { HolderId } from "../holder.ts";
+import type { ProcessId } from "../process-id.ts";
 import type { Log } from "../log.ts";
-import { accountFingerprint, accountId } from "./identity.ts";
+import { accountFingerprint, keyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerStore } from "./ledger-store.ts";
 import { machineId } from "./machine-id.ts";
@@ -16,7 +16,7 @@ const THE_ONE_MACHINE = "this";
 export interface LedgerOptions {
   readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
   readonly address: Pick<ServiceAddress, "baseUrl" | "apiKey">;
-  readonly holder: HolderId;
+  readonly holder: ProcessId;
   readonly log: Log;
   readonly clock: Clock;
 }
@@ -26,7 +26,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, holder, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
   const origin = address.baseUrl;
-  const identity = { origin, accountId: accountId(origin, accountFingerprint(address.apiKey)), holder };
+  const identity = { origin, keyId: keyId(origin, accountFingerprint(address.apiKey)), holder };
   const store = new LedgerStore({
     engine: await openEngine(options),
     identity,

@@ -35,7 +35,7 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   sha256: z.string(),
   savedAtMs: z.number(),
   /** False for bytes that do not look like their format: kept as `.bin`, reported, never handed out as audio. */
-  isSound: z.boolean(),
+  matchesFormat: z.boolean(),
 });
 
 const replacedSchema: z.ZodType<Replaced> = z.looseObject({
@@ -51,7 +51,7 @@ export const taskRecordSchema = z.looseObject({
   recordId: z.string(),
   /** Same input and take at one origin, whatever the account. */
   workId: z.string(),
-  accountId: z.string(),
+  keyId: z.string(),
   origin: z.string(),
   /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task made elsewhere. */
   input: z.string().nullable(),
@@ -139,7 +139,7 @@ export function flightOf(record: TaskRecord): Flight | null {
 
 /** A record as the store keeps it: the value, and the columns that follow from it. Both are written together. */
 export interface Row {
-  readonly accountId: string;
+  readonly keyId: string;
   readonly recordId: string;
   readonly workId: string;
   readonly origin: string;
@@ -170,9 +170,9 @@ function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): strin
 }
 
 export function rowOf(record: TaskRecord): Row {
-  const { accountId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, shelf } = record;
+  const { keyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, shelf } = record;
   return {
-    accountId,
+    keyId,
     recordId,
     workId,
     origin,

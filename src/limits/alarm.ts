@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 
 /** A wake-up call is never lost: one that comes while nobody sleeps ends the next sleep at once. */
-export class Alarm {
+export class Wakeup {
   readonly #clock: Clock;
   #sleeper: AbortController | undefined;
   #isRung = false;

@@ -10,7 +10,7 @@ import type { CreateHold } from "../ledger/rules/admission.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { LocalPauses } from "./local-pauses.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
-import { type Answer, WaitingLine } from "./waiting-line.ts";
+import { type Answer, PriorityQueue } from "./priority-queue.ts";
 
 export interface CreateOrder {
   /** As it was last seen; `waiting`, or `unresolved` for the repeat of a send. */
@@ -49,11 +49,11 @@ const OF_ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_cred
 
 export class Creates {
   readonly #options: CreatesOptions;
-  readonly #line: WaitingLine<CreateOrder, CreateGrant, WaitReason>;
+  readonly #line: PriorityQueue<CreateOrder, CreateGrant, WaitReason>;
 
   constructor(options: CreatesOptions) {
     this.#options = options;
-    this.#line = new WaitingLine({
+    this.#line = new PriorityQueue({
       clock: options.clock,
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && OF_ONE_CREATE.has(error.code)),

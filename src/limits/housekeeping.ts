@@ -11,7 +11,7 @@ export interface HousekeepingOptions {
   /** Between renewals of leases; every write of a record renews its lease, too. */
   readonly renewalMs: number;
   /** Keeps what is pending, and these leases; names the leases that are another process's by now. */
-  readonly signOfLife: (recordIds: readonly string[]) => Promise<readonly string[]>;
+  readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
 /** A slot whose settling is still owed stays pending, which blocks rather than frees: the safe side. */
@@ -100,7 +100,7 @@ export class Housekeeping {
   async #giveSignOfLife(): Promise<void> {
     const held = [...this.#leases.keys()];
     try {
-      for (const recordId of await this.#options.signOfLife(held)) {
+      for (const recordId of await this.#options.heartbeat(held)) {
         const onLost = this.#leases.get(recordId);
         this.#leases.delete(recordId);
         onLost?.();

@@ -85,7 +85,7 @@ export function createLimits(options: LimitsOptions): Limits {
     log,
     heartbeatMs: timing.heartbeatMs,
     renewalMs: ledger.leaseTtlMs / 3,
-    signOfLife: (recordIds) => store.heartbeat(recordIds),
+    heartbeat: (recordIds) => store.heartbeat(recordIds),
   });
   const creates = new Creates({ ledger, clock, creditBudget, timing, pauses, housekeeping });
   const reads = new Reads({ clock, timing, pauses });

@@ -4,7 +4,7 @@ import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
 import { maxPolls, pollGapMs } from "./poll-pace.ts";
 import type { LimitTiming } from "./timing.ts";
-import { type Answer, WaitingLine } from "./waiting-line.ts";
+import { type Answer, PriorityQueue } from "./priority-queue.ts";
 
 export interface ReadsOptions {
   readonly clock: Clock;
@@ -26,7 +26,7 @@ type Reason = ReadWaitReason | "pace";
 interface Read {
   atMs: number;
 }
-type Line = WaitingLine<ReadOptions, Read, Reason>;
+type Line = PriorityQueue<ReadOptions, Read, Reason>;
 
 export class Reads {
   readonly #options: ReadsOptions;
@@ -60,7 +60,7 @@ export class Reads {
   }
 
   #newLine(ask: () => Answer<Read, Reason>): Line {
-    return new WaitingLine({
+    return new PriorityQueue({
       clock: this.#options.clock,
       ask: async () => ask(),
       failsAll: () => true,

@@ -1,5 +1,5 @@
 /** Who asks for a narration, by a call or by a handle, and what becomes of it when one of them cancels. Pure. */
-import { type HolderId, isHolderGone } from "../holder.ts";
+import { type ProcessId, isProcessGone } from "../process-id.ts";
 import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
 import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 
@@ -11,7 +11,7 @@ const CANCELLED = {
 
 /** The handle of a call: the one of its account that is open, because all who ask while it runs share it, else a new one. */
 export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handle {
-  const shared = open.find((handle) => isWanted(handle) && handle.accountId === draft.accountId);
+  const shared = open.find((handle) => isWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
   const wish = { fileName: null, replace: false, replayed: false };
   return {
@@ -26,13 +26,13 @@ export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handl
 }
 
 /** A call that is answered at its window's end asks for it. @param asker its process */
-export const askedPlainly = (state: NarrationState, asker: HolderId): NarrationState =>
+export const askedPlainly = (state: NarrationState, asker: ProcessId): NarrationState =>
   state.status === "running" && !state.plainAskers.includes(asker)
     ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
     : state;
 
 /** Before it is gone on with after its process has ended: what was asked for there has ended with it. */
-export const leftByOthers = (state: NarrationState, self: HolderId): NarrationState =>
+export const leftByOthers = (state: NarrationState, self: ProcessId): NarrationState =>
   state.plainAskers.some((asker) => asker !== self)
     ? { ...state, plainAskers: state.plainAskers.filter((asker) => asker === self) }
     : state;
@@ -76,13 +76,13 @@ export function handleCancelled(
 export function callCancelled(
   state: NarrationState,
   open: readonly Handle[],
-  asker: HolderId,
+  asker: ProcessId,
 ): NarrationState {
   if (open.length === 0) return stopped(state);
   return { ...state, plainAskers: state.plainAskers.filter((other) => other !== asker) };
 }
 
-const isAlive = (asker: HolderId): boolean => !isHolderGone(asker);
+const isAlive = (asker: ProcessId): boolean => !isProcessGone(asker);
 
 const stopped = (state: NarrationState): NarrationState =>
   state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

@@ -1,6 +1,6 @@
 /** Carries chosen takes over an edit: a part that stays as it was keeps the take that somebody chose for it. */
 import { canonicalInput } from "../generation/canonical-input.ts";
-import type { NarrationBook } from "./narration-book.ts";
+import type { NarrationRepository } from "./narration-repository.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
@@ -15,7 +15,7 @@ function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, ti
 
 /** The takes of a new narration, by what the newest narrations with the same parts have chosen. */
 export async function inheritedTakes(
-  book: NarrationBook,
+  book: NarrationRepository,
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
   const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();

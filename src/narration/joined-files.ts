@@ -216,7 +216,7 @@ async function join(
     folder,
     fileName: name,
     ...(hasCompanions ? { mayBeNamed: (tried: string) => isNameOfItsOwn(folder, tried) } : {}),
-    keepsUnsound: false,
+    keepsOtherFormat: false,
     format,
     clock,
     download: async (sink) => {

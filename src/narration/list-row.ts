@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { holdsWords } from "../contract/search-words.ts";
 import { newestExisting } from "../generation/use-cases/own-files.ts";
-import type { KnownNarration, NarrationBook, NarrationEntry } from "./narration-book.ts";
+import type { KnownNarration, NarrationRepository, NarrationEntry } from "./narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
@@ -27,7 +27,7 @@ type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
 export async function rowOf(
-  book: Pick<NarrationBook, "bill">,
+  book: Pick<NarrationRepository, "bill">,
   entry: NarrationEntry,
   root: string,
 ): Promise<NarrationRow> {
@@ -59,7 +59,7 @@ export const MOST_SEARCHED = 500;
 
 /** Newest first; those that hold every word of the query. */
 export async function rowsOf(
-  book: NarrationBook,
+  book: NarrationRepository,
   root: string,
   countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },

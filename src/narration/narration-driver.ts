@@ -10,7 +10,7 @@ import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from
 import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
 import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
-import { chargeOf, type PartStanding, standingOf, takeTally } from "./tally.ts";
+import { chargeOf, type PartStatus, standingOf, summarizeParts } from "./part-summary.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly parts: PartWork;
@@ -20,7 +20,7 @@ export interface NarrationDriverDeps extends NarrationLeaseDeps {
 /** There may be room again as soon as a running part has ended and has returned most of its reservation. */
 const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
-const INITIAL_STATES: Readonly<Record<PartStanding, PartState>> = {
+const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
   open: "open",
   running: "sent",
   saved: "saved",
@@ -161,7 +161,7 @@ export class NarrationDriver {
     this.#odd.clear();
     this.#tries.clear();
     this.#fetchedAgain.clear();
-    const tally = await takeTally(parts, plan, state, await book.bill(this.narrationId));
+    const partSummary = await summarizeParts(parts, plan, state, await book.bill(this.narrationId));
     const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
     for (const [index, controller] of [...this.#working]) {
       const isSame = seen !== null && JSON.stringify(partRequest(plan, seen, index)) === requests[index];
@@ -175,7 +175,7 @@ export class NarrationDriver {
       firsts.set(request, first);
       return first;
     });
-    this.#parts = tally.standings.map((standing, index) => {
+    this.#parts = partSummary.statuses.map((standing, index) => {
       if (this.#working.has(index)) return "working";
       return standing === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[standing];
     });

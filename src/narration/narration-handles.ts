@@ -6,21 +6,21 @@ import {
   handleStatus,
   type WorkingStatus,
 } from "../generation/handles/handle-status.ts";
-import type { HolderId } from "../holder.ts";
+import type { ProcessId } from "../process-id.ts";
 import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import { handleCancelled, leftByOthers } from "./askers.ts";
-import type { NarrationBook, Reckon } from "./narration-book.ts";
+import type { NarrationRepository, ComputeFigures } from "./narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./narration-state.ts";
 import { type NarrationView, viewWith } from "./narration-view.ts";
 import { cancelledWords, progressOf } from "./narration-words.ts";
 
 export interface NarrationHandlesDeps {
-  readonly book: NarrationBook;
-  readonly reckon: Reckon;
+  readonly book: NarrationRepository;
+  readonly computeFigures: ComputeFigures;
   readonly clock: Pick<Clock, "wallMs">;
   readonly store: Pick<LedgerStore, "handle">;
-  readonly holder: HolderId;
+  readonly holder: ProcessId;
   /** Whether this process is at work on it. */
   readonly isRunningHere: (narrationId: string) => boolean;
   /** Goes on with it, within its limit. */
@@ -60,8 +60,8 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   async cancel({ handle, targetId }: Handle): Promise<void> {
-    const { book, clock, reckon, refresh } = this.#deps;
-    const figures = await reckon(await book.get(targetId));
+    const { book, clock, computeFigures, refresh } = this.#deps;
+    const figures = await computeFigures(await book.get(targetId));
     const { state } = await book.changeHandle(targetId, (before, open) =>
       handleCancelled(before, open, handle, { figures, atMs: clock.wallMs() }),
     );

@@ -1,19 +1,19 @@
 /** One process's right to drive a narration: waited for, kept, looked at before anything is sent, and given back. */
 import type { Clock } from "../clock.ts";
-import type { HolderId } from "../holder.ts";
+import type { ProcessId } from "../process-id.ts";
 import type { Log } from "../log.ts";
 import { leftByOthers } from "./askers.ts";
-import type { NarrationBook } from "./narration-book.ts";
+import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState } from "./narration-state.ts";
 
 /** How often the lease is renewed and the ledger is asked what other processes have changed. */
 const LOOK_MS = 1000;
 
 export interface NarrationLeaseDeps {
-  readonly book: NarrationBook;
+  readonly book: NarrationRepository;
   readonly clock: Clock;
   readonly log: Log;
-  readonly holder: HolderId;
+  readonly holder: ProcessId;
   readonly leaseTtlMs: number;
 }
 

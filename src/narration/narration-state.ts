@@ -85,7 +85,7 @@ const narrationFileSchema = z.object({
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
   savedAtMs: z.number(),
-  isSound: z.boolean(),
+  matchesFormat: z.boolean(),
   durationSeconds: z.number().positive(),
   /** Index of its chapter; `null`: it holds the whole narration. */
   section: z.int().nonnegative().nullable(),

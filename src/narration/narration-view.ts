@@ -5,7 +5,7 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import { newestExisting } from "../generation/use-cases/own-files.ts";
 import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
 import { changedCompanions } from "./joined-files.ts";
-import type { KnownNarration, NarrationEntry } from "./narration-book.ts";
+import type { KnownNarration, NarrationEntry } from "./narration-repository.ts";
 import {
   formatOfPlan,
   type NarrationFigures,
@@ -14,7 +14,7 @@ import {
   type NarrationState,
   type StoredPlan,
 } from "./narration-state.ts";
-import type { Tally } from "./tally.ts";
+import type { PartSummary } from "./part-summary.ts";
 
 export type NarrationStatus = NarrationState["status"];
 
@@ -79,38 +79,38 @@ export function statusOf({ state, holder }: NarrationEntry): NarrationStatus {
   return state.status === "running" && holder === null ? "stopped" : state.status;
 }
 
-export const viewOf = (known: KnownNarration, tally: Tally, nowMs: number): NarrationView =>
-  viewWith(known, figuresOf(known, tally, nowMs));
+export const viewOf = (known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationView =>
+  viewWith(known, figuresOf(known, partSummary, nowMs));
 
-export function figuresOf(known: KnownNarration, tally: Tally, nowMs: number): NarrationFigures {
+export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationFigures {
   const { state } = known;
-  const count = (standing: Tally["standings"][number]): number =>
-    tally.standings.filter((other) => other === standing).length;
+  const count = (standing: PartSummary["statuses"][number]): number =>
+    partSummary.statuses.filter((other) => other === standing).length;
   const saved = count("saved");
-  const charged = Math.round(tally.chargedCredits);
+  const charged = Math.round(partSummary.chargedCredits);
   return {
     parts: {
       total: state.totalParts,
       saved,
       running: count("running"),
       failed: count("failed"),
-      alreadyPaid: tally.alreadyPaid,
+      alreadyPaid: partSummary.alreadyPaid,
     },
     credits: {
-      estimate: tally.estimatedCredits,
+      estimate: partSummary.estimatedCredits,
       charged,
-      reserved: tally.reservedCredits,
+      reserved: partSummary.reservedCredits,
       max: state.maxCredits,
       // What was allowed once is not lowered by following the advice to go on.
       suggestedMax: Math.max(
-        suggestedMax(charged, tally.estimatedCredits - charged, tally.missingTasks) + tally.strayCredits,
+        suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) + partSummary.strayCredits,
         statusOf(known) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
-      toCome: tally.toComeCredits,
+      toCome: partSummary.toComeCredits,
     },
     seconds: {
-      estimate: Math.round(tally.estimatedSeconds),
-      saved: Math.round(tally.savedSeconds),
+      estimate: Math.round(partSummary.estimatedSeconds),
+      saved: Math.round(partSummary.savedSeconds),
       left: statusOf(known) === "running" ? secondsLeft(state, saved, nowMs) : null,
     },
     otherTakes: state.takes.length,

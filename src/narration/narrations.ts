@@ -24,7 +24,7 @@ import { inheritedTakes } from "./inherited-takes.ts";
 import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
 import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { PlanSettings } from "./make-plan.ts";
-import { type KnownNarration, NarrationBook, type Reckon } from "./narration-book.ts";
+import { type KnownNarration, NarrationRepository, type ComputeFigures } from "./narration-repository.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { NarrationHandles } from "./narration-handles.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
@@ -32,7 +32,7 @@ import { type NarrationFile, type NarrationState, type StoredPlan, withRemarks }
 import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
 import { partRequest, takeOf } from "./part-request.ts";
-import { type PartStanding, type Tally, takeTally } from "./tally.ts";
+import { type PartStatus, type PartSummary, summarizeParts } from "./part-summary.ts";
 import { likelyLate } from "./timeline/late-cues.ts";
 
 export type { NarrateChanges } from "./changes.ts";
@@ -55,7 +55,7 @@ export interface NarrationPart {
   readonly text: string;
   readonly chapter: string | null;
   readonly take: number;
-  readonly standing: PartStanding;
+  readonly standing: PartStatus;
   readonly record: TaskRecord | null;
 }
 
@@ -100,11 +100,11 @@ const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
   const { ledger, parts, folder, clock, log, captionFiles, holdsSecret } = deps;
-  const tallyOf = async ({ narrationId, plan, state }: KnownNarration): Promise<Tally> =>
-    await takeTally(parts, plan, state, await book.bill(narrationId));
-  const reckon: Reckon = async (known) => figuresOf(known, await tallyOf(known), clock.wallMs());
-  const book = new NarrationBook(ledger.store.narrations, () => clock.wallMs(), reckon);
-  const { origin, accountId, holder } = ledger.identity;
+  const partSummaryOf = async ({ narrationId, plan, state }: KnownNarration): Promise<PartSummary> =>
+    await summarizeParts(parts, plan, state, await book.bill(narrationId));
+  const computeFigures: ComputeFigures = async (known) => figuresOf(known, await partSummaryOf(known), clock.wallMs());
+  const book = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
+  const { origin, keyId, holder } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
     book,
@@ -168,11 +168,11 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // A driver that has just begun may not have its lease yet.
     const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
     const state = previewed(known.state, changes, known.plan);
-    const tally = await tallyOf({ ...known, state });
-    const view = viewOf({ ...known, state }, tally, clock.wallMs());
+    const partSummary = await partSummaryOf({ ...known, state });
+    const view = viewOf({ ...known, state }, partSummary, clock.wallMs());
     const shown = await withoutMissing(view, folder.root);
     if (shown.status !== "planned") return shown;
-    const late = await likelyLate(parts, known.plan, state, tally.records);
+    const late = await likelyLate(parts, known.plan, state, partSummary.records);
     return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
   };
 
@@ -235,7 +235,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   const handles = new NarrationHandles({
     book,
-    reckon,
+    computeFigures,
     clock,
     store: ledger.store,
     holder,
@@ -290,7 +290,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   /** It was stopped, and all its parts are saved: nothing is left that somebody would have to allow. */
   const isReadyToJoin = async (known: KnownNarration): Promise<boolean> => {
     if (statusOf(known) !== "stopped" || drivers.has(known.narrationId)) return false;
-    return (await tallyOf(known)).standings.every((standing) => standing === "saved");
+    return (await partSummaryOf(known)).statuses.every((standing) => standing === "saved");
   };
 
   /** The narration that a call is about, after its names were checked: nothing is sent where they cannot be used. */
@@ -356,29 +356,29 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
         return { view: await narrate(source, changes, call) };
       }
       const { narrationId: targetId, plan } = known;
-      const draft = { handle: randomUUID(), accountId, targetId, openedAtMs: clock.wallMs() };
+      const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
       const { state, handle } = await write(known, (before) => wanted(before, changes, plan), draft);
       if (handle === null) throw new Error("a handle was asked for, and not opened");
       return { working: await handles.working(handle, state) };
     },
     async list(query, limit) {
       const countSaved = async (known: KnownNarration): Promise<number> =>
-        (await tallyOf(known)).standings.filter((standing) => standing === "saved").length;
+        (await partSummaryOf(known)).statuses.filter((standing) => standing === "saved").length;
       return await rowsOf(book, folder.root, countSaved, { query, limit });
     },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });
       const { plan, state } = known;
-      const tally = await tallyOf(known);
+      const partSummary = await partSummaryOf(known);
       return {
-        view: viewOf(known, tally, clock.wallMs()),
+        view: viewOf(known, partSummary, clock.wallMs()),
         parts: plan.parts.map(({ text, section }, index) => ({
           number: index + 1,
           text,
           chapter: plan.sections[section]?.title ?? null,
           take: takeOf(state, index),
-          standing: tally.standings[index] ?? "open",
-          record: tally.records[index] ?? null,
+          standing: partSummary.statuses[index] ?? "open",
+          record: partSummary.records[index] ?? null,
         })),
       };
     },

@@ -98,7 +98,7 @@ export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
     pages.push(page);
   };
   /** Lays packets over pages; `granules` has one position a packet. */
-  const lay = (packets: readonly Buffer[], granules: readonly number[], isSound: boolean): void => {
+  const lay = (packets: readonly Buffer[], granules: readonly number[], matchesFormat: boolean): void => {
     const segments = packets.flatMap((bytes, index) => {
       const full = Math.floor(bytes.byteLength / 255);
       return Array.from({ length: full + 1 }, (_, at) => ({
@@ -107,13 +107,13 @@ export function rewritten(file: Buffer, wish: RewrittenPage): Buffer {
         isLater: at > 0,
       }));
     });
-    const size = isSound ? segmentsPerPage : 255;
+    const size = matchesFormat ? segmentsPerPage : 255;
     for (let at = 0, count = 0; at < segments.length; at += size, count += 1) {
       const here = segments.slice(at, at + size);
       const ended = here.findLast(({ ends }) => ends !== undefined)?.ends;
       const position = ended === undefined ? undefined : (granules[ended] ?? 0);
-      const told = position === undefined ? -1 : isSound ? (wish.granule?.(position, count) ?? position) : 0;
-      const isLast = isSound && at + size >= segments.length;
+      const told = position === undefined ? -1 : matchesFormat ? (wish.granule?.(position, count) ?? position) : 0;
+      const isLast = matchesFormat && at + size >= segments.length;
       write(
         here.map(({ bytes, ends }) => (ends === undefined ? 255 : bytes.byteLength)),
         Buffer.concat(here.map(({ bytes }) => bytes)),

@@ -39,7 +39,7 @@ function save(
     folder,
     fileName: "story.mp3",
     replaces: replaced,
-    keepsUnsound: true,
+    keepsOtherFormat: true,
     format: "mp3",
     download: (sink) => sink.write(more.download ?? NEW),
     clock: { wallMs: () => 0 },

@@ -52,7 +52,7 @@ function request(folder: OutputFolder, changes: Partial<SaveRequest> = {}): Save
   return {
     folder,
     fileName: "story.mp3",
-    keepsUnsound: true,
+    keepsOtherFormat: true,
     format: "mp3",
     download: bringing(AUDIO),
     clock,
@@ -73,7 +73,7 @@ describe("saved audio", () => {
       sizeBytes: AUDIO.byteLength,
       sha256: sha256(AUDIO),
       savedAtMs: 1_700_000_000_000,
-      isSound: true,
+      matchesFormat: true,
     });
     expect(readFileSync(file.path).equals(AUDIO)).toBe(true);
     expect(statSync(file.path).mode & 0o777).toBe(0o644 & ~process.umask());
@@ -257,14 +257,14 @@ describe("audio that does not look like its format", () => {
       const bytes = Buffer.from("<html>not audio</html>");
       const changes = { format, fileName: "story.ext", download: bringing(bytes) };
       const file = await saveAudio(request(folder, changes));
-      expect(file).toMatchObject({ path: join(folder.root, "story.bin"), isSound: false });
+      expect(file).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
       expect(readFileSync(file.path).equals(bytes)).toBe(true);
     },
   );
 
   it("is thrown away, to be fetched again, while it need not be kept", async () => {
     const folder = await newOutputFolder();
-    const changes = { keepsUnsound: false, download: bringing(Buffer.from("<html>not audio</html>")) };
+    const changes = { keepsOtherFormat: false, download: bringing(Buffer.from("<html>not audio</html>")) };
     const failure = await failureOf(saveAudio(request(folder, changes)));
     expect(failure).toMatchObject({ code: "unexpected_response", retryable: true });
     expect(await listing(folder.root)).toEqual([]);
@@ -274,16 +274,16 @@ describe("audio that does not look like its format", () => {
     const folder = await newOutputFolder();
     writeFileSync(join(folder.root, "story.bin"), "else");
     const file = await saveAudio(request(folder, { download: bringing(Buffer.from("no audio")) }));
-    expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), isSound: false });
+    expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), matchesFormat: false });
   });
 
   it("cannot be told for pcm, except when it is empty", async () => {
     const folder = await newOutputFolder();
     const pcm = { format: "pcm", fileName: "story.pcm" } as const;
     const file = await saveAudio(request(folder, { ...pcm, download: bringing(Buffer.from([1, 2])) }));
-    expect(file).toMatchObject({ path: join(folder.root, "story.pcm"), isSound: true });
+    expect(file).toMatchObject({ path: join(folder.root, "story.pcm"), matchesFormat: true });
     const empty = await saveAudio(request(folder, { ...pcm, download: async () => {} }));
-    expect(empty).toMatchObject({ path: join(folder.root, "story.bin"), isSound: false });
+    expect(empty).toMatchObject({ path: join(folder.root, "story.bin"), matchesFormat: false });
   });
 });
 

@@ -19,7 +19,7 @@ async function saved(bytes: Buffer = AUDIO): Promise<{ folder: OutputFolder; fil
   const file = await saveAudio({
     folder,
     fileName: "story.mp3",
-    keepsUnsound: true,
+    keepsOtherFormat: true,
     format: "mp3",
     download: (sink) => sink.write(bytes),
     clock: { wallMs: () => 0 },

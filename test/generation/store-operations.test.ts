@@ -6,8 +6,8 @@ import { systemClock } from "../../src/clock.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { timingFor } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
-import { createHolderId } from "../../src/holder.ts";
-import { accountFingerprint, accountId } from "../../src/ledger/identity.ts";
+import { createProcessId } from "../../src/process-id.ts";
+import { accountFingerprint, keyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { createLimits } from "../../src/limits/limits.ts";
@@ -47,8 +47,8 @@ it("a generation with two polls asks the store at most 15 times, and its repeat 
   const origin = service.baseUrl;
   const identity = {
     origin,
-    accountId: accountId(origin, accountFingerprint(service.apiKey)),
-    holder: createHolderId(),
+    keyId: keyId(origin, accountFingerprint(service.apiKey)),
+    holder: createProcessId(),
   };
   const operations: string[] = [];
   const store = openSqliteStore({ stateDir: join(root, "state"), clock, identity });

@@ -6,7 +6,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     revision: 1,
     recordId: "record-1",
     workId: "work-1",
-    accountId: "account",
+    keyId: "account",
     origin: "https://service.example",
     input: '{"prompt":"Grüße, 世界 🎧 \\u2028 :base64:"}',
     writtenPrompt: null,

@@ -19,7 +19,7 @@ function durability(before: Partial<TaskRecord> | null, after: Partial<TaskRecor
   return durabilityOf(whole(before), whole(after));
 }
 
-const FILE = { path: "/out/a.mp3", sizeBytes: 1, sha256: "00", savedAtMs: AT_MS, isSound: true };
+const FILE = { path: "/out/a.mp3", sizeBytes: 1, sha256: "00", savedAtMs: AT_MS, matchesFormat: true };
 
 it.each<[string, Partial<TaskRecord> | null, Partial<TaskRecord> | null]>([
   ["a claim", null, WAITING],

@@ -26,7 +26,7 @@ function open(
     wish = WISH,
   }: { handle?: string; target?: HandleTarget; wish?: Wish } = {},
 ): Handle {
-  const draft = { handle, accountId: "account", targetId: "record", openedAtMs: 10 };
+  const draft = { handle, keyId: "account", targetId: "record", openedAtMs: 10 };
   return openedHandle(handles, target, draft, wish);
 }
 

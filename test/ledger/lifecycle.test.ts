@@ -29,7 +29,7 @@ const observed = (seen: ObservedTask, attempt = 1, atMs = NOW_MS): TaskEvent => 
   atMs,
 });
 
-const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, isSound: true };
+const file = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: NOW_MS, matchesFormat: true };
 const replaced = { sizeBytes: 1, sha256: "1", name: "b.mp3", movedTo: "b (previous).mp3" };
 const reserved = { credits: 150, atMs: SENT_AT_MS };
 const fresh = aRecord({ ...NO_TASK_YET });

@@ -195,7 +195,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
     const ask = { ...limits, after, budget, expectedRevision: 1, slotId };
     expect(await losing(() => store.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = rowOf({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
-    const write = { accountId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
+    const write = { keyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
     const slot = { slotId, outcome: "counts" } as const;
     expect(await losing(() => store.write({ ...write, durability: "power_cut", slot }))).toEqual({
       written: true,
@@ -210,10 +210,10 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
 
   it("anywhere else is asked for again", async () => {
     const { proxy, url } = await proxyTo(server);
-    const accountId = randomUUID();
+    const keyId = randomUUID();
     for (let lost = 1; lost <= 4; lost += 1) {
       proxy.loseAnswers(lost);
-      expect(await admit(openShared(url, { accountId }), accountId)).toEqual({ kind: "admitted" });
+      expect(await admit(openShared(url, { keyId }), keyId)).toEqual({ kind: "admitted" });
     }
   });
 
@@ -281,11 +281,11 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     const logged: string[] = [];
     const keys = Array.from({ length: 6 }, (_, at) => `key ${at}`);
     await Promise.all(
-      keys.map(async (accountId) => {
-        const store = openShared(url, { accountId, logged });
-        const doctor = openShared(url, { accountId, logged });
+      keys.map(async (keyId) => {
+        const store = openShared(url, { keyId, logged });
+        const doctor = openShared(url, { keyId, logged });
         for (let round = 0; round < 10; round += 1)
-          await Promise.all([admit(store, accountId), doctor.check()]);
+          await Promise.all([admit(store, keyId), doctor.check()]);
       }),
     );
     expect(await openShared(url).spentCredits(DAY_MS)).toBe(60 * 150);
@@ -393,7 +393,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     for await (const [key] of documents.iterator("document")) found.push(key);
     expect(found).toEqual(["Z", "_", "a", "b", "é"].map((one) => `document:${one}`));
     const path = `/${"a long folder/".repeat(5000)}file.mp3`;
-    const files = [{ path, sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true }];
+    const files = [{ path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true }];
     await claim(store, { status: "succeeded", files });
     expect(await store.named(pathName(path))).toHaveLength(1);
     expect(await store.get("nobody's \0 id")).toBeUndefined();
@@ -555,8 +555,8 @@ describe.skipIf(whyNoPostgres() !== undefined || whyNoPgBouncer() !== undefined)
       const bouncer = await PgBouncer.start(server, 2);
       onTestFinished(() => bouncer.remove());
       const keys = Array.from({ length: 6 }, (_, at) => `key ${at}`);
-      const stores = keys.map((accountId) => ({ accountId, store: openShared(bouncer.url, { accountId }) }));
-      const round = () => Promise.all(stores.map(({ accountId, store }) => admit(store, accountId)));
+      const stores = keys.map((keyId) => ({ keyId, store: openShared(bouncer.url, { keyId }) }));
+      const round = () => Promise.all(stores.map(({ keyId, store }) => admit(store, keyId)));
       for (let at = 0; at < 5; at += 1) await round();
       expect(await openShared(server.url).spentCredits(DAY_MS)).toBe(30 * 150);
       expect(await stores[0]?.store.check()).toEqual([]);

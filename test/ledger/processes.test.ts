@@ -1,7 +1,7 @@
 /** Several processes on one ledger, killed ones among them. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { createHolderId, isHolderGone } from "../../src/holder.ts";
+import { createProcessId, isProcessGone } from "../../src/process-id.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
@@ -69,7 +69,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const ledger = await openLedger({
         config: place,
         address: { baseUrl, apiKey: "sk-test" },
-        holder: createHolderId(),
+        holder: createProcessId(),
         log,
         clock: systemClock,
       });
@@ -172,8 +172,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       expect(doomed.facts).toEqual([]);
       const { ledger } = await openHere(place, baseUrl);
       const found = await ledger.get("a-0");
-      const { origin, accountId } = ledger.identity;
-      const names = { recordId: "next", workId: "next work", origin, accountId };
+      const { origin, keyId } = ledger.identity;
+      const names = { recordId: "next", workId: "next work", origin, keyId };
       const next = (await ledger.claim(aRecord({ ...NO_TASK_YET, ...names, revision: 0 }))).record;
       const budget = { credits: 150, windowMs: DAY_MS };
       const one = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, budget };
@@ -197,8 +197,8 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       ];
       await Promise.all(children.map((child) => child.told(1)));
       const { ledger, limits } = await openHere(place);
-      const { origin, accountId } = ledger.identity;
-      const names = { recordId: "mine", workId: "my work", origin, accountId };
+      const { origin, keyId } = ledger.identity;
+      const names = { recordId: "mine", workId: "my work", origin, keyId };
       const { record } = await ledger.claim(aRecord({ ...NO_TASK_YET, ...names, revision: 0 }));
       // Both places are held by living processes, for longer than a dead one's would last.
       const tooEarly = AbortSignal.timeout(1400);
@@ -227,16 +227,16 @@ describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
 
 describe("a holder", () => {
   it("is told dead only when its process certainly is", async () => {
-    const own = createHolderId();
-    expect(isHolderGone(own)).toBe(false);
-    expect(createHolderId()).not.toBe(own);
+    const own = createProcessId();
+    expect(isProcessGone(own)).toBe(false);
+    expect(createProcessId()).not.toBe(own);
     const [place, , random] = own.split(".");
     // Above every process number that Linux, macOS or Windows gives in practice.
-    expect(isHolderGone(`${place}.4194999.${random}`)).toBe(true);
-    expect(isHolderGone(`0123456789abcdef.4194999.${random}`)).toBe(false);
-    expect(isHolderGone(`${place}.1.${random}`)).toBe(false);
+    expect(isProcessGone(`${place}.4194999.${random}`)).toBe(true);
+    expect(isProcessGone(`0123456789abcdef.4194999.${random}`)).toBe(false);
+    expect(isProcessGone(`${place}.1.${random}`)).toBe(false);
     for (const strange of ["", "a", `${place}.0.${random}`, `${place}.-1.${random}`]) {
-      expect(isHolderGone(strange)).toBe(false);
+      expect(isProcessGone(strange)).toBe(false);
     }
   });
 });

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { createHolderId } from "../../src/holder.ts";
-import { accountId, recordId, workName } from "../../src/ledger/identity.ts";
+import { createProcessId } from "../../src/process-id.ts";
+import { keyId, recordId, workName } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { NO_TASK_YET, type TaskEvent } from "../../src/ledger/lifecycle.ts";
@@ -39,13 +39,13 @@ class Bench {
     this.#open = open;
   }
 
-  ledger(account = "account", holder = createHolderId()): Ledger {
+  ledger(account = "account", holder = createProcessId()): Ledger {
     const log = createLog(
       "warn",
       (text) => text,
       (line) => this.logged.push(line),
     );
-    const identity = { origin: this.origin, accountId: accountId(this.origin, account), holder };
+    const identity = { origin: this.origin, keyId: keyId(this.origin, account), holder };
     const store = this.#open(identity);
     onTestFinished(() => store.close());
     return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);
@@ -54,9 +54,9 @@ class Bench {
 
 /** A draft of this ledger's account, of a work of its own. */
 function draft(ledger: Ledger, changes: Partial<TaskRecord> = {}): TaskRecord {
-  const { origin, accountId } = ledger.identity;
+  const { origin, keyId } = ledger.identity;
   const workId = changes.workId ?? randomUUID();
-  const names = { workId, recordId: recordId(workId, accountId), origin, accountId };
+  const names = { workId, recordId: recordId(workId, keyId), origin, keyId };
   return aRecord({ ...NO_TASK_YET, revision: 0, createdAtMs: WALL_MS, ...names, ...changes });
 }
 
@@ -79,10 +79,10 @@ const seen = (status: ObservedTask["status"], taskId = "task-1", attempt = 1): T
 
 /** The text that stands in the place of a record becomes another, and its columns stay. */
 async function damage(ledger: Ledger, record: TaskRecord, value: string): Promise<void> {
-  const { accountId, recordId: id, revision } = record;
+  const { keyId, recordId: id, revision } = record;
   const after = { ...rowOf(record), revision: revision + 1, value };
   const answer = await ledger.store.write({
-    accountId,
+    keyId,
     recordId: id,
     expectedRevision: revision,
     after,
@@ -104,7 +104,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("come back as they were, singly and in every list", async () => {
       const ledger = newBench().ledger();
       const record = await claimed(ledger, { status: "processing", taskId: "task-1" });
-      const saved = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true };
+      const saved = { path: "/out/a.mp3", sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
       const changed = await ledger.apply(record, { kind: "saved", file: saved });
       expect(changed).toEqual({ ...record, files: [saved], revision: changed?.revision });
       expect(changed?.revision).toBeGreaterThan(record.revision);
@@ -194,7 +194,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const paths = Array.from({ length: 8 }, (_, at) => `/out/${at}.mp3`);
       await Promise.all(
         paths.map((path) => {
-          const file = { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true };
+          const file = { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
           return bench.ledger().apply(record, { kind: "saved", file });
         }),
       );
@@ -235,9 +235,9 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       const bench = newBench();
       const [first, other] = [bench.ledger(), bench.ledger()];
       const record = await sent(first, await claimed(first), "send-1");
-      const { accountId, recordId: id, revision: expectedRevision } = record;
+      const { keyId, recordId: id, revision: expectedRevision } = record;
       const removal = {
-        accountId,
+        keyId,
         recordId: id,
         expectedRevision,
         after: null,
@@ -279,7 +279,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
 
     it("belong to one process, and are taken from one that is certainly dead", async () => {
       const bench = newBench();
-      const [place, , random] = createHolderId().split(".");
+      const [place, , random] = createProcessId().split(".");
       // Above every process number that Linux, macOS or Windows gives in practice.
       const dead = bench.ledger("account", `${place}.4194999.${random}`);
       const record = await claimed(dead);

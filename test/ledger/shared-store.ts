@@ -28,24 +28,24 @@ export function openEngine(storeUrl: string, logged: string[] = []): PostgresEng
 /** A store of one API key and one process. */
 export function openShared(
   storeUrl: string,
-  { logged = [], accountId = "account" }: SharedOptions = {},
+  { logged = [], keyId = "account" }: SharedOptions = {},
 ): LedgerStore {
   const engine = openEngine(storeUrl, logged);
-  const identity = { origin: ORIGIN, accountId, holder: "holder" };
+  const identity = { origin: ORIGIN, keyId, holder: "holder" };
   return new LedgerStore({ engine, identity, machineId: "machine", wallMs: () => systemClock.wallMs() });
 }
 
 interface SharedOptions {
   readonly logged?: string[];
-  readonly accountId?: string;
+  readonly keyId?: string;
 }
 
 export const claim = (store: LedgerStore, changes: Parameters<typeof aRecord>[0] = {}) =>
   store.claim({ row: rowOf(aRecord(changes)), leaseTtlMs: 15_000 });
 
 /** Asks for the admission of a create of a new record, within wide limits. */
-export async function admit(store: LedgerStore, accountId = "account") {
-  const waiting = aRecord({ recordId: randomUUID(), accountId, status: "waiting", taskId: null });
+export async function admit(store: LedgerStore, keyId = "account") {
+  const waiting = aRecord({ recordId: randomUUID(), keyId, status: "waiting", taskId: null });
   await claim(store, waiting);
   const spend = { credits: 150, atMs: systemClock.wallMs() };
   const after = rowOf({ ...waiting, status: "unresolved", revision: waiting.revision + 1, spend });

@@ -27,7 +27,7 @@ import { aRecord } from "./a-record.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-const identity = { origin: aRecord().origin, accountId: aRecord().accountId, holder: "holder" };
+const identity = { origin: aRecord().origin, keyId: aRecord().keyId, holder: "holder" };
 
 function open(stateDir: string): LedgerStore {
   const store = openSqliteStore({ stateDir, clock: systemClock, identity });
@@ -36,9 +36,9 @@ function open(stateDir: string): LedgerStore {
 }
 
 async function put(store: LedgerStore, record: TaskRecord = aRecord()): Promise<void> {
-  const { accountId, recordId } = record;
+  const { keyId, recordId } = record;
   await store.write({
-    accountId,
+    keyId,
     recordId,
     expectedRevision: null,
     after: rowOf(record),
@@ -261,12 +261,12 @@ describe("a ledger file", () => {
   it("answers among 100,000 records as fast as among few", async () => {
     const { stateDir, file } = await written();
     const fewMs = await lookUpMs(open(stateDir));
-    const { origin, accountId } = identity;
+    const { origin, keyId } = identity;
     const db = new DatabaseSync(file);
     db.exec(`
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
       INSERT INTO agm_records (key_id, record_id, origin, status, is_open, is_listed, created_at_ms, revision, value)
-        SELECT CASE WHEN i % 2 = 0 THEN '${accountId}' ELSE 'b' END, 'record ' || i, '${origin}',
+        SELECT CASE WHEN i % 2 = 0 THEN '${keyId}' ELSE 'b' END, 'record ' || i, '${origin}',
           CASE WHEN i % 1000 = 0 THEN 'failed' ELSE 'succeeded' END, i % 1999 = 0, 1, i, 1, '{}' FROM n;
       INSERT INTO agm_api_keys VALUES ('b', '${origin}', '');
       INSERT INTO agm_machine_keys VALUES ('this', 'b')`);

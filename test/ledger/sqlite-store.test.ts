@@ -59,7 +59,7 @@ describe("on one machine", () => {
 
   it("a file is found whatever service spoke it", async () => {
     const desk = new Desk(bench);
-    const path = `/audio/${desk.accountId}.mp3`;
+    const path = `/audio/${desk.keyId}.mp3`;
     await desk.put(desk.record({ status: "succeeded", taskId: "t", files: [savedAt(path)] }));
     expect(await new Desk(bench).store().named(pathName(path))).toHaveLength(1);
   });

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
-import { createHolderId } from "../../src/holder.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
@@ -41,7 +41,7 @@ const log = createLog("warn", (text) => text);
 const ledger = await openLedger({
   config: job,
   address: job,
-  holder: createHolderId(),
+  holder: createProcessId(),
   log,
   clock: systemClock,
 });
@@ -49,9 +49,9 @@ const limits = createLimits({ ...job, ledger, clock: systemClock, log });
 const signal = new AbortController().signal;
 
 async function claim(at: number): Promise<TaskRecord> {
-  const { origin, accountId } = ledger.identity;
+  const { origin, keyId } = ledger.identity;
   const recordId = `${job.name}-${at}`;
-  const names = { recordId, workId: `work of ${recordId}`, origin, accountId };
+  const names = { recordId, workId: `work of ${recordId}`, origin, keyId };
   const draft = aRecord({ ...NO_TASK_YET, ...names, revision: 0, createdAtMs: systemClock.wallMs() });
   return (await ledger.claim(draft)).record;
 }

@@ -74,8 +74,8 @@ export class Process {
 
   /** A record of a work of its own, claimed by this process. */
   async claim(name: string, changes: Partial<TaskRecord> = {}): Promise<TaskRecord> {
-    const { origin, accountId } = this.ledger.identity;
-    const names = { recordId: name, workId: `work of ${name}`, origin, accountId };
+    const { origin, keyId } = this.ledger.identity;
+    const names = { recordId: name, workId: `work of ${name}`, origin, keyId };
     const draft = aRecord({ ...names, status: "waiting", taskId: null, revision: 0, ...changes });
     return (await this.ledger.claim(draft)).record;
   }
@@ -166,16 +166,16 @@ export class Process {
 export interface Room extends Process {
   readonly clock: HandClock;
   /** Another process on the same ledger, of the same account unless told. */
-  another(changes?: Changes, accountId?: string): Process;
+  another(changes?: Changes, keyId?: string): Process;
 }
 
 export function newRoom(changes: Changes = {}): Room {
   const clock = new HandClock();
   const stateDir = scratchFolder();
   let processes = 0;
-  const another = (more: Changes = {}, accountId = "account"): Process => {
+  const another = (more: Changes = {}, keyId = "account"): Process => {
     processes += 1;
-    const identity = { origin: ORIGIN, accountId, holder: `process ${processes}` };
+    const identity = { origin: ORIGIN, keyId, holder: `process ${processes}` };
     const store = openSqliteStore({ stateDir, clock, identity });
     const process = new Process(store, identity, clock, { ...changes, ...more });
     onTestFinished(async () => {

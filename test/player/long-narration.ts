@@ -76,7 +76,7 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
   const file = {
     ...(await recorded(joined.path)),
     savedAtMs: Date.now(),
-    isSound: true,
+    matchesFormat: true,
     durationSeconds: joined.durationSeconds,
     section: null,
     chapter: null,

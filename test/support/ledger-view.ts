@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
-import { createHolderId } from "../../src/holder.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openEngine, openLedger } from "../../src/ledger/open-ledger.ts";
 import { type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
@@ -38,7 +38,7 @@ export class LedgerView {
     const { baseUrl, apiKeys } = where;
     const options = { config: where, log: createLog("silent", (text) => text), clock: systemClock };
     const address = { baseUrl, apiKey: apiKeys[0] ?? "" };
-    const ledger = await openLedger({ ...options, address, holder: createHolderId() });
+    const ledger = await openLedger({ ...options, address, holder: createProcessId() });
     return new LedgerView(where, await openEngine(options), ledger);
   }
 

@@ -31,7 +31,7 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   sizeBytes: 6_720_000,
   sha256: "5".repeat(64),
   savedAtMs: 0,
-  isSound: true,
+  matchesFormat: true,
   durationSeconds: 843.512,
   section: null,
   chapter,

@@ -55,7 +55,7 @@ function ofNetwork(code: string): AudioError {
 }
 
 const record = aRecord({ taskId: TASK_ID });
-const file = { path: PATH, sizeBytes: 1, sha256: "", savedAtMs: 0, isSound: false };
+const file = { path: PATH, sizeBytes: 1, sha256: "", savedAtMs: 0, matchesFormat: false };
 const REFUNDED = { reserved_credits: 150, charged_credits: 0, refunded_credits: 150 };
 const taskError = { code: "generation_failed", message: "the text holds nothing that can be spoken" };
 const longUrl = `https://example.com/${"é".repeat(6000)}`;

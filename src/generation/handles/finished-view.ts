@@ -27,7 +27,7 @@ export async function viewOfFinished(
 ): Promise<TaskView> {
   const { fileName, replayed } = wish;
   const file = await findSaved(deps, record, fileName);
-  if (file?.isSound === true) return await viewOfSaved(deps, record, { replayed, file }, wish);
+  if (file?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed, file }, wish);
   const { root } = deps.folder;
   const wasHere = record.files.some(({ path }) => [root, partsPath(root)].includes(dirname(path)));
   if (wasHere) return viewOf(record, { replayed });

@@ -84,8 +84,8 @@ export class HandleRun implements CallHandle {
     if (isSavedSomewhere) throw new NoHandleNeeded("nothing has to be made");
     // Claim the record before opening the handle, so that no other process sends it in between.
     const { record } = await ledger.claim(asked);
-    const { accountId, recordId: targetId } = record;
-    const draft = { handle: randomUUID(), accountId, targetId, openedAtMs: clock.wallMs() };
+    const { keyId, recordId: targetId } = record;
+    const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
     this.#handle = await ledger.store.openHandle(draft, this.#wish);
     if (this.#handle === null) throw new NoHandleNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });

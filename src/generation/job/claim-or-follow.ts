@@ -19,9 +19,9 @@ export type ClaimResult =
 /** Claims the record, or follows it until it has ended or its lease is free. Follows only while somebody waits for the job. */
 export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<ClaimResult> {
   const { ledger, clock, timing } = deps;
-  const { attempt, status, accountId } = job.record;
+  const { attempt, status, keyId } = job.record;
   // Only records of this API key are driven. A record of another key was passed on for its file, which has disappeared since.
-  if (accountId !== ledger.identity.accountId) return { kind: "end", end: { kind: "left" } };
+  if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "left" } };
   let succeeded: Deadline | null = null;
   for (;;) {
     const { record, isOurs } = await ledger.claim(job.record);
@@ -38,7 +38,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
     if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
     if (record.status === "succeeded") {
       const file = await findSaved(deps, record, record.fileName);
-      if (file?.isSound === true) return { kind: "end", end: { kind: "saved", record, file } };
+      if (file?.matchesFormat === true) return { kind: "end", end: { kind: "saved", record, file } };
       succeeded ??= new Deadline(clock, DRIVER_SAVES_WITHIN_MS);
       if (succeeded.isOver) return { kind: "save" };
     }

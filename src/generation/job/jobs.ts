@@ -155,7 +155,7 @@ export class Jobs {
           if (file === null) {
             // The service revoked `succeeded`, so poll again after the usual interval.
             await clock.sleep(timing.pollIntervalMs, job.signal);
-          } else if (file.isSound) return { kind: "saved", record: job.record, file };
+          } else if (file.matchesFormat) return { kind: "saved", record: job.record, file };
           else return { kind: "error", error: wrongFormatError(job.record, file) };
           break;
         }

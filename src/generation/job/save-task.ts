@@ -44,7 +44,7 @@ export async function saveTask(
   const { clock, timing, random } = deps;
   const recovery = new Deadline(clock, timing.recoveryMs);
   const existing = await findSaved(deps, job.record, job.record.fileName);
-  if (existing?.isSound === true && !job.forcesDownload) return existing;
+  if (existing?.matchesFormat === true && !job.forcesDownload) return existing;
   let misses = job.record.isGone ? MISSES_UNTIL_GONE - 1 : 0;
   let trouble: AudioError | null = null;
   for (let failures = 1; ; failures += 1) {
@@ -79,11 +79,11 @@ async function saveOnce(
   job: Job,
   deps: GenerationDeps,
   lease: { isHeld: boolean },
-  keepsUnsound: boolean,
+  keepsOtherFormat: boolean,
 ): Promise<SavedFile> {
   const { taskId } = job.record;
   if (taskId === null) throw new AudioError("invalid_request", "The record of this task holds no id.");
-  const file = await downloadAndPublish(job, deps, taskId, keepsUnsound, async (published) => {
+  const file = await downloadAndPublish(job, deps, taskId, keepsOtherFormat, async (published) => {
     const options: ChangeOptions = lease.isHeld ? { lease: "release" } : {};
     await persist(job, deps, { kind: "saved", file: published }, options);
     lease.isHeld = false;
@@ -96,7 +96,7 @@ async function downloadAndPublish(
   job: Job,
   deps: GenerationDeps,
   taskId: string,
-  keepsUnsound: boolean,
+  keepsOtherFormat: boolean,
   whenPublished: (file: SavedFile) => Promise<void>,
 ): Promise<SavedFile> {
   const { record } = job;
@@ -106,7 +106,7 @@ async function downloadAndPublish(
     fileName: wantedName(record, record.fileName),
     mayBeNamed: (name) => isNameAvailable(deps, record, name),
     replaces: record.replaces,
-    keepsUnsound,
+    keepsOtherFormat,
     format: formatOf(record).format,
     clock: deps.clock,
     download: (sink) =>

@@ -53,7 +53,7 @@ export async function download(
       (await recordForeignTask(deps, taskId, signal, call.deadline)),
   );
   const saved = known.status === "succeeded" ? await findSaved(deps, known, fileName) : null;
-  if (saved?.isSound === true) {
+  if (saved?.matchesFormat === true) {
     const file = await saveUnderName(deps, known, saved, { fileName });
     return await viewOfSaved(deps, known, { replayed: true, file }, { fileName });
   }

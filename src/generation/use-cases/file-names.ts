@@ -66,7 +66,7 @@ export async function numberNote(
   const asked = fileName ?? record.fileName;
   if (asked === null) return null;
   const name = wantedName(record, asked);
-  const base = file.isSound ? name : unsoundName(name);
+  const base = file.matchesFormat ? name : unsoundName(name);
   if (!isNumbered(basename(file.path), base)) return null;
   if ((await precheckFileName(deps.folder, base)) === "free") {
     return `The name ${base} was taken, so a number was added.`;

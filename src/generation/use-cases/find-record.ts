@@ -40,11 +40,11 @@ export function emptyRecord(
     "workId" | "input" | "writtenPrompt" | "take" | "idempotencyKey" | "fileName" | "shelf"
   >,
 ): TaskRecord {
-  const { origin, accountId } = ledger.identity;
+  const { origin, keyId } = ledger.identity;
   return {
     revision: 0,
-    recordId: recordId(facts.workId, accountId),
-    accountId,
+    recordId: recordId(facts.workId, keyId),
+    keyId,
     origin,
     attempt: 1,
     ...NO_TASK_YET,
@@ -87,7 +87,7 @@ export async function findOrDraft(
 ): Promise<FoundRecord> {
   const fresh = newRecord(deps, work);
   const records = await deps.ledger.ofWork(fresh.workId);
-  const own = records.find(({ accountId }) => accountId === fresh.accountId);
+  const own = records.find(({ keyId }) => keyId === fresh.keyId);
   const isUnderWay = own !== undefined && flightOf(own) !== null;
   const saved = isUnderWay ? null : await findSavedAmong(deps, records, work.fileName);
   if (saved !== null) return { ...saved, notes: [] };
@@ -124,7 +124,7 @@ async function findSavedAmong(
 ): Promise<{ readonly record: TaskRecord; readonly file: SavedFile } | null> {
   for (const record of records) {
     const file = await findSaved(deps, record, fileName);
-    if (file?.isSound === true) return { record, file };
+    if (file?.matchesFormat === true) return { record, file };
   }
   return null;
 }
@@ -146,8 +146,8 @@ async function adopt(
   const options = deadline === undefined ? {} : { deadline };
   const task = await askService(deps, taskId, signal, options);
   const observed = { kind: "observed", attempt: other.attempt, task, atMs: clock.wallMs() } as const;
-  const { accountId } = ledger.identity;
-  const copy = { ...other, accountId, recordId: recordId(other.workId, accountId), revision: 0 };
+  const { keyId } = ledger.identity;
+  const copy = { ...other, keyId, recordId: recordId(other.workId, keyId), revision: 0 };
   const own = await ledger.get(copy.recordId);
   return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }
@@ -210,7 +210,7 @@ export async function findRecordOfTask(
     });
   }
   const records = await deps.ledger.ofTask(taskId);
-  const own = records.find(({ accountId }) => accountId === deps.ledger.identity.accountId);
+  const own = records.find(({ keyId }) => keyId === deps.ledger.identity.keyId);
   if (own !== undefined) return own;
   const saved = await findSavedAmong(deps, records, null);
   if (saved !== null) return saved.record;

@@ -103,12 +103,12 @@ export async function findPart(
   { ledger, folder }: GenerationDeps,
   { input, take }: PartRequest,
 ): Promise<TaskRecord | null> {
-  const { origin, accountId } = ledger.identity;
+  const { origin, keyId } = ledger.identity;
   const records = await ledger.ofWork(workId(origin, canonicalInput(input), take));
-  const own = records.find((record) => record.accountId === accountId);
+  const own = records.find((record) => record.keyId === keyId);
   if (own?.status === "succeeded") return own;
   for (const record of records) {
-    const sound = record.files.filter(({ isSound }) => isSound);
+    const sound = record.files.filter(({ matchesFormat }) => matchesFormat);
     if (record !== own && (await newestExisting(sound, folder.root)) !== null) return record;
   }
   if (own !== undefined && wasSent(own)) return own;
@@ -122,7 +122,7 @@ export async function findPart(
 export async function savedPart(deps: GenerationDeps, request: PartRequest): Promise<SavedPart | null> {
   const record = await findPart(deps, request);
   const file = record === null ? null : await findSaved(deps, record, null);
-  return record !== null && file?.isSound === true ? { record, file } : null;
+  return record !== null && file?.matchesFormat === true ? { record, file } : null;
 }
 
 const wasSent = ({ status, attempt }: TaskRecord): boolean => status !== "waiting" || attempt > 1;

@@ -27,7 +27,7 @@ export async function newestSaved({ ledger, folder }: Deps, limit: number): Prom
   const own = ownFilesAmong(records);
   const found = await Promise.all(
     records.map(async (record): Promise<ListedFile | null> => {
-      const sound = own(record).filter(({ isSound }) => isSound);
+      const sound = own(record).filter(({ matchesFormat }) => matchesFormat);
       const path = await newestExisting(sound, folder.root);
       const file = sound.findLast((candidate) => candidate.path === path);
       if (path === null || file === undefined) return null;

@@ -21,13 +21,13 @@ export async function findOtherPronunciation(
 ): Promise<FoundRecord | null> {
   const { record, file, notes } = found;
   if (file !== null || isPaid(record)) return null;
-  const { origin, accountId } = deps.ledger.identity;
+  const { origin, keyId } = deps.ledger.identity;
   const work = workId(origin, writtenInput(input, writtenPrompt), take);
   for (const other of await deps.ledger.ofWrittenWork(work)) {
     if (other.input === input || !isPaid(other)) continue;
     const saved = await findSaved(deps, other, null);
-    if (saved === null && other.accountId !== accountId) continue;
-    return { record: other, file: saved?.isSound === true ? saved : null, notes: [...notes, noteOf(take)] };
+    if (saved === null && other.keyId !== keyId) continue;
+    return { record: other, file: saved?.matchesFormat === true ? saved : null, notes: [...notes, noteOf(take)] };
   }
   return null;
 }

@@ -47,7 +47,7 @@ async function getOwnTask(
   call: OpenCall,
 ): Promise<TaskView> {
   const saved = record.status === "succeeded" ? await findSaved(deps, record, record.fileName) : null;
-  if (saved?.isSound === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
+  if (saved?.matchesFormat === true) return await viewOfSaved(deps, record, { replayed: true, file: saved });
   // Only download_audio fetches audio that is too large, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
   throwRefusal(jobs, record);

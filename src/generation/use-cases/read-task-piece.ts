@@ -20,10 +20,10 @@ export async function readPiece(
 ): Promise<AudioBytes> {
   if (!isTaskId(taskId)) throw unknownResource();
   for (const record of await deps.ledger.ofTask(taskId)) {
-    const files = record.files.toReversed().sort((a, b) => Number(b.isSound) - Number(a.isSound));
+    const files = record.files.toReversed().sort((a, b) => Number(b.matchesFormat) - Number(a.matchesFormat));
     for (const file of files) {
       const bytes = await reader.read(file, deps.folder.root, piece);
-      const mimeType = file.isSound ? MIME_TYPES[formatOf(record).format] : "application/octet-stream";
+      const mimeType = file.matchesFormat ? MIME_TYPES[formatOf(record).format] : "application/octet-stream";
       if (bytes !== null) return { bytes, mimeType };
     }
   }

@@ -68,11 +68,11 @@ async function toListedTask(
   record: TaskRecord,
   own: readonly SavedFile[],
   root: string,
-  accountId: string,
+  keyId: string,
 ): Promise<ListedTask> {
   const input = storedInput(record);
   const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
-  const isSoundFile = ({ isSound }: SavedFile): boolean => isSound;
+  const isSoundFile = ({ matchesFormat }: SavedFile): boolean => matchesFormat;
   const audioPath = await newestExisting(own.filter(isSoundFile), root);
   return {
     taskId: record.taskId,
@@ -92,7 +92,7 @@ async function toListedTask(
       own.filter((file) => !isSoundFile(file)),
       root,
     ),
-    isOtherKey: record.accountId !== accountId,
+    isOtherKey: record.keyId !== keyId,
     refusal: record.refusal === null ? null : fromStoredError(record.refusal.error),
     isGone: record.isGone,
     isTooLarge: record.isTooLarge,
@@ -111,7 +111,7 @@ export async function listTasks(
   ).slice(0, limit);
   const own = ownFilesAmong(all);
   return await Promise.all(
-    records.map((record) => toListedTask(record, own(record), folder.root, ledger.identity.accountId)),
+    records.map((record) => toListedTask(record, own(record), folder.root, ledger.identity.keyId)),
   );
 }
 

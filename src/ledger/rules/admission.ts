@@ -1,5 +1,5 @@
 /** Decides whether a create may be sent: the one place that says yes to spending. Pure: knows no store and no clock. */
-import type { HolderId } from "../../holder.ts";
+import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
 import { type Lease, leaseOwner } from "./lease.ts";
 import { type Place, placeEndsMs } from "./places.ts";
@@ -28,7 +28,7 @@ export interface NarrationFacts {
 
 export interface AdmissionQuestion {
   readonly slotId: string;
-  readonly owner: HolderId;
+  readonly owner: ProcessId;
   readonly expectedRevision: number;
   /** The record as it is stored when the create is admitted: `unresolved`, its reservation in `spendCredits`. */
   readonly after: { readonly value: string; readonly spendCredits: number };
@@ -108,7 +108,7 @@ export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFact
 function judgeNarration(
   { isWanted, maxCredits, lease, billedCredits }: NarrationFacts,
   spendCredits: number,
-  owner: HolderId,
+  owner: ProcessId,
   nowMs: number,
 ): Admission | null {
   const drivenBy = leaseOwner(lease, nowMs);

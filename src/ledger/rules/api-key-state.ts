@@ -1,6 +1,6 @@
 /** What is under way for one API key: a pause, the creates of the last minute, and which processes are alive. Pure. */
 import { z } from "zod";
-import type { HolderId } from "../../holder.ts";
+import type { ProcessId } from "../../process-id.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 
 const slotSchema = z.object({
@@ -91,7 +91,7 @@ export const isSlotPending = ({ slots }: ApiKeyState, slotId: string): boolean =
 
 export function withSlot(
   state: ApiKeyState,
-  { slotId, owner }: { readonly slotId: string; readonly owner: HolderId },
+  { slotId, owner }: { readonly slotId: string; readonly owner: ProcessId },
   nowMs: number,
 ): ApiKeyState {
   if (state.slots.some((slot) => slot.slotId === slotId)) return state;
@@ -121,7 +121,7 @@ export function withReleasedSlot(
 }
 
 /** Notes that a process is alive, and forgets processes that were last seen longer ago than any task may run. */
-export function withHeartbeat(state: ApiKeyState, owner: HolderId, nowMs: number): ApiKeyState {
+export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowMs: number): ApiKeyState {
   const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - IN_FLIGHT_AT_MOST_MS);
   return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowMs } };
 }

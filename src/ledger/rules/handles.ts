@@ -23,7 +23,7 @@ export interface Handle {
   /** Random, because nobody may guess it. */
   readonly handle: string;
   readonly kind: "request" | "narration";
-  readonly accountId: AccountId;
+  readonly keyId: AccountId;
   /** The id of the record or the narration. */
   readonly targetId: string;
   readonly openedAtMs: number;
@@ -66,7 +66,7 @@ export const isWanted = ({ endedAtMs, cancelAskedAtMs }: Handle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
 /** A new handle's row, but for what its target says. */
-export type HandleDraft = Pick<Handle, "handle" | "accountId" | "targetId" | "openedAtMs">;
+export type HandleDraft = Pick<Handle, "handle" | "keyId" | "targetId" | "openedAtMs">;
 
 /** The handle of a call: one that is open and wants the same, else a new one. */
 export function openedHandle(

@@ -1,15 +1,15 @@
 /** Leases: which process may drive a record or a narration, and until when. Pure. */
-import type { HolderId } from "../../holder.ts";
+import type { ProcessId } from "../../process-id.ts";
 
 export interface Lease {
-  readonly owner: HolderId;
+  readonly owner: ProcessId;
   /** When it was last renewed, on the steady clock. */
   readonly atMs: number;
   readonly ttlMs: number;
 }
 
 /** The owner of a lease, or `null` when it is free or has expired. A date in the future counts from now. */
-export function leaseOwner(lease: Lease | null, nowMs: number): HolderId | null {
+export function leaseOwner(lease: Lease | null, nowMs: number): ProcessId | null {
   if (lease === null) return null;
   return nowMs - Math.min(lease.atMs, nowMs) < lease.ttlMs ? lease.owner : null;
 }
@@ -22,7 +22,7 @@ export function leaseOwner(lease: Lease | null, nowMs: number): HolderId | null 
  */
 export function acquiredLease(
   current: Lease | null,
-  wanted: { readonly owner: HolderId; readonly ttlMs: number; readonly replacing?: HolderId | undefined },
+  wanted: { readonly owner: ProcessId; readonly ttlMs: number; readonly replacing?: ProcessId | undefined },
   nowMs: number,
 ): Lease {
   const { owner, ttlMs, replacing } = wanted;
@@ -35,11 +35,11 @@ export function acquiredLease(
 }
 
 /** The lease with a new date, if this process owns it, however late; another's or a free one stays as it is. */
-export function renewedLease(current: Lease | null, owner: HolderId, nowMs: number): Lease | null {
+export function renewedLease(current: Lease | null, owner: ProcessId, nowMs: number): Lease | null {
   return current?.owner === owner ? { ...current, atMs: nowMs } : current;
 }
 
 /** `null` when this process owned it; another's stays as it is. */
-export function releasedLease(current: Lease | null, owner: HolderId): Lease | null {
+export function releasedLease(current: Lease | null, owner: ProcessId): Lease | null {
   return current?.owner === owner ? null : current;
 }

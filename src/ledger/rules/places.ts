@@ -1,5 +1,5 @@
 /** Places in flight: which creates and tasks the service counts as running, and until when. Pure. */
-import type { HolderId } from "../../holder.ts";
+import type { ProcessId } from "../../process-id.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
@@ -9,7 +9,7 @@ export interface Place {
   readonly flight: Flight | null;
   /** When the flight began, on the steady clock. */
   readonly atMs: number | null;
-  readonly owner: HolderId | null;
+  readonly owner: ProcessId | null;
 }
 
 const NO_PLACE: Place = { flight: null, atMs: null, owner: null };
@@ -57,7 +57,7 @@ export function isLongOver(place: Place, state: ApiKeyState, lapse: Lapse, nowMs
 export function placeAfterWrite(
   stored: { readonly place: Place; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },
-  now: { readonly steadyMs: number; readonly owner: HolderId },
+  now: { readonly steadyMs: number; readonly owner: ProcessId },
 ): Place {
   if (after.flight === null) return NO_PLACE;
   if (stored !== undefined) {

@@ -22,16 +22,16 @@ export function countedSpend(records: readonly TaskShare[]): SpendShare | null {
 }
 
 interface NamedTask {
-  readonly accountId: string;
+  readonly keyId: string;
   readonly taskId: string | null;
 }
 
 /** Leaves out a record whose task another one names, too: this key's stays, else the first. */
-export function eachTaskOnce<T extends NamedTask>(records: readonly T[], accountId: string): T[] {
+export function eachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
   const kept = new Map<string, T>();
   for (const record of records) {
     const { taskId } = record;
-    if (taskId !== null && (!kept.has(taskId) || record.accountId === accountId)) kept.set(taskId, record);
+    if (taskId !== null && (!kept.has(taskId) || record.keyId === keyId)) kept.set(taskId, record);
   }
   return records.filter((record) => record.taskId === null || kept.get(record.taskId) === record);
 }

@@ -30,7 +30,7 @@ const handleRow = z
     (row): Handle => ({
       handle: row.handle,
       kind: row.kind,
-      accountId: row.key_id,
+      keyId: row.key_id,
       targetId: row.target_id,
       openedAtMs: row.opened_at_ms,
       attempt: row.attempt,
@@ -44,16 +44,16 @@ const handleRow = z
 export const handleRows = (rows: Rows = []): Handle[] => readableRows(handleRow, rows);
 
 /** A handle of this API key alone. */
-export const findHandle = ({ accountId }: Pick<Viewer, "accountId">, handle: string): Statement =>
-  sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, accountId);
+export const findHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
+  sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
 
 /** The handles of a record or a narration that have not ended, in the order in which they were opened. */
-export const findOpenHandles = ({ accountId, machineId }: Viewer, targetId: string): Statement =>
+export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visible("agm_handles")}
      ORDER BY opened_at_ms, handle`,
     targetId,
-    accountId,
+    keyId,
     machineId,
   );
 
@@ -68,7 +68,7 @@ export const saveHandle = (row: Handle): Statement =>
      WHERE agm_handles.ended_at_ms IS NULL`,
     row.handle,
     row.kind,
-    row.accountId,
+    row.keyId,
     row.targetId,
     row.openedAtMs,
     row.attempt,

@@ -9,7 +9,7 @@ import { type Rows, type Statement, sql } from "./sql-engine.ts";
 /** Whose narrations are visible: this API key's, and those of the other keys that this machine has used. */
 export interface Viewer {
   readonly origin: string;
-  readonly accountId: AccountId;
+  readonly keyId: AccountId;
   readonly machineId: string;
 }
 
@@ -55,18 +55,18 @@ export const visible = (
 
 /** Remembers that this machine has used the key: what is under it stays visible when the settings name another one. */
 export const noteMachineKey = ({
-  accountId,
+  keyId,
   machineId,
-}: Pick<Viewer, "accountId" | "machineId">): Statement =>
+}: Pick<Viewer, "keyId" | "machineId">): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,
-    accountId,
+    keyId,
   );
 
 /** At most one row: this key's, else the oldest of the others. */
 export const findNarration = (
-  { origin, accountId, machineId }: Viewer,
+  { origin, keyId, machineId }: Viewer,
   narrationId: string,
   lock: "" | " FOR UPDATE",
 ): Statement =>
@@ -75,23 +75,23 @@ export const findNarration = (
      ORDER BY CASE WHEN key_id = ? THEN 0 ELSE 1 END, created_at_ms, key_id LIMIT 1${lock}`,
     narrationId,
     origin,
-    accountId,
+    keyId,
     machineId,
-    accountId,
+    keyId,
   );
 
-export const newestNarrations = ({ origin, accountId, machineId }: Viewer, limit: number): Statement =>
+export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: number): Statement =>
   sql(
     `SELECT * FROM agm_narrations WHERE origin = ? AND ${visible("agm_narrations")}
      ORDER BY created_at_ms DESC, narration_id LIMIT ?`,
     origin,
-    accountId,
+    keyId,
     machineId,
     limit,
   );
 
 /** Every visible record of the works on the bill, because a task may be known under a key that did not send it. */
-export const loadBill = ({ origin, accountId, machineId }: Viewer, narrationId: string): Statement =>
+export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
     `SELECT t.work_name, r.key_id, r.spend_credits, r.flight
      FROM agm_narration_tasks t
@@ -100,9 +100,9 @@ export const loadBill = ({ origin, accountId, machineId }: Viewer, narrationId: 
      WHERE t.narration_id = ? AND t.origin = ? AND ${visible("t")} AND ${visible("r")}`,
     narrationId,
     origin,
-    accountId,
+    keyId,
     machineId,
-    accountId,
+    keyId,
     machineId,
   );
 
@@ -126,13 +126,13 @@ const billRow = z
 export const billLines = (rows: Rows): BillLine[] => readableRows(billRow, rows);
 
 /** Puts a work on a narration's bill. */
-export const addToBill = ({ origin, accountId }: Viewer, narrationId: string, workName: string): Statement =>
+export const addToBill = ({ origin, keyId }: Viewer, narrationId: string, workName: string): Statement =>
   sql(
     `INSERT INTO agm_narration_tasks (origin, narration_id, key_id, work_name)
      VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     origin,
     narrationId,
-    accountId,
+    keyId,
     workName,
   );
 

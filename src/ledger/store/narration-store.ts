@@ -1,7 +1,7 @@
 /** Narrations in the ledger: a plan that never changes, a small state that does, and which process drives it. */
 import type Keyv from "keyv";
 import { z } from "zod";
-import type { HolderId } from "../../holder.ts";
+import type { ProcessId } from "../../process-id.ts";
 import { type BillLine, billByWork } from "../rules/bill.ts";
 import type { Handle } from "../rules/handles.ts";
 import { acquiredLease, leaseOwner } from "../rules/lease.ts";
@@ -25,7 +25,7 @@ export interface StoredNarration {
   readonly revision: number;
   readonly state: string;
   /** The process that drives it now. */
-  readonly holder: HolderId | null;
+  readonly holder: ProcessId | null;
 }
 
 export interface ReadNarration extends StoredNarration {
@@ -45,14 +45,14 @@ export interface NarrationClaim {
   readonly narrationId: string;
   readonly leaseTtlMs: number;
   /** An owner that is known to be dead: its lease is taken over at once. */
-  readonly replacing?: HolderId | undefined;
+  readonly replacing?: ProcessId | undefined;
 }
 
 export interface NarrationStoreOptions {
   readonly engine: SqlEngine;
   readonly documents: Keyv<unknown>;
   readonly viewer: Viewer;
-  readonly owner: HolderId;
+  readonly owner: ProcessId;
 }
 
 const planName = (keyId: string, narrationId: string): string => `plan:${keyId}/${narrationId}`;
@@ -70,11 +70,11 @@ export class NarrationStore {
     const { engine, documents, viewer } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
     // The plan comes first: a narration that can be seen has one.
-    await documents.set(planName(viewer.accountId, narrationId), plan);
+    await documents.set(planName(viewer.keyId, narrationId), plan);
     const insert = sql(
       `INSERT INTO agm_narrations (key_id, narration_id, origin, created_at_ms, revision, state)
        VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING`,
-      viewer.accountId,
+      viewer.keyId,
       narrationId,
       viewer.origin,
       createdAtMs,
@@ -135,7 +135,7 @@ export class NarrationStore {
    *
    * @returns its owner now; `null`: there is no such narration
    */
-  acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<HolderId | null> {
+  acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<ProcessId | null> {
     const { owner } = this.#options;
     return this.#decide(narrationId, "process_kill", (row, nowMs) => {
       if (row === undefined) return { result: null };
@@ -157,7 +157,7 @@ export class NarrationStore {
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);
-    return billByWork(billLines(rows), viewer.accountId);
+    return billByWork(billLines(rows), viewer.keyId);
   }
 
   /** Newest first. */

@@ -9,7 +9,7 @@ import { type SpendShare, spendChanges, spendShare } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
 export interface RecordName {
-  readonly accountId: string;
+  readonly keyId: string;
   readonly recordId: string;
 }
 
@@ -75,7 +75,7 @@ const storedSchema = z
 const nameRow = z.object({ name: z.string() }).transform(({ name }) => name);
 const valueRow = z
   .object({ key_id: z.string(), record_id: z.string(), value: z.string() })
-  .transform((row) => ({ accountId: row.key_id, recordId: row.record_id, value: row.value }));
+  .transform((row) => ({ keyId: row.key_id, recordId: row.record_id, value: row.value }));
 const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
   .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
@@ -115,11 +115,11 @@ export const ROW_RESULTS = 3;
  *
  * @param names of the record as it is to be written: other records may share its task already
  */
-export function loadRow({ accountId, recordId }: RecordName, names: readonly string[] = []): Statement[] {
+export function loadRow({ keyId, recordId }: RecordName, names: readonly string[] = []): Statement[] {
   const task = names.find(isTaskName) ?? "";
   return [
-    sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", accountId, recordId),
-    sql("SELECT name FROM agm_names WHERE key_id = ? AND record_id = ?", accountId, recordId),
+    sql("SELECT * FROM agm_records WHERE key_id = ? AND record_id = ?", keyId, recordId),
+    sql("SELECT name FROM agm_names WHERE key_id = ? AND record_id = ?", keyId, recordId),
     sql(
       `SELECT n.name, r.status, r.spend_quarter, r.spend_credits FROM agm_names n
        JOIN agm_records r ON r.key_id = n.key_id AND r.record_id = n.record_id
@@ -127,9 +127,9 @@ export function loadRow({ accountId, recordId }: RecordName, names: readonly str
            WHERE own.key_id = ? AND own.record_id = ? AND own.name LIKE 'task:%'))
          AND NOT (n.key_id = ? AND n.record_id = ?)`,
       task,
-      accountId,
+      keyId,
       recordId,
-      accountId,
+      keyId,
       recordId,
     ),
   ];
@@ -177,7 +177,7 @@ export function saveRow(
        flight_owner = excluded.flight_owner, spend_quarter = excluded.spend_quarter,
        spend_credits = excluded.spend_credits, refused_at_ms = excluded.refused_at_ms, lease_owner = excluded.lease_owner,
        lease_at_ms = excluded.lease_at_ms, lease_ttl_ms = excluded.lease_ttl_ms, value = excluded.value`,
-    row.accountId,
+    row.keyId,
     row.recordId,
     ...columns,
   );
@@ -197,7 +197,7 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
   const { stored } = loaded;
   if (stored === undefined) return [];
   return [
-    sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", name.accountId, name.recordId),
+    sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", name.keyId, name.recordId),
     ...saveNames(name, stored.names, []),
     // Another record that names the task goes on counting it.
     ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
@@ -205,30 +205,30 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
 }
 
 /** Removes the requests of a key that were refused before a moment of the wall clock, with their names and handles. */
-export function dropRefused(accountId: string, beforeMs: number): Statement[] {
+export function dropRefused(keyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
   return [
     sql(
       `DELETE FROM agm_names WHERE key_id = ? AND record_id IN (${refused})`,
-      accountId,
-      accountId,
+      keyId,
+      keyId,
       beforeMs,
     ),
-    sql(`DELETE FROM agm_handles WHERE target_id IN (${refused})`, accountId, beforeMs),
-    sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", accountId, beforeMs),
+    sql(`DELETE FROM agm_handles WHERE target_id IN (${refused})`, keyId, beforeMs),
+    sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", keyId, beforeMs),
   ];
 }
 
-export const saveLease = ({ accountId, recordId }: RecordName, lease: Lease | null): Statement =>
+export const saveLease = ({ keyId, recordId }: RecordName, lease: Lease | null): Statement =>
   sql(
     "UPDATE agm_records SET lease_owner = ?, lease_at_ms = ?, lease_ttl_ms = ? WHERE key_id = ? AND record_id = ?",
     ...leaseValues(lease),
-    accountId,
+    keyId,
     recordId,
   );
 
 function saveNames(
-  { accountId, recordId }: RecordName,
+  { keyId, recordId }: RecordName,
   before: readonly string[],
   after: readonly string[],
 ): Statement[] {
@@ -239,7 +239,7 @@ function saveNames(
         sql(
           "DELETE FROM agm_names WHERE name = ? AND key_id = ? AND record_id = ?",
           name,
-          accountId,
+          keyId,
           recordId,
         ),
       ),
@@ -249,7 +249,7 @@ function saveNames(
         sql(
           "INSERT INTO agm_names (name, key_id, record_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
           name,
-          accountId,
+          keyId,
           recordId,
         ),
       ),

@@ -54,8 +54,8 @@ function linesOf(text: string, skipped: SkippedList): string {
   const trimmed = text.trim();
   // A song, or a sound, may go over several lines.
   const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
-  const isSound = ALL_IN_PARENTHESES.test(trimmed);
-  if (isSong || isSound) {
+  const matchesFormat = ALL_IN_PARENTHESES.test(trimmed);
+  if (isSong || matchesFormat) {
     skipped.add(isSong ? "song" : "sound", trimmed);
     return "";
   }

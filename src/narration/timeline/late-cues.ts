@@ -3,7 +3,7 @@ import type { Span } from "../../audio/join-request.ts";
 import type { PartWork } from "../../generation/use-cases/generate-part.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
 import { partRequest } from "../part-request.ts";
-import type { Tally } from "../tally.ts";
+import type { PartSummary } from "../part-summary.ts";
 import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
 type Takes = Pick<NarrationState, "takes">;
@@ -30,7 +30,7 @@ export async function likelyLate(
   work: Pick<PartWork, "find">,
   plan: StoredPlan,
   state: Takes,
-  records: Tally["records"],
+  records: PartSummary["records"],
 ): Promise<string[]> {
   if (!isTimeline(plan)) return [];
   const parts = plan.parts.map(async ({ estimatedSeconds }, index) => {

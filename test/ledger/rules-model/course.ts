@@ -208,7 +208,7 @@ class Run {
     this.#wallStartMs = this.#clock.wallMs();
     this.#truth.wallMs = this.#wallStartMs;
     for (const [at] of KEY_OF_SEAT.entries()) this.#seats.push(this.#process(at));
-    const identity = { origin: this.#origin, accountId: "observer", holder: "observer" };
+    const identity = { origin: this.#origin, keyId: "observer", holder: "observer" };
     this.#observer = this.#storeOf(options.sound, identity);
   }
 
@@ -342,7 +342,7 @@ class Run {
         if (recordId === undefined) return;
         return await this.#operate(
           process,
-          () => process.store.discard({ accountId: process.key, recordId }),
+          () => process.store.discard({ keyId: process.key, recordId }),
           () => this.#truth.discarded(recordId),
         );
       }
@@ -511,7 +511,7 @@ class Run {
       process,
       () =>
         process.store.write({
-          accountId: process.key,
+          keyId: process.key,
           recordId,
           expectedRevision: known?.revision ?? null,
           after: after === null ? null : rowOf(after),
@@ -632,7 +632,7 @@ class Run {
     this.#names += 1;
     const name = `process-${this.#names}`;
     const key = this.#keyOf(this.#keyAt(at));
-    const store = this.#storeOf(this.#options.engine, { origin: this.#origin, accountId: key, holder: name });
+    const store = this.#storeOf(this.#options.engine, { origin: this.#origin, keyId: key, holder: name });
     const memory = {
       known: new Map(),
       leased: new Set<string>(),
@@ -647,7 +647,7 @@ class Run {
   }
 
   #draft(key: string, recordId: string): TaskRecord {
-    const names = { recordId, workId: recordId, origin: this.#origin, accountId: key };
+    const names = { recordId, workId: recordId, origin: this.#origin, keyId: key };
     // Parsed, so that its text is the same after it was read back.
     return taskRecordSchema.parse(aRecord({ ...names, status: "waiting", taskId: null, revision: 0 }));
   }

@@ -87,9 +87,9 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
 
     it("outlives a damaged row that is deleted, and the copies that are set aside", async () => {
       const desk = newDesk();
-      const { accountId, recordId } = await desk.create("accepted", one);
+      const { keyId, recordId } = await desk.create("accepted", one);
       await desk.store().documents.set(`set-aside:${recordId}:1`, "what was left of it");
-      await desk.store().discard({ accountId, recordId });
+      await desk.store().discard({ keyId, recordId });
       expect(reasonOf(await desk.ask(one))).toBe("over_budget");
       expect(reasonOf(await desk.ask({ maxInFlight: 1 }))).toBe("admitted");
       expect(await desk.store().documents.get(`set-aside:${recordId}:1`)).toBe("what was left of it");

@@ -51,20 +51,20 @@ export function waitOf({ admission }: Pick<Sent, "admission">): number {
 }
 
 export function savedAt(path: string): SavedFile {
-  return { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, isSound: true };
+  return { path, sizeBytes: 1, sha256: "0", savedAtMs: 1, matchesFormat: true };
 }
 
 /** One test's own origin and account, so that tests share a store without meeting. */
 export class Desk {
   readonly bench: StoreBench;
-  readonly accountId: string;
+  readonly keyId: string;
   readonly origin: string;
   readonly #stores = new Map<string, LedgerStore>();
 
   constructor(bench: StoreBench, origin = `https://${randomUUID()}`) {
     this.bench = bench;
     this.origin = origin;
-    this.accountId = randomUUID();
+    this.keyId = randomUUID();
   }
 
   /** Another key's desk at the same origin. */
@@ -76,20 +76,20 @@ export class Desk {
   store(holder = "holder"): LedgerStore {
     const known = this.#stores.get(holder);
     if (known !== undefined) return known;
-    const { origin, accountId } = this;
-    const store = this.bench.open({ origin, accountId, holder });
+    const { origin, keyId } = this;
+    const store = this.bench.open({ origin, keyId, holder });
     this.#stores.set(holder, store);
     return store;
   }
 
   /** A record of this account that nobody has stored yet; of a work of its own, unless told. */
   record(changes: Partial<TaskRecord> = {}): TaskRecord {
-    const { origin, accountId } = this;
+    const { origin, keyId } = this;
     return aRecord({
       recordId: randomUUID(),
       workId: randomUUID(),
       origin,
-      accountId,
+      keyId,
       status: "waiting",
       taskId: null,
       ...changes,
@@ -103,12 +103,12 @@ export class Desk {
 
   /** Stores a record as it is, whatever stands there. */
   async put(record: TaskRecord): Promise<TaskRecord> {
-    const { accountId, recordId } = record;
+    const { keyId, recordId } = record;
     const stored = await this.stored(record);
     const expectedRevision = stored?.revision ?? null;
     const after = rowOf(record);
     const durability = "process_kill";
-    const answer = await this.store().write({ accountId, recordId, expectedRevision, after, durability });
+    const answer = await this.store().write({ keyId, recordId, expectedRevision, after, durability });
     if (!answer.written) throw new Error("not written");
     return record;
   }
@@ -119,8 +119,8 @@ export class Desk {
   }
 
   /** Removes a record, with its spend. */
-  async remove({ accountId, recordId, revision }: TaskRecord): Promise<WriteAnswer> {
-    const write = { accountId, recordId, expectedRevision: revision, after: null } as const;
+  async remove({ keyId, recordId, revision }: TaskRecord): Promise<WriteAnswer> {
+    const write = { keyId, recordId, expectedRevision: revision, after: null } as const;
     return await this.store().write({ ...write, durability: "power_cut" });
   }
 
@@ -131,10 +131,10 @@ export class Desk {
     more: Pick<Write, "slot" | "lease" | "failed"> = {},
     holder = "holder",
   ): Promise<WriteAnswer> {
-    const { accountId, recordId, revision } = record;
+    const { keyId, recordId, revision } = record;
     const after = rowOf({ ...record, ...changes, revision: revision + 1 });
     return this.store(holder).write({
-      accountId,
+      keyId,
       recordId,
       expectedRevision: revision,
       after,

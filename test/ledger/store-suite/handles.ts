@@ -15,10 +15,10 @@ async function waiting(desk: Desk): Promise<TaskRecord> {
 
 async function opened(
   desk: Desk,
-  { accountId, recordId: targetId }: TaskRecord,
+  { keyId, recordId: targetId }: TaskRecord,
   wish = WISH,
 ): Promise<Handle> {
-  const draft = { handle: randomUUID(), accountId, targetId, openedAtMs: 10 };
+  const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: 10 };
   const handle = await desk.store().openHandle(draft, wish);
   if (handle === null) throw new Error("not opened");
   return handle;
@@ -38,8 +38,8 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
     });
 
     it("is opened for no record that is not there", async () => {
-      const { accountId, ...desk } = newDesk().record();
-      const draft = { handle: randomUUID(), accountId, targetId: desk.recordId, openedAtMs: 10 };
+      const { keyId, ...desk } = newDesk().record();
+      const draft = { handle: randomUUID(), keyId, targetId: desk.recordId, openedAtMs: 10 };
       expect(await newDesk().store().openHandle(draft, WISH)).toBeNull();
     });
 
@@ -113,7 +113,7 @@ export function handlesSuite(_bench: () => StoreBench, newDesk: () => Desk): voi
       const handle: Handle = {
         handle: randomUUID(),
         kind: "narration",
-        accountId: desk.accountId,
+        keyId: desk.keyId,
         targetId: narrationId,
         openedAtMs: 10,
         attempt: 1,

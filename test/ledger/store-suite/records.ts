@@ -44,9 +44,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("of a new record is refused where there is one, and of a gone one where there is none", async () => {
       const desk = newDesk();
       const record = await desk.put(desk.record());
-      const { accountId, recordId } = record;
+      const { keyId, recordId } = record;
       const anew = {
-        accountId,
+        keyId,
         recordId,
         expectedRevision: null,
         after: rowOf(desk.record({ recordId })),
@@ -175,7 +175,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const neighbour = desk.neighbour();
       const at = (ms: number) => ({
-        recordId: `${desk.accountId} ${ms}`,
+        recordId: `${desk.keyId} ${ms}`,
         createdAtMs: 1_800_000_000_000 + ms,
       });
       await desk.put(desk.record({ ...at(1), status: "failed" }));
@@ -207,8 +207,8 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const record = await desk.put(desk.record({ status: "queued", taskId: "t" }));
       const ended = await desk.change(record, { status: "failed" });
-      const { accountId, recordId } = record;
-      const listed = { accountId, recordId, value: rowOf(ended).value };
+      const { keyId, recordId } = record;
+      const listed = { keyId, recordId, value: rowOf(ended).value };
       expect(await desk.store().list({ accounts: "own", limit: 9 })).toEqual([listed]);
       expect(await desk.store().list({ accounts: "own", status: "queued", limit: 9 })).toEqual([]);
       expect(await desk.store().list({ accounts: "own", status: "failed", limit: 9 })).toEqual([listed]);

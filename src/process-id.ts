@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 
-let toldPlace: string | undefined;
+let givenMachineId: string | undefined;
 
 /**
  * Names the place that this process runs in, for systems that have no name of a boot to go by. Names of hosts and
@@ -10,8 +10,8 @@ let toldPlace: string | undefined;
  *
  * @param id kept in the state folder (`machineId`)
  */
-export function tellPlace(id: string): void {
-  toldPlace ??= id;
+export function setMachineId(id: string): void {
+  givenMachineId ??= id;
 }
 
 /** What tells this machine, and the process numbers seen on it, from every other: a container is another. */
@@ -25,7 +25,7 @@ function placeMarks(): string[] {
     }
   }
   // A number of an earlier boot may be in use again: then its holder is thought alive, until its time is over.
-  return [toldPlace ?? randomBytes(16).toString("hex")];
+  return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
 let placeTag: string | undefined;
@@ -36,15 +36,15 @@ function thisPlace(): string {
 }
 
 /** One process among all that share a store or a folder. */
-export type HolderId = string;
+export type ProcessId = string;
 
 /** A new holder: machine and boot, process number, and something random, for numbers are used again. */
-export function createHolderId(): HolderId {
+export function createProcessId(): ProcessId {
   return `${thisPlace()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
 /** True only where the holder ran on this very machine, in this boot, and its process certainly is no more. */
-export function isHolderGone(holder: HolderId): boolean {
+export function isProcessGone(holder: ProcessId): boolean {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(holder);
   if (match === null || match[1] !== thisPlace()) return false;
   try {

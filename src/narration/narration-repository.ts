@@ -1,7 +1,7 @@
 /** Narrations as the ledger keeps them: read, begun and changed, each change over the state that it was made for. */
 import { AudioError } from "../errors.ts";
-import type { HolderId } from "../holder.ts";
-import { isHolderGone } from "../holder.ts";
+import type { ProcessId } from "../process-id.ts";
+import { isProcessGone } from "../process-id.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
 import { endedByState, unasked } from "./askers.ts";
@@ -27,7 +27,7 @@ export interface NarrationEntry {
   readonly narrationId: string;
   readonly state: NarrationState;
   /** The living process that drives it. */
-  readonly holder: HolderId | null;
+  readonly holder: ProcessId | null;
 }
 
 export interface KnownNarration extends NarrationEntry {
@@ -35,22 +35,22 @@ export interface KnownNarration extends NarrationEntry {
 }
 
 /** Counts how a narration's parts stand. */
-export type Reckon = (known: KnownNarration) => Promise<NarrationFigures>;
+export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
 
-const onlyRead: Reckon = () => Promise.reject(new Error("a book that is only read was to be written"));
+const onlyRead: ComputeFigures = () => Promise.reject(new Error("a book that is only read was to be written"));
 
-export class NarrationBook {
+export class NarrationRepository {
   readonly #store: NarrationStore;
   readonly #wallMs: () => number;
-  readonly #reckon: Reckon;
+  readonly #computeFigures: ComputeFigures;
   /** A plan never changes, and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param reckon for a book that is written: the end of a handle keeps how the narration stood */
-  constructor(store: NarrationStore, wallMs: () => number, reckon: Reckon = onlyRead) {
+  /** @param computeFigures for a book that is written: the end of a handle keeps how the narration stood */
+  constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = onlyRead) {
     this.#store = store;
     this.#wallMs = wallMs;
-    this.#reckon = reckon;
+    this.#computeFigures = computeFigures;
   }
 
   /** Keeps a plan under its name; one that is known stays as it is. */
@@ -142,7 +142,7 @@ export class NarrationBook {
   ): Promise<Handle[]> {
     if (state.status === "running" || open.length === 0) return [];
     const known = { narrationId, plan: await this.#plan(narrationId), state, holder: null };
-    return endedByState(open, state, { figures: await this.#reckon(known), atMs: this.#wallMs() });
+    return endedByState(open, state, { figures: await this.#computeFigures(known), atMs: this.#wallMs() });
   }
 
   async bill(narrationId: string): Promise<NarrationBill> {
@@ -150,10 +150,10 @@ export class NarrationBook {
   }
 
   /** Takes or renews the lease. @returns whether it is this process's */
-  async acquireLease(narrationId: string, holder: HolderId, leaseTtlMs: number): Promise<boolean> {
+  async acquireLease(narrationId: string, holder: ProcessId, leaseTtlMs: number): Promise<boolean> {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
     if (current === holder) return true;
-    if (current === null || !isHolderGone(current)) return false;
+    if (current === null || !isProcessGone(current)) return false;
     return (await this.#store.acquireLease({ narrationId, leaseTtlMs, replacing: current })) === holder;
   }
 
@@ -190,13 +190,13 @@ export class NarrationBook {
 const stateOf = ({ narrationId, state }: StoredNarration): NarrationState =>
   parseStored(narrationStateSchema, state, narrationId);
 
-const livingHolder = ({ holder }: StoredNarration): HolderId | null =>
-  holder === null || isHolderGone(holder) ? null : holder;
+const livingLeaseOwner = ({ holder }: StoredNarration): ProcessId | null =>
+  holder === null || isProcessGone(holder) ? null : holder;
 
 const entryOf = (stored: StoredNarration): NarrationEntry => ({
   narrationId: stored.narrationId,
   state: stateOf(stored),
-  holder: livingHolder(stored),
+  holder: livingLeaseOwner(stored),
 });
 
 function unknown(narrationId: string): AudioError {

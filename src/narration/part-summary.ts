@@ -7,11 +7,11 @@ import type { NarrationBill } from "./narration-bill.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { partRequest } from "./part-request.ts";
 
-export type PartStanding = "open" | "running" | "saved" | "failed";
+export type PartStatus = "open" | "running" | "saved" | "failed";
 
-export interface Tally {
+export interface PartSummary {
   /** In the order of the plan. */
-  readonly standings: readonly PartStanding[];
+  readonly statuses: readonly PartStatus[];
   readonly records: readonly (TaskRecord | null)[];
   readonly alreadyPaid: number;
   /** What the tasks on the narration's bill were charged. */
@@ -46,9 +46,9 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
-export function standingOf(record: TaskRecord | null): PartStanding {
+export function standingOf(record: TaskRecord | null): PartStatus {
   if (record === null) return "open";
-  if (record.status === "succeeded" && record.files.some(({ isSound }) => isSound)) return "saved";
+  if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat)) return "saved";
   const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
   if (record.status === "failed" || isLost) return "failed";
   return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
@@ -73,22 +73,22 @@ async function readRecords(
 }
 
 /** One look at every part. */
-export async function takeTally(
+export async function summarizeParts(
   parts: PartWork,
   plan: StoredPlan,
   state: NarrationState,
   bill: NarrationBill,
-): Promise<Tally> {
+): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
   const faulty = new Set(state.problems.map(({ part }) => part));
   // Audio that is here and cannot be used counts for nothing.
-  const standings = records.map((record, index) => {
+  const statuses = records.map((record, index) => {
     const standing = standingOf(record);
     return standing === "saved" && faulty.has(index) ? "failed" : standing;
   });
   const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
   const tasks = new Set<string>();
-  const tally = {
+  const partSummary = {
     alreadyPaid: 0,
     chargedCredits: bill.chargedCredits,
     reservedCredits: bill.reservedCredits,
@@ -101,29 +101,29 @@ export async function takeTally(
   };
   plan.parts.forEach((part, index) => {
     const record = records[index] ?? null;
-    const isSaved = standings[index] === "saved";
+    const isSaved = statuses[index] === "saved";
     const seconds = record?.audioSeconds ?? part.estimatedSeconds * pace;
-    tally.estimatedSeconds += seconds + part.pauseAfterSeconds;
-    if (isSaved) tally.savedSeconds += record?.audioSeconds ?? 0;
+    partSummary.estimatedSeconds += seconds + part.pauseAfterSeconds;
+    if (isSaved) partSummary.savedSeconds += record?.audioSeconds ?? 0;
     if (isSaved && record !== null && !bill.chargedByWork.has(workName(record.workId)))
-      tally.alreadyPaid += 1;
+      partSummary.alreadyPaid += 1;
     const task = JSON.stringify(partRequest(plan, state, index));
     if (isSaved || tasks.has(task)) return;
     tasks.add(task);
-    tally.missingTasks += 1;
+    partSummary.missingTasks += 1;
     const credits = chargeForSeconds(part.estimatedSeconds * pace);
-    tally.estimatedCredits += credits;
+    partSummary.estimatedCredits += credits;
     if (record === null || flightOf(record) === null || !bill.chargedByWork.has(workName(record.workId)))
       return;
-    tally.toComeCredits += credits;
-    tally.strayCredits -= RESERVED_CREDITS;
+    partSummary.toComeCredits += credits;
+    partSummary.strayCredits -= RESERVED_CREDITS;
   });
   return {
-    ...tally,
-    estimatedCredits: Math.round(tally.estimatedCredits),
-    toComeCredits: Math.round(tally.toComeCredits),
-    strayCredits: Math.max(0, tally.strayCredits),
-    standings,
+    ...partSummary,
+    estimatedCredits: Math.round(partSummary.estimatedCredits),
+    toComeCredits: Math.round(partSummary.toComeCredits),
+    strayCredits: Math.max(0, partSummary.strayCredits),
+    statuses,
     records,
   };
 }

@@ -1,6 +1,6 @@
 /** A queue of this process: first come, first served among those of one rank, one asks at a time. */
 import type { Clock } from "../clock.ts";
-import { Alarm } from "./alarm.ts";
+import { Wakeup } from "./alarm.ts";
 
 /** What asking for a grant brings: the grant, or why not and when to ask again. */
 export type Answer<Grant, Reason> =
@@ -26,9 +26,9 @@ interface Waiter<Request, Grant> {
 }
 
 /** One asks at a time, the head of the line; all others wait behind it. */
-export class WaitingLine<Request, Grant, Reason> {
+export class PriorityQueue<Request, Grant, Reason> {
   readonly #options: LineOptions<Request, Grant, Reason>;
-  readonly #alarm: Alarm;
+  readonly #alarm: Wakeup;
   #waiters: Array<Waiter<Request, Grant>> = [];
   #isServing = false;
   #serving: Promise<void> = Promise.resolve();
@@ -36,7 +36,7 @@ export class WaitingLine<Request, Grant, Reason> {
 
   constructor(options: LineOptions<Request, Grant, Reason>) {
     this.#options = options;
-    this.#alarm = new Alarm(options.clock);
+    this.#alarm = new Wakeup(options.clock);
   }
 
   get length(): number {
