@@ -3,9 +3,9 @@ import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
 import { newRecord } from "../src/generation/use-cases/find-record.ts";
-import { createProcessId } from "../src/process-id.ts";
 import { openLedger } from "../src/ledger/open-ledger.ts";
 import { createLog } from "../src/log.ts";
+import { createProcessId } from "../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../test/support/postgres-server.ts";
 import { compare, type Row, report, timed } from "./measure.ts";
 import { OURS } from "./programs.ts";
@@ -92,7 +92,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const ledger = await openLedger({
     config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
     address: { baseUrl: env["AUDIO_BASE_URL"] ?? "", apiKey: env["AUDIO_API_KEY"] ?? "" },
-    holder: createProcessId(),
+    processId: createProcessId(),
     log: createLog("silent", (text) => text),
     clock: systemClock,
   });

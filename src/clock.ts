@@ -10,7 +10,7 @@ export interface Clock {
 }
 
 /** Node's longest timer. Longer sleeps are cut to it, because every caller loops anyway. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
@@ -30,7 +30,7 @@ export const systemClock: Clock = {
           signal?.removeEventListener("abort", onAbort);
           resolve();
         },
-        Math.min(Math.max(0, ms), LONGEST_TIMER_MS),
+        Math.min(Math.max(0, ms), MAX_TIMER_MS),
       );
       timer.unref();
       signal?.addEventListener("abort", onAbort, { once: true });

@@ -24,7 +24,7 @@ function placeMarks(): string[] {
       return [randomBytes(16).toString("hex")];
     }
   }
-  // A number of an earlier boot may be in use again: then its holder is thought alive, until its time is over.
+  // A number of an earlier boot may be in use again: then its processId is thought alive, until its time is over.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
@@ -38,14 +38,14 @@ function thisPlace(): string {
 /** One process among all that share a store or a folder. */
 export type ProcessId = string;
 
-/** A new holder: machine and boot, process number, and something random, for numbers are used again. */
+/** A new processId: machine and boot, process number, and something random, for numbers are used again. */
 export function createProcessId(): ProcessId {
   return `${thisPlace()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
-/** True only where the holder ran on this very machine, in this boot, and its process certainly is no more. */
-export function isProcessGone(holder: ProcessId): boolean {
-  const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(holder);
+/** True only where the processId ran on this very machine, in this boot, and its process certainly is no more. */
+export function isProcessGone(processId: ProcessId): boolean {
+  const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
   if (match === null || match[1] !== thisPlace()) return false;
   try {
     process.kill(Number(match[2]), 0);

@@ -106,7 +106,7 @@ export const respelledNotes = (words: readonly string[]): string[] =>
   words.length === 0
     ? []
     : [
-        `Respelled: ${words.slice(0, MOST_NAMED).join(", ")}${words.length > MOST_NAMED ? ` and ${words.length - MOST_NAMED} more` : ""}.`,
+        `Respelled: ${words.slice(0, MAX_NAMED).join(", ")}${words.length > MAX_NAMED ? ` and ${words.length - MAX_NAMED} more` : ""}.`,
       ];
 
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;

@@ -28,12 +28,12 @@ interface LeastProgress {
  * 1 KiB a second, measured over a minute. Every link that people still use (2G brings four times as much) gets
  * through however long it takes, and a peer that hands out single bytes does not.
  */
-const LEAST_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
+const MIN_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
 /** How often in a row an attempt may end without a byte that no attempt before it had brought. */
-const MOST_BREAKS_AT_ONE_BYTE = 5;
+const MAX_BREAKS_AT_ONE_BYTE = 5;
 /** How often in a row attempts may break before they have together brought {@link LeastProgress.bytes}. */
-const MOST_BREAKS_WITHIN_A_STRETCH = 30;
+const MAX_BREAKS_WITHIN_A_STRETCH = 30;
 
 export interface DownloadOptions {
   readonly maxBytes: number;
@@ -68,7 +68,7 @@ export async function downloadInto(
   signal.throwIfAborted();
   const transfer = new Transfer(sink, open, options);
   const pauseMs = options.pauseMs ?? ((breaks, error) => pauseAfterBreakMs(error, breaks, Math.random));
-  const stretchBytes = (options.leastProgress ?? LEAST_PROGRESS).bytes;
+  const stretchBytes = (options.leastProgress ?? MIN_PROGRESS).bytes;
   let breaksAtOneByte = 0;
   let breaksWithinStretch = 0;
   let stretchFrom = 0;
@@ -83,8 +83,8 @@ export async function downloadInto(
       stretchFrom = furthest;
       breaksWithinStretch = 1;
     }
-    if (breaksAtOneByte > MOST_BREAKS_AT_ONE_BYTE) throw failure;
-    if (breaksWithinStretch > MOST_BREAKS_WITHIN_A_STRETCH) throw failure;
+    if (breaksAtOneByte > MAX_BREAKS_AT_ONE_BYTE) throw failure;
+    if (breaksWithinStretch > MAX_BREAKS_WITHIN_A_STRETCH) throw failure;
     await clock.sleep(pauseMs(breaksAtOneByte, failure), signal);
   }
 }
@@ -166,7 +166,7 @@ class Transfer {
    * @throws whatever the sink throws, `too_large`, or the reason of the abort
    */
   async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
-    const { clock, signal, leastProgress = LEAST_PROGRESS } = this.#options;
+    const { clock, signal, leastProgress = MIN_PROGRESS } = this.#options;
     const chunks = body[Symbol.asyncIterator]();
     let leftMs = leastProgress.withinMs;
     let sinceBytes = 0;

@@ -4,7 +4,7 @@ import { createDetector, createRedact } from "../redaction.ts";
 
 export const SERVICE_TEXT_MAX_CODE_POINTS = 500;
 /** More of a service's text is not looked at. */
-const MOST_READ_CODE_POINTS = 4096;
+const MAX_READ_CODE_POINTS = 4096;
 
 /** Stands where the service's words would, when they are withheld or there are none. */
 export const NO_USABLE_REASON = "The service gave no usable reason.";
@@ -63,7 +63,7 @@ export function cleanServiceText(text: string, limit: number = SERVICE_TEXT_MAX_
  * is withheld. Judged before it is cut, so that nothing hides behind the cut.
  */
 export function serviceReason(text: string): string {
-  return readsLikeAFault(cleanServiceText(text, MOST_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
+  return readsLikeAFault(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
 }
 
 /** The service's words, cleaned, inside quotation marks that they cannot close: `"no such task"`. */
@@ -82,7 +82,7 @@ export function createKeyGuard(apiKey: string): KeyGuard {
   const redact = createRedact([apiKey]);
   return {
     // Stripped first and redacted then: a key with something invisible inside is a key all the same.
-    reason: (text) => serviceReason(redact(cleanServiceText(text, MOST_READ_CODE_POINTS))),
+    reason: (text) => serviceReason(redact(cleanServiceText(text, MAX_READ_CODE_POINTS))),
     holdsKey: createDetector([apiKey]),
   };
 }

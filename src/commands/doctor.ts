@@ -9,10 +9,10 @@ import { AudioError } from "../errors.ts";
 import { describeInputFolder } from "../files/input-folder.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { tryPublishing } from "../files/try-publishing.ts";
-import { createProcessId } from "../process-id.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
+import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { VERSION } from "../version.ts";
 import { outputDirOf, secretsOf } from "./configuration-error.ts";
@@ -115,7 +115,7 @@ const checkStore = (config: Config): Promise<Check> => {
     const { store } = await openLedger({
       config,
       address,
-      holder: createProcessId(),
+      processId: createProcessId(),
       log,
       clock: systemClock,
     });

@@ -5,13 +5,13 @@ import { AudioError } from "../errors.ts";
 import { openOutputFolder } from "../files/output-folder.ts";
 import { writeOwn } from "../files/write-own.ts";
 import { type ListedTask, listTasks } from "../generation/use-cases/task-list.ts";
-import { createProcessId } from "../process-id.ts";
 import { initMachineId } from "../ledger/machine-id.ts";
 import { openLedger } from "../ledger/open-ledger.ts";
 import { createLog } from "../log.ts";
 import { type NarrationRow, nextStepOf, rowOf } from "../narration/list-row.ts";
 import type { NarrationBill } from "../narration/narration-bill.ts";
 import { NarrationRepository } from "../narration/narration-repository.ts";
+import { createProcessId } from "../process-id.ts";
 import { createRedact } from "../redaction.ts";
 import { taskRow } from "../tools/list-tasks.ts";
 import { isoWithOffset } from "../tools/local-time.ts";
@@ -113,7 +113,7 @@ async function readListing(limit: number): Promise<Listing> {
   await initMachineId(config.stateDir);
   const folder = await openOutputFolder(outputDirOf(config), systemClock);
   const address = config.service;
-  const ledger = await openLedger({ config, address, holder: createProcessId(), log, clock: systemClock });
+  const ledger = await openLedger({ config, address, processId: createProcessId(), log, clock: systemClock });
   try {
     const listed = await listTasks({ ledger, folder }, { status: null, query: null, limit });
     const book = new NarrationRepository(ledger.store.narrations, () => systemClock.wallMs());

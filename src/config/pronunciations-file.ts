@@ -4,11 +4,11 @@ import { LANGUAGES } from "../contract/voices.ts";
 import { isReadable, type Pronunciation } from "../pronunciation.ts";
 import { readSmallFile } from "./small-file.ts";
 
-const MOST_RULES = 500;
-const MOST_CODE_UNITS = 200;
+const MAX_RULES = 500;
+const MAX_CODE_UNITS = 200;
 
-const word = z.string().min(1).max(MOST_CODE_UNITS);
-const spelling = z.string().max(MOST_CODE_UNITS).regex(/\S/);
+const word = z.string().min(1).max(MAX_CODE_UNITS);
+const spelling = z.string().max(MAX_CODE_UNITS).regex(/\S/);
 const rulesFile = z.record(
   word,
   z.union([spelling, z.strictObject({ say: spelling, language: z.enum(LANGUAGES).optional() })]),
@@ -45,6 +45,6 @@ export function readPronunciations(path: string): Pronunciations | string {
     const { say, language = null } = typeof rule === "string" ? { say: rule } : rule;
     return { word: its, say, language };
   });
-  if (rules.length > MOST_RULES) return `has ${rules.length} rules; at most ${MOST_RULES} are taken`;
+  if (rules.length > MAX_RULES) return `has ${rules.length} rules; at most ${MAX_RULES} are taken`;
   return { rules, unreadable: rules.map((rule) => rule.word).filter((its) => !isReadable(its)) };
 }

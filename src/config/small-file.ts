@@ -1,13 +1,13 @@
 /** Reads a small text file that a setting names, or says in a few words why it cannot. */
 import { readFileSync, statSync } from "node:fs";
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 export function readSmallFile(path: string): { readonly text: string } | { readonly fault: string } {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) return { fault: "is not a file" };
-    if (stats.size > MOST_BYTES) return { fault: `is larger than ${MOST_BYTES / 1024} KiB` };
+    if (stats.size > MAX_BYTES) return { fault: `is larger than ${MAX_BYTES / 1024} KiB` };
     return { text: readFileSync(path, "utf8").replace(/^\ufeff/, "") };
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "no reason given";

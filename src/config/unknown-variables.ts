@@ -9,8 +9,8 @@ export interface UnknownVariable {
 }
 
 /** Enough for a word too much or too little, such as AUDIO_URL. */
-const MOST_LETTERS_OFF = 6;
-const MOST_NAMED = 5;
+const MAX_LETTERS_OFF = 6;
+const MAX_NAMED = 5;
 
 /** @param known every setting that was looked for */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
@@ -20,7 +20,7 @@ export function unknownVariables(env: Environment, known: ReadonlySet<string>): 
     .filter(
       (name) => /^AUDIO_/i.test(name) && !known.has(spelled(name)) && readValue(env, name) !== undefined,
     )
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map((name) => ({ name, nearest: nearestOf(name.toUpperCase(), known) }));
 }
 
@@ -28,7 +28,7 @@ function nearestOf(name: string, known: ReadonlySet<string>): string | null {
   const [best] = [...known]
     .filter((setting) => setting.startsWith("AUDIO_"))
     .map((setting) => ({ setting, distance: editDistance(name.slice(0, 64), setting) }))
-    .filter(({ distance }) => distance <= MOST_LETTERS_OFF)
+    .filter(({ distance }) => distance <= MAX_LETTERS_OFF)
     .sort((a, b) => a.distance - b.distance);
   return best?.setting ?? null;
 }

@@ -4,7 +4,7 @@ import { firstCodePoints } from "../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../contract/voices.ts";
 import { readSmallFile } from "./small-file.ts";
 
-const MOST_CODE_POINTS = 200;
+const MAX_CODE_POINTS = 200;
 
 const notesFile = z.record(z.string(), z.string());
 
@@ -20,7 +20,7 @@ const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]
 
 /** One line: what a list shows beside an id. */
 const oneLine = (text: string): string =>
-  firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MOST_CODE_POINTS);
+  firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
 
 /** @returns the notes, or in a few words what is wrong with the file */
 export function readVoiceNotes(path: string): VoiceNotes | string {

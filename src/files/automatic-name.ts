@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 
-const MOST_CHARACTERS = 40;
+const MAX_CHARACTERS = 40;
 /** Of a hash: services number their tasks in ways that nobody knows, and the beginnings of ids may be all alike. */
 const ID_DIGITS = 8;
 
@@ -23,9 +23,9 @@ function plain(text: string): string {
 /** As many whole words as fit; a first word that is too long alone is cut. */
 export function firstWords(text: string): string {
   const [first = "", ...others] = plain(text).split("-");
-  let words = firstCodePoints(first, MOST_CHARACTERS);
+  let words = firstCodePoints(first, MAX_CHARACTERS);
   for (const word of others) {
-    if (words.length + 1 + word.length > MOST_CHARACTERS) break;
+    if (words.length + 1 + word.length > MAX_CHARACTERS) break;
     words += `-${word}`;
   }
   return words === "" ? "audio" : words;

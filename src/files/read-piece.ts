@@ -4,12 +4,12 @@ import { AudioError } from "../errors.ts";
 import { type Digest, digestOf, isInside, openRegular } from "./file-content.ts";
 
 /** What the official clients, and hosts that refuse results over 1 MB, take at once. */
-export const MOST_PIECE_BYTES = 512 * 1024;
+export const MAX_PIECE_BYTES = 512 * 1024;
 
 /** A stretch of a file; past its end there are no bytes. */
 export interface Piece {
   readonly offset: number;
-  /** At most {@link MOST_PIECE_BYTES}. */
+  /** At most {@link MAX_PIECE_BYTES}. */
   readonly length: number;
 }
 
@@ -18,7 +18,7 @@ export interface Recorded extends Digest {
 }
 
 /** How many files are remembered as verified. */
-const MOST_REMEMBERED = 200;
+const MAX_REMEMBERED = 200;
 
 export interface PieceReader {
   /** @returns `null` where the file is gone, was changed, or lies outside of the root */
@@ -61,7 +61,7 @@ export function createPieceReader(): PieceReader {
           if ((await stampOf(handle)) !== stamp) return null;
           verified.set(key, stamp);
           const [oldest] = verified.keys();
-          if (verified.size > MOST_REMEMBERED && oldest !== undefined) verified.delete(oldest);
+          if (verified.size > MAX_REMEMBERED && oldest !== undefined) verified.delete(oldest);
         }
         return await pieceOf(handle, piece);
       } catch (error) {

@@ -14,8 +14,7 @@ export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 /** A process that is alive renews its leases three times within this. */
 const LEASE_TTL_MS = 15_000;
 /** Shorter, a machine that is merely busy would lose leases. */
-const SHORTEST_LEASE_TTL_MS = 3_000;
+const MIN_LEASE_TTL_MS = 3_000;
 
 /** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
-export const leaseTtlMs = (timeScale: number): number =>
-  Math.max(SHORTEST_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);
+export const leaseTtlMs = (timeScale: number): number => Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);

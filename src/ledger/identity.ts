@@ -2,7 +2,7 @@
 import { createHash, createHmac } from "node:crypto";
 
 /** The account whose limits are counted: origin and API key, as a hash that tells neither. */
-export type AccountId = string;
+export type KeyId = string;
 
 /** Changes only when the canonical spelling changes: every installation must derive the same keys. */
 const KEY_PREFIX = "agm1-";
@@ -37,7 +37,7 @@ export function foreignWorkId(origin: string, taskId: string): string {
 }
 
 /** The record of a work under one account. */
-export function recordId(work: string, account: AccountId): string {
+export function recordId(work: string, account: KeyId): string {
   return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
 }
 
@@ -59,6 +59,6 @@ export function accountFingerprint(apiKey: string): string {
 }
 
 /** Limits belong to an origin and an account. */
-export function keyId(origin: string, fingerprint: string): AccountId {
+export function keyId(origin: string, fingerprint: string): KeyId {
   return hash("account", origin, fingerprint);
 }

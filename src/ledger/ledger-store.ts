@@ -3,7 +3,7 @@ import Keyv from "keyv";
 import { z } from "zod";
 import { AudioError } from "../errors.ts";
 import type { ProcessId } from "../process-id.ts";
-import { type AccountId, isTaskName, workName } from "./identity.ts";
+import { isTaskName, type KeyId, workName } from "./identity.ts";
 import { isOpenStatus, RECORD_STATUSES, type RecordStatus, type Row } from "./record.ts";
 import { type Admission, type CreateLimits, isRepeatedAdmission, judgeAdmission } from "./rules/admission.ts";
 import {
@@ -71,8 +71,8 @@ export type { StoredValue } from "./store/record-rows.ts";
 /** Whose ledger is opened, by which process of which machine. The store counts and leases for this API key. */
 export interface LedgerIdentity {
   readonly origin: string;
-  readonly keyId: AccountId;
-  readonly holder: ProcessId;
+  readonly keyId: KeyId;
+  readonly processId: ProcessId;
 }
 
 export interface Claim {
@@ -84,8 +84,8 @@ export interface Claim {
 }
 
 export interface ClaimAnswer {
-  /** Who has the lease now: this process, if it could be had. */
-  readonly holder: ProcessId;
+  /** Equals this process if the lease could be acquired. */
+  readonly leaseOwner: ProcessId;
   /** The record as it is stored now. */
   readonly value: string;
 }
@@ -187,7 +187,7 @@ export class LedgerStore {
 
   constructor(options: LedgerStoreOptions) {
     const { engine, identity, machineId } = options;
-    const { origin, keyId, holder: owner } = identity;
+    const { origin, keyId, processId: owner } = identity;
     this.#options = options;
     this.#viewer = { origin, keyId, machineId };
     this.documents = new Keyv<unknown>(new KeyvDocuments(engine), DOCUMENT_KEYV_OPTIONS);
@@ -218,7 +218,7 @@ export class LedgerStore {
 
   /** Takes or renews the lease of a record, which is written first where it is missing. */
   claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
-    const { holder: owner } = this.#options.identity;
+    const { processId: owner } = this.#options.identity;
     return this.#transact({
       // Nothing was sent for a waiting record: a process that finds it gone claims it anew.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
@@ -228,7 +228,7 @@ export class LedgerStore {
         const loaded = loadedRow(rows);
         const { stored } = loaded;
         const lease = acquiredLease(stored?.lease ?? null, { owner, ttlMs: leaseTtlMs, replacing }, nowMs);
-        const result = { holder: lease.owner, value: stored?.value ?? row.value };
+        const result = { leaseOwner: lease.owner, value: stored?.value ?? row.value };
         if (lease.owner !== owner) return { result, save: clampedLease(row, stored?.lease ?? null, lease) };
         if (stored !== undefined) return { result, save: [saveLease(row, lease)] };
         const place = placeAfterWrite(undefined, row, { steadyMs: nowMs, owner });
@@ -239,14 +239,14 @@ export class LedgerStore {
 
   /** Gives up this process's lease. */
   release(recordId: string): Promise<void> {
-    const { keyId, holder } = this.#options.identity;
+    const { keyId, processId } = this.#options.identity;
     const name = { keyId, recordId };
     return this.#transact({
       durability: "process_kill",
       load: loadRow(name),
       decide: (rows) => {
         const lease = loadedRow(rows).stored?.lease ?? null;
-        const save = lease?.owner === holder ? [saveLease(name, releasedLease(lease, holder))] : [];
+        const save = lease?.owner === processId ? [saveLease(name, releasedLease(lease, processId))] : [];
         return { result: undefined, save };
       },
     });
@@ -255,7 +255,7 @@ export class LedgerStore {
   /** Compare and set. Columns, names, sums and places follow the value. */
   write(write: Write): Promise<WriteAnswer> {
     const written = { written: true } as const;
-    const { holder: owner } = this.#options.identity;
+    const { processId: owner } = this.#options.identity;
     const { expectedRevision, after, failed = null, slot, lease = "renew", durability } = write;
     const isWaiting = after?.status === "waiting";
     return this.#transact<WriteAnswer>({
@@ -299,7 +299,7 @@ export class LedgerStore {
 
   /** Asks {@link judgeAdmission}; where it says yes, the slot is taken and the record written. */
   admit(request: AdmitRequest): Promise<Admission> {
-    const { holder: owner, origin } = this.#options.identity;
+    const { processId: owner, origin } = this.#options.identity;
     const { after, expectedRevision, slotId, budget, windowMs, narrationId, isForHandles = false } = request;
     const { keyId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
@@ -453,7 +453,7 @@ export class LedgerStore {
    * @returns the records whose lease it has lost
    */
   heartbeat(recordIds: readonly string[]): Promise<string[]> {
-    const { keyId, holder } = this.#options.identity;
+    const { keyId, processId } = this.#options.identity;
     return this.#transact({
       durability: "process_kill",
       load: recordIds.map((recordId) =>
@@ -465,13 +465,13 @@ export class LedgerStore {
       ),
       decide: (rows, before, nowMs) => {
         const leases = recordIds.map((recordId, at) => ({ recordId, lease: leaseOf(rows[at]) }));
-        const owned = leases.filter(({ lease }) => lease?.owner === holder);
+        const owned = leases.filter(({ lease }) => lease?.owner === processId);
         return {
-          state: withHeartbeat(before, holder, nowMs),
+          state: withHeartbeat(before, processId, nowMs),
           save: owned.map(({ recordId, lease }) =>
-            saveLease({ keyId, recordId }, renewedLease(lease, holder, nowMs)),
+            saveLease({ keyId, recordId }, renewedLease(lease, processId, nowMs)),
           ),
-          result: leases.filter(({ lease }) => lease?.owner !== holder).map(({ recordId }) => recordId),
+          result: leases.filter(({ lease }) => lease?.owner !== processId).map(({ recordId }) => recordId),
         };
       },
     });
@@ -684,12 +684,7 @@ const forgetPlace = (keyId: string, recordId: string): Statement =>
 
 /** A date in the future, from before the steady clock restarted, counts from when it is first seen. */
 const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
-  sql(
-    "UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?",
-    nowMs,
-    keyId,
-    recordId,
-  );
+  sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
 /** As {@link clampPlace}, for another process's lease. */
 const clampedLease = (name: RecordName, stored: Lease | null, lease: Lease): Statement[] =>

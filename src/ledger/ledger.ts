@@ -2,8 +2,8 @@
 import { randomInt } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
-import { isProcessGone } from "../process-id.ts";
 import type { Log } from "../log.ts";
+import { isProcessGone } from "../process-id.ts";
 import { leaseTtlMs } from "./horizons.ts";
 import { earlierTaskName, pathName, taskName, workName, writtenName } from "./identity.ts";
 import type { AdmitRequest, LedgerIdentity, LedgerStore, ListQuery } from "./ledger-store.ts";
@@ -16,7 +16,7 @@ import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 
 /** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
-const MOST_CONFLICTS = 20;
+const MAX_CONFLICTS = 20;
 
 /** Leaves room for many more writes in an integer of 32 bits. */
 const FIRST_REVISION_MAX = 2 ** 30;
@@ -109,7 +109,7 @@ export class Ledger {
 
   /**
    * Takes the lease of a record for this process, writing the draft where there is no such record. A lease whose
-   * holder is a dead process of this machine is taken over at once.
+   * processId is a dead process of this machine is taken over at once.
    *
    * @param draft as it was last seen. Where it is gone from the ledger and had no task, it was refused and forgotten:
    *   then the claim is a new one, which knows nothing of the sends before
@@ -119,11 +119,11 @@ export class Ledger {
     const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
     const claim = { row, leaseTtlMs: this.leaseTtlMs };
     const first = await this.store.claim(claim);
-    const answer = isProcessGone(first.holder)
-      ? await this.store.claim({ ...claim, replacing: first.holder })
+    const answer = isProcessGone(first.leaseOwner)
+      ? await this.store.claim({ ...claim, replacing: first.leaseOwner })
       : first;
     const record = await this.#stored.read({ ...draft, value: answer.value });
-    return { record, isOurs: answer.holder === this.identity.holder };
+    return { record, isOurs: answer.leaseOwner === this.identity.processId };
   }
 
   /**
@@ -142,7 +142,7 @@ export class Ledger {
     const { keyId, recordId } = known;
     let current = known;
     let expectedRevision: number | null = known.revision;
-    for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
+    for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const next = step(current, event);
       if (next === current && expectedRevision !== null) {
         if (slot !== undefined && tries === 0) await this.store.releaseSlot(slot);
@@ -191,7 +191,7 @@ export class Ledger {
     wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
   ): Promise<Admitted> {
     let current = known;
-    for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
+    for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
       const next = step(current, { kind: "sent", attempt, send, atMs: this.#clock.wallMs() });
       if (next === current) {

@@ -2,8 +2,8 @@
 import type { Clock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
-import type { ProcessId } from "../process-id.ts";
 import type { Log } from "../log.ts";
+import type { ProcessId } from "../process-id.ts";
 import { accountFingerprint, keyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerStore } from "./ledger-store.ts";
@@ -16,17 +16,17 @@ const THE_ONE_MACHINE = "this";
 export interface LedgerOptions {
   readonly config: Pick<Config, "stateDir" | "storeUrl"> & { readonly timeScale?: number };
   readonly address: Pick<ServiceAddress, "baseUrl" | "apiKey">;
-  readonly holder: ProcessId;
+  readonly processId: ProcessId;
   readonly log: Log;
   readonly clock: Clock;
 }
 
 /** Nothing is connected or created yet: the first use does that, and reports what is wrong. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { config, address, holder, clock, log } = options;
+  const { config, address, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
   const origin = address.baseUrl;
-  const identity = { origin, keyId: keyId(origin, accountFingerprint(address.apiKey)), holder };
+  const identity = { origin, keyId: keyId(origin, accountFingerprint(address.apiKey)), processId };
   const store = new LedgerStore({
     engine: await openEngine(options),
     identity,

@@ -9,8 +9,8 @@ import type { TaskRecord } from "../ledger/record.ts";
 import type { CreateHold } from "../ledger/rules/admission.ts";
 import type { Housekeeping } from "./housekeeping.ts";
 import type { LocalPauses } from "./local-pauses.ts";
-import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 import { type Answer, PriorityQueue } from "./priority-queue.ts";
+import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 
 export interface CreateOrder {
   /** As it was last seen; `waiting`, or `unresolved` for the repeat of a send. */

@@ -3,8 +3,8 @@ import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
 import { maxPolls, pollGapMs } from "./poll-pace.ts";
-import type { LimitTiming } from "./timing.ts";
 import { type Answer, PriorityQueue } from "./priority-queue.ts";
+import type { LimitTiming } from "./timing.ts";
 
 export interface ReadsOptions {
   readonly clock: Clock;

@@ -1,6 +1,7 @@
 /** Who asks for a narration, by a call or by a handle, and what becomes of it when one of them cancels. Pure. */
-import { type ProcessId, isProcessGone } from "../process-id.ts";
+
 import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
+import { isProcessGone, type ProcessId } from "../process-id.ts";
 import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 
 const CANCELLED = {

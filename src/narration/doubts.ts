@@ -9,13 +9,13 @@ const LENGTH_TOLERANCE_SECONDS = 0.15;
 const LENGTH_TOLERANCE_SHARE = 0.02;
 
 /** A task may end here, whatever its text. */
-const LONGEST_TASK_SECONDS = 120;
+const MAX_TASK_SECONDS = 120;
 const NEAR_SECONDS = 0.5;
 
 /** Less than this share of the usual pace: words may be missing. */
 const SHORT_SHARE = 0.55;
 /** Of fewer parts nobody can say what is usual. */
-const LEAST_PARTS = 4;
+const MIN_PARTS = 4;
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -31,7 +31,7 @@ function lengthDoubt(said: number, played: number): string | null {
 
 /** A part that is much shorter than its text, or ends where tasks may end. */
 function cutDoubt(seconds: number, pace: number, usualPace: number): string | null {
-  const isCut = Math.abs(seconds - LONGEST_TASK_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
+  const isCut = Math.abs(seconds - MAX_TASK_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
 }
 
@@ -54,7 +54,7 @@ export function doubtsOf(
     const faster = (partRequest(plan, state, index).input.speed ?? 1) / planned;
     return ((played[at] ?? 0) * faster) / estimatedSeconds;
   });
-  const usualPace = parts.length < LEAST_PARTS ? 0 : median(paces);
+  const usualPace = parts.length < MIN_PARTS ? 0 : median(paces);
   const doubts = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const said = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;

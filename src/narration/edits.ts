@@ -84,13 +84,13 @@ export function editedPlan(
 }
 
 /** Longer, and the part is cut where the planner would cut it. */
-const MOST_SECONDS = 90;
+const MAX_SECONDS = 90;
 
 function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pronunciation[]): StoredPart[] {
   const { settings, pauseSeconds } = plan;
   const options = { settings, pronunciations };
   const { part: whole } = spokenPart(part, options);
-  if (whole.estimatedSeconds <= MOST_SECONDS && codePointLength(part.text) <= PROMPT_MAX_CODE_POINTS) {
+  if (whole.estimatedSeconds <= MAX_SECONDS && codePointLength(part.text) <= PROMPT_MAX_CODE_POINTS) {
     return [whole];
   }
   const speed = part.settings?.speed ?? settings.speed ?? 1;

@@ -1,11 +1,11 @@
 /** Carries chosen takes over an edit: a part that stays as it was keeps the take that somebody chose for it. */
 import { canonicalInput } from "../generation/canonical-input.ts";
-import type { NarrationRepository } from "./narration-repository.ts";
 import { inputOf } from "./narration-id.ts";
+import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
 /** Narrations that are looked at, the newest; an edit follows soon. */
-const MOST_LOOKED_AT = 20;
+const MAX_LOOKED_AT = 20;
 
 /** What is asked for, alone and at its time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
@@ -19,7 +19,7 @@ export async function inheritedTakes(
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
   const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
-  for (const { narrationId, state } of await book.newest(MOST_LOOKED_AT)) {
+  for (const { narrationId, state } of await book.newest(MAX_LOOKED_AT)) {
     if (state.takes.length === 0) continue;
     const { plan: other } = await book.get(narrationId);
     for (const { part: index, ...choice } of state.takes) {

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { holdsWords } from "../contract/search-words.ts";
 import { newestExisting } from "../generation/use-cases/own-files.ts";
-import type { KnownNarration, NarrationRepository, NarrationEntry } from "./narration-repository.ts";
+import type { KnownNarration, NarrationEntry, NarrationRepository } from "./narration-repository.ts";
 import type { NarrationFile, StoredPlan } from "./narration-state.ts";
 import { statusOf } from "./narration-view.ts";
 
@@ -55,7 +55,7 @@ export async function rowOf(
 }
 
 /** A query looks at so many. */
-export const MOST_SEARCHED = 500;
+export const MAX_SEARCHED = 500;
 
 /** Newest first; those that hold every word of the query. */
 export async function rowsOf(
@@ -65,7 +65,7 @@ export async function rowsOf(
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<NarrationRow[]> {
   const found: NarrationRow[] = [];
-  for (const entry of await book.newest(query === null ? limit : MOST_SEARCHED)) {
+  for (const entry of await book.newest(query === null ? limit : MAX_SEARCHED)) {
     if (found.length === limit) break;
     if (query !== null && !holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query))
       continue;

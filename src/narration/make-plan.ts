@@ -9,7 +9,7 @@ import type { ReadText, SkippedList } from "./plan/blocks.ts";
 import { withChapters } from "./plan/chosen-chapters.ts";
 import { titleOf } from "./plan/narration-title.ts";
 import {
-  MOST_PARTS,
+  MAX_PARTS,
   type NarrationPlan,
   type PlannedPart,
   type Skipped,
@@ -44,10 +44,10 @@ export type RunningText =
 function checkHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
-  if (headings <= MOST_PARTS) return;
+  if (headings <= MAX_PARTS) return;
   throw new AudioError(
     "invalid_request",
-    `The text has ${headings} headings, each of which would be a part of its own; a narration has at most ${MOST_PARTS} parts. Nothing was sent.`,
+    `The text has ${headings} headings, each of which would be a part of its own; a narration has at most ${MAX_PARTS} parts. Nothing was sent.`,
   );
 }
 

@@ -9,8 +9,8 @@ import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
-import { isOfOnePart, joinProblems, MOST_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
 import { chargeOf, type PartStatus, standingOf, summarizeParts } from "./part-summary.ts";
+import { isOfOnePart, joinProblems, MAX_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly parts: PartWork;
@@ -308,7 +308,7 @@ export class NarrationDriver {
   ): Promise<boolean> {
     const tries = (this.#tries.get(part) ?? 0) + 1;
     this.#tries.set(part, tries);
-    if (code !== "task_failed" || tries >= MOST_JOBS_A_PART) return false;
+    if (code !== "task_failed" || tries >= MAX_JOBS_A_PART) return false;
     const record = await this.#deps.parts.find(partRequest(plan, state, part));
     return record === null || chargeOf(record) === 0;
   }

@@ -6,11 +6,11 @@ import {
   handleStatus,
   type WorkingStatus,
 } from "../generation/handles/handle-status.ts";
-import type { ProcessId } from "../process-id.ts";
 import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
+import type { ProcessId } from "../process-id.ts";
 import { handleCancelled, leftByOthers } from "./askers.ts";
-import type { NarrationRepository, ComputeFigures } from "./narration-repository.ts";
+import type { ComputeFigures, NarrationRepository } from "./narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./narration-state.ts";
 import { type NarrationView, viewWith } from "./narration-view.ts";
 import { cancelledWords, progressOf } from "./narration-words.ts";
@@ -20,7 +20,7 @@ export interface NarrationHandlesDeps {
   readonly computeFigures: ComputeFigures;
   readonly clock: Pick<Clock, "wallMs">;
   readonly store: Pick<LedgerStore, "handle">;
-  readonly holder: ProcessId;
+  readonly processId: ProcessId;
   /** Whether this process is at work on it. */
   readonly isRunningHere: (narrationId: string) => boolean;
   /** Goes on with it, within its limit. */
@@ -37,14 +37,14 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
-    const { book, store, holder: self, isRunningHere, start } = this.#deps;
+    const { book, store, processId: self, isRunningHere, start } = this.#deps;
     const narrationId = asked.targetId;
     const known = await book.get(narrationId);
-    const { state, holder } = known;
+    const { state, leaseOwner } = known;
     // Where it has ended since the handle was read, the handle has ended with it.
     const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
     if (handle.end === null) {
-      if (state.status === "running" && holder === null && !isRunningHere(narrationId)) {
+      if (state.status === "running" && leaseOwner === null && !isRunningHere(narrationId)) {
         // Its process is gone: what was allowed is still allowed.
         await book.change(narrationId, (before) => leftByOthers(before, self));
         start(narrationId);

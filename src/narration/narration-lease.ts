@@ -1,7 +1,7 @@
 /** One process's right to drive a narration: waited for, kept, looked at before anything is sent, and given back. */
 import type { Clock } from "../clock.ts";
-import type { ProcessId } from "../process-id.ts";
 import type { Log } from "../log.ts";
+import type { ProcessId } from "../process-id.ts";
 import { leftByOthers } from "./askers.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState } from "./narration-state.ts";
@@ -13,7 +13,7 @@ export interface NarrationLeaseDeps {
   readonly book: NarrationRepository;
   readonly clock: Clock;
   readonly log: Log;
-  readonly holder: ProcessId;
+  readonly processId: ProcessId;
   readonly leaseTtlMs: number;
 }
 
@@ -33,11 +33,11 @@ export class NarrationLease {
    * @returns `false`: this process does not drive it
    */
   async take(signal: AbortSignal): Promise<boolean> {
-    const { book, clock, holder } = this.#deps;
+    const { book, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
         // What was asked for in the process that had the lease has ended with it.
-        if (hasWaited) await book.change(this.#narrationId, (before) => leftByOthers(before, holder));
+        if (hasWaited) await book.change(this.#narrationId, (before) => leftByOthers(before, processId));
         return true;
       }
       if ((await book.entry(this.#narrationId)).state.status !== "running") return false;
@@ -70,7 +70,7 @@ export class NarrationLease {
   }
 
   async #renew(): Promise<boolean> {
-    const { book, holder, leaseTtlMs } = this.#deps;
-    return await book.acquireLease(this.#narrationId, holder, leaseTtlMs);
+    const { book, processId, leaseTtlMs } = this.#deps;
+    return await book.acquireLease(this.#narrationId, processId, leaseTtlMs);
   }
 }

@@ -1,9 +1,9 @@
 /** Narrations as the ledger keeps them: read, begun and changed, each change over the state that it was made for. */
 import { AudioError } from "../errors.ts";
-import type { ProcessId } from "../process-id.ts";
-import { isProcessGone } from "../process-id.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
+import type { ProcessId } from "../process-id.ts";
+import { isProcessGone } from "../process-id.ts";
 import { endedByState, unasked } from "./askers.ts";
 import { type NarrationBill, narrationBill } from "./narration-bill.ts";
 import {
@@ -18,16 +18,16 @@ import {
 } from "./narration-state.ts";
 
 /** Plans kept at hand; each may have the length of a book. */
-const MOST_PLANS = 4;
+const MAX_PLANS = 4;
 
 /** Others change a narration now and then; as often as this in a row, something is wrong. */
-const MOST_CONFLICTS = 20;
+const MAX_CONFLICTS = 20;
 
 export interface NarrationEntry {
   readonly narrationId: string;
   readonly state: NarrationState;
   /** The living process that drives it. */
-  readonly holder: ProcessId | null;
+  readonly leaseOwner: ProcessId | null;
 }
 
 export interface KnownNarration extends NarrationEntry {
@@ -37,7 +37,8 @@ export interface KnownNarration extends NarrationEntry {
 /** Counts how a narration's parts stand. */
 export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
 
-const onlyRead: ComputeFigures = () => Promise.reject(new Error("a book that is only read was to be written"));
+const onlyRead: ComputeFigures = () =>
+  Promise.reject(new Error("a book that is only read was to be written"));
 
 export class NarrationRepository {
   readonly #store: NarrationStore;
@@ -114,7 +115,7 @@ export class NarrationRepository {
     narrationId: string,
     change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },
   ): Promise<{ readonly state: NarrationState; readonly handle: Changed }> {
-    for (let tries = 0; tries < MOST_CONFLICTS; tries += 1) {
+    for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const stored = await this.#store.read(narrationId);
       if (stored === undefined) throw unknown(narrationId);
       const before = stateOf(stored);
@@ -141,7 +142,7 @@ export class NarrationRepository {
     open: readonly Handle[],
   ): Promise<Handle[]> {
     if (state.status === "running" || open.length === 0) return [];
-    const known = { narrationId, plan: await this.#plan(narrationId), state, holder: null };
+    const known = { narrationId, plan: await this.#plan(narrationId), state, leaseOwner: null };
     return endedByState(open, state, { figures: await this.#computeFigures(known), atMs: this.#wallMs() });
   }
 
@@ -150,11 +151,11 @@ export class NarrationRepository {
   }
 
   /** Takes or renews the lease. @returns whether it is this process's */
-  async acquireLease(narrationId: string, holder: ProcessId, leaseTtlMs: number): Promise<boolean> {
+  async acquireLease(narrationId: string, processId: ProcessId, leaseTtlMs: number): Promise<boolean> {
     const current = await this.#store.acquireLease({ narrationId, leaseTtlMs });
-    if (current === holder) return true;
+    if (current === processId) return true;
     if (current === null || !isProcessGone(current)) return false;
-    return (await this.#store.acquireLease({ narrationId, leaseTtlMs, replacing: current })) === holder;
+    return (await this.#store.acquireLease({ narrationId, leaseTtlMs, replacing: current })) === processId;
   }
 
   async release(narrationId: string): Promise<void> {
@@ -181,7 +182,7 @@ export class NarrationRepository {
     if (text === undefined) throw unknown(narrationId);
     const plan = parseStored(storedPlanSchema, text, narrationId);
     const [oldest] = this.#plans.keys();
-    if (this.#plans.size >= MOST_PLANS && oldest !== undefined) this.#plans.delete(oldest);
+    if (this.#plans.size >= MAX_PLANS && oldest !== undefined) this.#plans.delete(oldest);
     this.#plans.set(narrationId, plan);
     return plan;
   }
@@ -190,13 +191,13 @@ export class NarrationRepository {
 const stateOf = ({ narrationId, state }: StoredNarration): NarrationState =>
   parseStored(narrationStateSchema, state, narrationId);
 
-const livingLeaseOwner = ({ holder }: StoredNarration): ProcessId | null =>
-  holder === null || isProcessGone(holder) ? null : holder;
+const livingLeaseOwner = ({ leaseOwner }: StoredNarration): ProcessId | null =>
+  leaseOwner === null || isProcessGone(leaseOwner) ? null : leaseOwner;
 
 const entryOf = (stored: StoredNarration): NarrationEntry => ({
   narrationId: stored.narrationId,
   state: stateOf(stored),
-  holder: livingLeaseOwner(stored),
+  leaseOwner: livingLeaseOwner(stored),
 });
 
 function unknown(narrationId: string): AudioError {

@@ -75,8 +75,8 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
 }
 
 /** A narration that says it runs, and that nobody drives, has been stopped by the end of its process. */
-export function statusOf({ state, holder }: NarrationEntry): NarrationStatus {
-  return state.status === "running" && holder === null ? "stopped" : state.status;
+export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus {
+  return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
 
 export const viewOf = (known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationView =>
@@ -103,7 +103,8 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
       max: state.maxCredits,
       // What was allowed once is not lowered by following the advice to go on.
       suggestedMax: Math.max(
-        suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) + partSummary.strayCredits,
+        suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
+          partSummary.strayCredits,
         statusOf(known) === "stopped" ? (state.maxCredits ?? 0) : 0,
       ),
       toCome: partSummary.toComeCredits,

@@ -37,18 +37,18 @@ export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string
 }
 
 function problemWords({ problems, parts }: NarrationView): string[] {
-  const told = problems.slice(0, MOST_PROBLEMS).map(({ part, excerpt, message }) => {
+  const told = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
     const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
     return `${where}${message}`;
   });
-  const others = problems.slice(MOST_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
+  const others = problems.slice(MAX_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
   const rest = [...new Set(others)].sort((one, other) => one - other);
   return rest.length === 0
     ? told
     : [...told, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
 }
 
-const MOST_PROBLEMS = 5;
+const MAX_PROBLEMS = 5;
 
 /** Of a sheet's files their folder and the first names, because there may be a thousand. */
 function sheetWords({ files }: Pick<NarrationView, "files">): string {
@@ -103,9 +103,8 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
-  const shown = missingPaths.slice(0, MOST_PROBLEMS).join(", ");
-  const others =
-    missingPaths.length > MOST_PROBLEMS ? ` and ${missingPaths.length - MOST_PROBLEMS} more` : "";
+  const shown = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
+  const others = missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
   return `Not on this machine (any more): ${shown}${others}. ${it} ${is} joined again from the saved parts, free.`;
 }
 
@@ -113,8 +112,8 @@ function missingWords({ missingPaths }: NarrationView): string {
 function numberWords({ files }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";
-  const names = taken.slice(0, MOST_PROBLEMS).join(", ");
-  const others = taken.length > MOST_PROBLEMS ? ` and ${taken.length - MOST_PROBLEMS} more` : "";
+  const names = taken.slice(0, MAX_PROBLEMS).join(", ");
+  const others = taken.length > MAX_PROBLEMS ? ` and ${taken.length - MAX_PROBLEMS} more` : "";
   return taken.length === 1
     ? `A file named ${names} was there already, so a number was added.`
     : `Files named ${names}${others} were there already, so numbers were added.`;

@@ -22,12 +22,12 @@ import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted }
 import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
-import { MOST_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
+import { MAX_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { PlanSettings } from "./make-plan.ts";
-import { type KnownNarration, NarrationRepository, type ComputeFigures } from "./narration-repository.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { NarrationHandles } from "./narration-handles.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
+import { type ComputeFigures, type KnownNarration, NarrationRepository } from "./narration-repository.ts";
 import { type NarrationFile, type NarrationState, type StoredPlan, withRemarks } from "./narration-state.ts";
 import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from "./narration-view.ts";
 import { progressOf } from "./narration-words.ts";
@@ -102,9 +102,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const { ledger, parts, folder, clock, log, captionFiles, holdsSecret } = deps;
   const partSummaryOf = async ({ narrationId, plan, state }: KnownNarration): Promise<PartSummary> =>
     await summarizeParts(parts, plan, state, await book.bill(narrationId));
-  const computeFigures: ComputeFigures = async (known) => figuresOf(known, await partSummaryOf(known), clock.wallMs());
+  const computeFigures: ComputeFigures = async (known) =>
+    figuresOf(known, await partSummaryOf(known), clock.wallMs());
   const book = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
-  const { origin, keyId, holder } = ledger.identity;
+  const { origin, keyId, processId } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
     book,
@@ -112,7 +113,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     joined,
     clock,
     log,
-    holder,
+    processId,
     leaseTtlMs: ledger.leaseTtlMs,
   };
   const drivers = new Map<string, NarrationDriver>();
@@ -166,7 +167,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const look = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
     const stored = await book.get(narrationId);
     // A driver that has just begun may not have its lease yet.
-    const known = { ...stored, holder: stored.holder ?? (drivers.has(narrationId) ? holder : null) };
+    const known = {
+      ...stored,
+      leaseOwner: stored.leaseOwner ?? (drivers.has(narrationId) ? processId : null),
+    };
     const state = previewed(known.state, changes, known.plan);
     const partSummary = await partSummaryOf({ ...known, state });
     const view = viewOf({ ...known, state }, partSummary, clock.wallMs());
@@ -238,7 +242,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     computeFigures,
     clock,
     store: ledger.store,
-    holder,
+    processId,
     isRunningHere: (narrationId) => drivers.has(narrationId),
     start,
     refresh: (narrationId, state) => drivers.get(narrationId)?.refresh(state),
@@ -246,13 +250,13 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   /** Writes what a call wants, and drives it. @param draft of a call that is answered with a handle */
   const write = async (
-    { narrationId, holder: driver }: KnownNarration,
+    { narrationId, leaseOwner: driver }: KnownNarration,
     change: (state: NarrationState) => NarrationState,
     draft: HandleDraft | null = null,
   ) => {
     const isLeft = driver === null && !drivers.has(narrationId);
     const changed = await book.changeHandle(narrationId, (current, open) => ({
-      state: change(isLeft ? leftByOthers(current, holder) : current),
+      state: change(isLeft ? leftByOthers(current, processId) : current),
       handle: draft === null ? null : openedHandle(open, draft),
     }));
     drivers.get(narrationId)?.refresh(changed.state);
@@ -272,12 +276,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return;
     }
     if (maxCredits !== null) {
-      await write(known, (before) => askedPlainly(wanted(before, changes, plan), holder));
+      await write(known, (before) => askedPlainly(wanted(before, changes, plan), processId));
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
     const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
-    const isLeft = state.status === "running" && known.holder === null && !drivers.has(narrationId);
+    const isLeft = state.status === "running" && known.leaseOwner === null && !drivers.has(narrationId);
     if (isLeft && source.kind === "narration" && source.mayGoOn === true) await write(known, named);
     else if (state.status === "finished" ? isNamed : await isReadyToJoin(known)) {
       await write(known, (before) => goingOn(named(before)));
@@ -384,7 +388,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     },
     fileOf: (narrationId, number) => book.file(narrationId, number),
     async fileAt(path) {
-      const all = await book.newest(MOST_SEARCHED);
+      const all = await book.newest(MAX_SEARCHED);
       return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
     },
     async close() {
@@ -395,7 +399,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   async function cancel(narrationId: string): Promise<void> {
-    const state = await book.change(narrationId, (before, open) => callCancelled(before, open, holder));
+    const state = await book.change(narrationId, (before, open) => callCancelled(before, open, processId));
     drivers.get(narrationId)?.refresh(state);
   }
 }

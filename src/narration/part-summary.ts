@@ -48,7 +48,8 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
 
 export function standingOf(record: TaskRecord | null): PartStatus {
   if (record === null) return "open";
-  if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat)) return "saved";
+  if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))
+    return "saved";
   const isLost = record.isGone || record.isTooLarge || record.files.length > 0;
   if (record.status === "failed" || isLost) return "failed";
   return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";

@@ -18,7 +18,7 @@ const OF_ONE_PART: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export const isOfOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error.code);
 
 /** Attempts that a run makes at a part: the first job makes two, the second one. */
-export const MOST_JOBS_A_PART = 2;
+export const MAX_JOBS_A_PART = 2;
 
 /** What a person has to know where the error itself does not say it. */
 const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {

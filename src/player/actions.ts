@@ -5,7 +5,7 @@ import { piecesOf } from "./pieces.ts";
 import { MIME_TYPES, nameOf, type Shown, type Sound } from "./sounds.ts";
 
 /** More would take a browser's memory; the file is on the disk. */
-const MOST_SAVED_BYTES = 32 * 1024 * 1024;
+const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 
 /** A person may look for a folder meanwhile. */
 const SAVE_PATIENCE_MS = 300_000;
@@ -31,7 +31,7 @@ async function save(sound: Sound): Promise<void> {
     if (sound === current) say(sentence, isBad);
   };
   try {
-    if (sizeBytes > MOST_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
+    if (sizeBytes > MAX_SAVED_BYTES) throw new HostError("The file is too large to be handed over here.");
     const uri = `file:///${encodeURIComponent(nameOf(path))}`;
     const mimeType = format === "pcm" ? "application/octet-stream" : MIME_TYPES[format];
     const resource = { uri, mimeType, blob: await base64Of(sound) };

@@ -10,10 +10,10 @@ import { type Shown, shownOf } from "./sounds.ts";
 const pauseSeconds = (looks: number): number => Math.min(2 + looks / 20, 10);
 
 /** More looks than the longest task takes; a narration has its own pace. */
-const MOST_LOOKS = 5000;
+const MAX_LOOKS = 5000;
 
 /** In a row, before it is given up. */
-const MOST_REFUSALS = 3;
+const MAX_REFUSALS = 3;
 
 const pause = (seconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, seconds * 1000));
@@ -71,7 +71,7 @@ export async function follow(
   button("#stop").hidden = !can("tools/call");
   button("#stop").onclick = () => void stop(shown, isWanted, hand);
   let refusals = 0;
-  for (let looks = 0; looks < MOST_LOOKS && isWanted(); looks += 1) {
+  for (let looks = 0; looks < MAX_LOOKS && isWanted(); looks += 1) {
     try {
       // The table costs the person no question, where a host asks before each call of a tool; without it, fewer looks.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => looks % 4 !== 3))) {
@@ -91,7 +91,7 @@ export async function follow(
     } catch (error) {
       refusals += 1;
       if (!isWanted()) return;
-      if (refusals === MOST_REFUSALS || !can("tools/call")) {
+      if (refusals === MAX_REFUSALS || !can("tools/call")) {
         const reason = error instanceof HostError ? error.message : "";
         return say(`${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`);
       }

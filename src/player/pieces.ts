@@ -6,9 +6,9 @@ import { entries, fields } from "./received.ts";
 const PIECE_BYTES = 512 * 1024;
 
 /** So that a long narration does not pile up. */
-const MOST_KEPT = 8;
+const MAX_KEPT = 8;
 
-const MOST_BASE64 = Math.ceil(PIECE_BYTES / 3) * 4;
+const MAX_BASE64 = Math.ceil(PIECE_BYTES / 3) * 4;
 
 function decode(base64: string): Uint8Array<ArrayBuffer> {
   const letters = atob(base64);
@@ -20,7 +20,7 @@ function decode(base64: string): Uint8Array<ArrayBuffer> {
 async function ofHost(uri: string, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
   const answer = await ask("resources/read", { uri: `${uri}?offset=${offset}&length=${length}` });
   const { blob } = fields(entries(answer["contents"])[0]);
-  if (typeof blob !== "string" || blob.length > MOST_BASE64) {
+  if (typeof blob !== "string" || blob.length > MAX_BASE64) {
     throw new HostError("The chat handed over no sound.");
   }
   try {
@@ -55,7 +55,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
     kept.set(index, reading);
     reading.catch(() => kept.delete(index));
     const [oldest] = kept.keys();
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
     return reading;
   };
 
@@ -87,14 +87,14 @@ export async function readTable(uri: string): Promise<string> {
 }
 
 /** More than a book has. */
-const MOST_TEXT_PIECES = 8;
+const MAX_TEXT_PIECES = 8;
 
 /** Captions or chapters, whose size nobody has told; empty where there are none. */
 export async function readPieces(uri: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   try {
-    for (let index = 0; index < MOST_TEXT_PIECES; index += 1) {
+    for (let index = 0; index < MAX_TEXT_PIECES; index += 1) {
       const bytes = await ofHost(uri, index * PIECE_BYTES, PIECE_BYTES);
       text += decoder.decode(bytes, { stream: true });
       if (bytes.length < PIECE_BYTES) break;

@@ -28,8 +28,8 @@ export class DamagedError extends Error {
 }
 
 /** What is larger or longer is played in segments: whole, 6 MB of mp3 cost a browser 240 MB and more, most of it for decoding. */
-export const MOST_WHOLE_BYTES = 2 * 1024 * 1024;
-export const MOST_WHOLE_SECONDS = 300;
+export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
+export const MAX_WHOLE_SECONDS = 300;
 
 /** A little of what follows, so that the next segment may begin before this one has run out. */
 export const TAIL_SECONDS = 0.3;

@@ -62,14 +62,14 @@ export const clock = (seconds: number): string => {
 };
 
 /** A day of sound; whoever tells more is mistaken. */
-const MOST_SECONDS = 86_400;
+const MAX_SECONDS = 86_400;
 
 function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
   const path = text(file["path"], 4096);
   const format = FORMATS.find(([ending]) => ending.test(path))?.[1];
   const sizeBytes = amount(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
-  const seconds = amount(secondsTold, MOST_SECONDS) || null;
+  const seconds = amount(secondsTold, MAX_SECONDS) || null;
   // Speech has one channel; a narration's file does not tell its rate.
   const rate = amount(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = text(file["chapter"], 200);

@@ -5,8 +5,8 @@ import { type Pieces, piecesOf } from "./pieces.ts";
 import {
   type Cutter,
   DamagedError,
-  MOST_WHOLE_BYTES,
-  MOST_WHOLE_SECONDS,
+  MAX_WHOLE_BYTES,
+  MAX_WHOLE_SECONDS,
   type Segment,
   type Source,
   segmented,
@@ -36,7 +36,7 @@ const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> =
 export async function openSource(sound: Sound): Promise<Source> {
   const { format, sizeBytes, seconds } = sound;
   const pieces = piecesOf(sound.uri, sizeBytes);
-  if (sizeBytes > MOST_WHOLE_BYTES || (seconds ?? 0) > MOST_WHOLE_SECONDS)
+  if (sizeBytes > MAX_WHOLE_BYTES || (seconds ?? 0) > MAX_WHOLE_SECONDS)
     return segmented(pieces, await cutterOf(sound, pieces), seconds);
   const bytes = await pieces.read(0, sizeBytes);
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();

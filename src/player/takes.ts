@@ -2,12 +2,12 @@
 import { html, make } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { amount, entries, fields, id } from "./received.ts";
-import { MOST_WHOLE_BYTES, type Source } from "./segment.ts";
+import { MAX_WHOLE_BYTES, type Source } from "./segment.ts";
 import { type Shown, type Sound, shownOf } from "./sounds.ts";
 import { openSource } from "./source.ts";
 import { Waveform } from "./waveform.ts";
 
-const MOST_TAKES = 6;
+const MAX_TAKES = 6;
 
 export interface Take {
   readonly shown: Shown;
@@ -31,7 +31,7 @@ export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
       path: other["audio_path"],
     }))
     .filter(({ taskId, take, path }) => taskId !== "" && take !== null && typeof path === "string")
-    .slice(0, MOST_TAKES - 1);
+    .slice(0, MAX_TAKES - 1);
   const found = await Promise.all(
     others.map(async ({ taskId }): Promise<Take[]> => {
       const other = shownOf(await callTool("get_task", { task_id: taskId }));
@@ -68,7 +68,7 @@ export function showTakes(
     };
     const wave = new Waveform(canvas, 48);
     // Read at once, to be heard without a wait.
-    if (sound.sizeBytes <= MOST_WHOLE_BYTES) void draw(sound, wave, sources);
+    if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, sources);
     return made;
   });
   box.replaceChildren(...buttons);

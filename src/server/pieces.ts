@@ -1,7 +1,7 @@
 /** Reads pieces by address: byte ranges of a task's audio, a narration's file, its captions or chapters. */
 import { ProtocolError, ProtocolErrorCode, type ReadResourceResult } from "@modelcontextprotocol/server";
 import { AudioError } from "../errors.ts";
-import { MOST_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
+import { MAX_PIECE_BYTES, type Piece } from "../files/read-piece.ts";
 import type { AudioBytes } from "../generation/use-cases/read-audio.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
@@ -17,7 +17,7 @@ const COMPANIONS = {
 const invalidPiece = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `offset must be a whole number of at least 0, length one of at least 1, each at most once, and nothing else (at most ${MOST_PIECE_BYTES} bytes are handed over at once).`,
+    `offset must be a whole number of at least 0, length one of at least 1, each at most once, and nothing else (at most ${MAX_PIECE_BYTES} bytes are handed over at once).`,
     { uri },
   );
 
@@ -30,11 +30,11 @@ function pieceIn(query: string, uri: string): Piece {
   );
   const [offset, length] = [
     Number(values.get("offset") ?? 0),
-    Number(values.get("length") ?? MOST_PIECE_BYTES),
+    Number(values.get("length") ?? MAX_PIECE_BYTES),
   ];
   if (!isKnown || values.size !== entries.length || values.size === 0 || length === 0)
     throw invalidPiece(uri);
-  return { offset, length: Math.min(length, MOST_PIECE_BYTES) };
+  return { offset, length: Math.min(length, MAX_PIECE_BYTES) };
 }
 
 function decoded(part: string): string {
@@ -59,10 +59,10 @@ async function readNarrationFile(
   const companion = file[kind];
   if (companion === null) throw new AudioError("not_found", `The file has no ${kind}.`);
   const { path, sizeBytes } = companion;
-  if (piece === null && sizeBytes > MOST_PIECE_BYTES) {
+  if (piece === null && sizeBytes > MAX_PIECE_BYTES) {
     throw new AudioError("too_large", `The text is long; it is saved as ${path}, and can be read in pieces.`);
   }
-  const whole = { offset: 0, length: MOST_PIECE_BYTES };
+  const whole = { offset: 0, length: MAX_PIECE_BYTES };
   const bytes = await generation.readCompanion(companion, piece ?? whole);
   return { bytes, mimeType: path.endsWith(".srt") ? "application/x-subrip" : COMPANIONS[kind] };
 }

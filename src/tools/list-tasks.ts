@@ -5,7 +5,7 @@ import { withThousands } from "../contract/thousands.ts";
 import type { ListedTask, ListRequest } from "../generation/use-cases/task-list.ts";
 import { RECORD_STATUSES, type RecordStatus } from "../ledger/record.ts";
 import type { Spending } from "../limits/limits.ts";
-import { MOST_SEARCHED, type NarrationRow } from "../narration/list-row.ts";
+import { MAX_SEARCHED, type NarrationRow } from "../narration/list-row.ts";
 import { isoWithOffset, localDateTime } from "./local-time.ts";
 import { narrationLine, narrationRow } from "./narration-row.ts";
 import { omitEmpty } from "./task-output.ts";
@@ -194,7 +194,7 @@ async function listEntries(
   const lists = statuses.map((status) => generation.listTasks({ status, query, limit }));
   const tasks = (await Promise.all(lists)).flat();
   // The status of a narration is computed one by one, so a filter reads more narrations than it shows.
-  const all = await (await deps.narrations()).list(query, filter === null ? limit : MOST_SEARCHED);
+  const all = await (await deps.narrations()).list(query, filter === null ? limit : MAX_SEARCHED);
   const narrations = all.filter((row) => filter === null || filter[1].includes(row.status));
   return [
     ...tasks.map((task) => ({

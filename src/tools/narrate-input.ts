@@ -24,10 +24,10 @@ const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
 /** Whoever asks for so long a pause wants it everywhere. */
 const KEPT_PAUSE_SECONDS = 1;
-export const MOST_CREDITS = 10_000_000;
-const MOST_RETAKES = 100;
-const MOST_EDITS = 100;
-const MOST_SHOWN_CODE_POINTS = 80;
+export const MAX_CREDITS = 10_000_000;
+const MAX_RETAKES = 100;
+const MAX_EDITS = 100;
+const MAX_SHOWN_CODE_POINTS = 80;
 
 /**
  * Speakers as lines also where an assistant writes `{ NAME: voice }`. Lines are published, because Gemini refuses every
@@ -90,9 +90,9 @@ export const narrateInput = z.strictObject({
     .string("must be a string")
     .meta({ description: "Instead of both: its status, or to go on" })
     .optional(),
-  max_credits: wholeNumberFrom(0, MOST_CREDITS)
+  max_credits: wholeNumberFrom(0, MAX_CREDITS)
     .meta({
-      description: `A ceiling for what it may cost in all, 1 to ${withThousands(MOST_CREDITS)}`,
+      description: `A ceiling for what it may cost in all, 1 to ${withThousands(MAX_CREDITS)}`,
     })
     .optional(),
   edits: z
@@ -175,7 +175,7 @@ function checkSpeakers(args: NarrateArgs, complain: Complain): void {
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
     // A line may be anybody's text: it is quoted, and never stands as words of ours.
-    const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MOST_SHOWN_CODE_POINTS));
+    const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
     const complainOf = (fault: string): void => complain(["voices"], `has ${shown}: ${fault}`);
     const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
     const field = issue?.path[0];
@@ -191,8 +191,8 @@ function checkSpeakers(args: NarrateArgs, complain: Complain): void {
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: Complain): void {
-  if (edits.length > MOST_EDITS) complain(["edits"], `must be at most ${MOST_EDITS}`);
-  if (retakes.length > MOST_RETAKES) complain(["retakes"], `must be at most ${MOST_RETAKES}`);
+  if (edits.length > MAX_EDITS) complain(["edits"], `must be at most ${MAX_EDITS}`);
+  if (retakes.length > MAX_RETAKES) complain(["retakes"], `must be at most ${MAX_RETAKES}`);
   if (text === undefined) return;
   const length = codePointLength(text);
   if (length <= TEXT_MAX_CODE_POINTS) return;

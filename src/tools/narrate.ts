@@ -9,7 +9,7 @@ import { briefFileWords, chapterWords, messageOf, nextStep } from "../narration/
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
-  MOST_CREDITS,
+  MAX_CREDITS,
   type NarrateArgs,
   narrateInput,
   narrateRules,
@@ -126,7 +126,7 @@ function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
   const argument = "max_credits";
   const title = "Credits at most";
   return {
-    question: { argument, message, title, minimum: 1, maximum: MOST_CREDITS, suggested: suggestedMax },
+    question: { argument, message, title, minimum: 1, maximum: MAX_CREDITS, suggested: suggestedMax },
   };
 }
 

@@ -32,7 +32,7 @@ export interface RoundPlan {
 }
 
 /** A generation takes about this long here: deaths are drawn from a little more. */
-const LONGEST_DEATH_MS = 450;
+const MAX_DEATH_MS = 450;
 
 export function drawPlan(round: number, random: () => number): RoundPlan {
   return {
@@ -41,7 +41,7 @@ export function drawPlan(round: number, random: () => number): RoundPlan {
     audioBytes: 1000 + Math.floor(random() ** 3 * 4_000_000),
     answerMs: random() < 0.5 ? 0 : Math.floor(random() * 40),
     deathsAtMs: Array.from({ length: 1 + Math.floor(random() * 3) }, () =>
-      Math.floor(random() * LONGEST_DEATH_MS),
+      Math.floor(random() * MAX_DEATH_MS),
     ),
     hasWitness: random() < 0.25,
   };

@@ -189,10 +189,10 @@ describe.concurrent("doctor", () => {
     const place = await workplace();
     const env = place.env(service);
     expect(faultsOf(await diagnose(env))).toEqual({});
-    const holder = new DatabaseSync(join(place.stateDir, "ledger.sqlite"));
-    holder.exec("BEGIN EXCLUSIVE");
+    const processId = new DatabaseSync(join(place.stateDir, "ledger.sqlite"));
+    processId.exec("BEGIN EXCLUSIVE");
     const found = await diagnose(env);
-    holder.close();
+    processId.close();
     expect(faultsOf(found)).toEqual({ store: expect.stringMatching(/locked|in use|busy/) });
     expect(found.seconds).toBeLessThan(12);
   });

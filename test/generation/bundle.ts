@@ -4,10 +4,10 @@ import { onTestFinished } from "vitest";
 import type { Service } from "../../src/api/service.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { type GenerationDeps, timingFor } from "../../src/generation/deps.ts";
-import { createProcessId } from "../../src/process-id.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import { HandClock } from "../support/hand-clock.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
@@ -33,7 +33,7 @@ export async function makeDeps(
   const ledger = await openLedger({
     config: { stateDir: join(folder, "state"), storeUrl: null },
     address: { baseUrl: "https://service.test", apiKey: "sk-test" },
-    holder: createProcessId(),
+    processId: createProcessId(),
     log,
     clock,
   });

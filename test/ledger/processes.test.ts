@@ -1,12 +1,12 @@
 /** Several processes on one ledger, killed ones among them. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/clock.ts";
-import { createProcessId, isProcessGone } from "../../src/process-id.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import { createLimits, type Limits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId, isProcessGone } from "../../src/process-id.ts";
 import { PostgresServer, whyNoPostgres } from "../support/postgres-server.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { aRecord } from "./a-record.ts";
@@ -69,7 +69,7 @@ function processesSuite(name: string, openSite: () => Promise<Site>): void {
       const ledger = await openLedger({
         config: place,
         address: { baseUrl, apiKey: "sk-test" },
-        holder: createProcessId(),
+        processId: createProcessId(),
         log,
         clock: systemClock,
       });

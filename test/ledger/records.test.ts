@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
-import { createProcessId } from "../../src/process-id.ts";
 import { keyId, recordId, workName } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerIdentity, LedgerStore } from "../../src/ledger/ledger-store.ts";
@@ -12,6 +11,7 @@ import { rowOf, type TaskRecord } from "../../src/ledger/record.ts";
 import type { CreateLimits } from "../../src/ledger/rules/admission.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import { failureOf } from "../api/failure.ts";
 import { scratchFolder } from "../support/scratch.ts";
 import { openSqliteStore } from "../support/sqlite-ledger.ts";
@@ -39,13 +39,13 @@ class Bench {
     this.#open = open;
   }
 
-  ledger(account = "account", holder = createProcessId()): Ledger {
+  ledger(account = "account", processId = createProcessId()): Ledger {
     const log = createLog(
       "warn",
       (text) => text,
       (line) => this.logged.push(line),
     );
-    const identity = { origin: this.origin, keyId: keyId(this.origin, account), holder };
+    const identity = { origin: this.origin, keyId: keyId(this.origin, account), processId };
     const store = this.#open(identity);
     onTestFinished(() => store.close());
     return new Ledger(store, identity, { wallMs: () => WALL_MS }, log);

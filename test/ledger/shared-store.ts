@@ -31,7 +31,7 @@ export function openShared(
   { logged = [], keyId = "account" }: SharedOptions = {},
 ): LedgerStore {
   const engine = openEngine(storeUrl, logged);
-  const identity = { origin: ORIGIN, keyId, holder: "holder" };
+  const identity = { origin: ORIGIN, keyId, processId: "holder" };
   return new LedgerStore({ engine, identity, machineId: "machine", wallMs: () => systemClock.wallMs() });
 }
 

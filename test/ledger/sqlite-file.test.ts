@@ -27,7 +27,7 @@ import { aRecord } from "./a-record.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
-const identity = { origin: aRecord().origin, keyId: aRecord().keyId, holder: "holder" };
+const identity = { origin: aRecord().origin, keyId: aRecord().keyId, processId: "holder" };
 
 function open(stateDir: string): LedgerStore {
   const store = openSqliteStore({ stateDir, clock: systemClock, identity });

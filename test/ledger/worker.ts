@@ -8,12 +8,12 @@ import { z } from "zod";
 import type { ObservedTask } from "../../src/api/read-task.ts";
 import { systemClock } from "../../src/clock.ts";
 import { AudioError } from "../../src/errors.ts";
-import { createProcessId } from "../../src/process-id.ts";
 import { NO_TASK_YET } from "../../src/ledger/lifecycle.ts";
 import { openLedger } from "../../src/ledger/open-ledger.ts";
 import type { TaskRecord } from "../../src/ledger/record.ts";
 import { type CreateGrant, createLimits } from "../../src/limits/limits.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import { aRecord } from "./a-record.ts";
 
 const jobSchema = z.object({
@@ -41,7 +41,7 @@ const log = createLog("warn", (text) => text);
 const ledger = await openLedger({
   config: job,
   address: job,
-  holder: createProcessId(),
+  processId: createProcessId(),
   log,
   clock: systemClock,
 });

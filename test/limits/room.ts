@@ -175,7 +175,7 @@ export function newRoom(changes: Changes = {}): Room {
   let processes = 0;
   const another = (more: Changes = {}, keyId = "account"): Process => {
     processes += 1;
-    const identity = { origin: ORIGIN, keyId, holder: `process ${processes}` };
+    const identity = { origin: ORIGIN, keyId, processId: `process ${processes}` };
     const store = openSqliteStore({ stateDir, clock, identity });
     const process = new Process(store, identity, clock, { ...changes, ...more });
     onTestFinished(async () => {

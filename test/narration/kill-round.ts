@@ -18,13 +18,13 @@ export interface KillPlan {
   readonly lostAnswers: number;
 }
 
-const LONGEST_LIFE_MS = 900;
+const MAX_LIFE_MS = 900;
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 const CREDITS_A_PART = 10;
 
 export function drawKillPlan(round: number, random: () => number): KillPlan {
   const lives = (): number[] =>
-    Array.from({ length: 1 + Math.floor(random() * 3) }, () => Math.floor(random() * LONGEST_LIFE_MS));
+    Array.from({ length: 1 + Math.floor(random() * 3) }, () => Math.floor(random() * MAX_LIFE_MS));
   return {
     round,
     parts: 3 + Math.floor(random() * 5),

@@ -16,7 +16,7 @@ import { playerStage } from "./player-stage.ts";
 import { isRead, playButton, startsSounding } from "./player-view.ts";
 
 const ASSETS = join(import.meta.dirname, "..", "..", "assets");
-const MOST_PICTURE_BYTES = 300_000;
+const MAX_PICTURE_BYTES = 300_000;
 
 const report = z.object({
   violations: z.array(
@@ -41,7 +41,7 @@ async function findings(place: Frame | Page): Promise<string[]> {
 async function picture(name: string, take: () => Promise<Buffer>): Promise<void> {
   const path = join(ASSETS, name);
   if (!existsSync(path) || process.env["UPDATE_PICTURES"] === "1") writeFileSync(path, await take());
-  expect(statSync(path).size, name).toBeLessThan(MOST_PICTURE_BYTES);
+  expect(statSync(path).size, name).toBeLessThan(MAX_PICTURE_BYTES);
 }
 
 /** As it would stand in somebody's home: where the file really lies is the test's own matter. */

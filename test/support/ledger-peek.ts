@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
-import { createProcessId } from "../../src/process-id.ts";
 import { pathName } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import { flightOf, type TaskRecord } from "../../src/ledger/record.ts";
 import { BUDGET_WINDOW_MS } from "../../src/limits/timing.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId } from "../../src/process-id.ts";
 import { openSqliteStore } from "./sqlite-ledger.ts";
 
 const counted = z.object({ count: z.int() });
@@ -56,7 +56,7 @@ export class LedgerPeek {
       await turn();
     }
     const log = createLog("silent", (text) => text);
-    const identity = { origin, keyId: "nobody", holder: createProcessId() };
+    const identity = { origin, keyId: "nobody", processId: createProcessId() };
     const store = openSqliteStore({ stateDir, clock: systemClock, identity });
     const ledger = new Ledger(store, identity, systemClock, log);
     await ledger.list({ accounts: "all", limit: 1 });

@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { systemClock } from "../../src/clock.ts";
-import { createProcessId } from "../../src/process-id.ts";
 import type { Ledger } from "../../src/ledger/ledger.ts";
 import { openEngine, openLedger } from "../../src/ledger/open-ledger.ts";
 import { type TaskRecord, taskRecordSchema } from "../../src/ledger/record.ts";
 import { type SqlEngine, sql } from "../../src/ledger/store/sql-engine.ts";
 import { createLog } from "../../src/log.ts";
+import { createProcessId } from "../../src/process-id.ts";
 
 export interface LedgerPlaceAndKeys {
   readonly stateDir: string;
@@ -38,7 +38,7 @@ export class LedgerView {
     const { baseUrl, apiKeys } = where;
     const options = { config: where, log: createLog("silent", (text) => text), clock: systemClock };
     const address = { baseUrl, apiKey: apiKeys[0] ?? "" };
-    const ledger = await openLedger({ ...options, address, holder: createProcessId() });
+    const ledger = await openLedger({ ...options, address, processId: createProcessId() });
     return new LedgerView(where, await openEngine(options), ledger);
   }
 

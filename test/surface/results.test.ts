@@ -6,7 +6,7 @@ import { renderTask, taskOutput } from "../../src/tools/task-output.ts";
 import { NARRATIONS } from "./narration-views.ts";
 import { PATH, VIEWS } from "./views.ts";
 
-const MOST_BYTES = 650;
+const MAX_BYTES = 650;
 
 const never = (): boolean => false;
 const render = (view: TaskView) => renderTask(view, { isFirstSuccess: never });
@@ -57,7 +57,7 @@ describe.each(Object.entries(VIEWS))("the result of a task %s", (_name, view) =>
     expect(json).not.toContain("null");
     for (const form of [json, text]) {
       expect(form.split(PATH).length - 1).toBe(view.audio === null ? 0 : 1);
-      expect(Buffer.byteLength(form)).toBeLessThanOrEqual(MOST_BYTES);
+      expect(Buffer.byteLength(form)).toBeLessThanOrEqual(MAX_BYTES);
     }
     expect(json).not.toMatch(/sha256|idempotency_key/);
   });
@@ -77,7 +77,7 @@ describe("a success", () => {
       const bare = (form: string): string =>
         [...paths, ...left].reduce((words, each) => (each === "" ? words : words.replaceAll(each, "")), form);
       const files = view.files.slice(1).map((file) => JSON.stringify(file));
-      const room = MOST_BYTES + Buffer.byteLength(files.join(""));
+      const room = MAX_BYTES + Buffer.byteLength(files.join(""));
       expect(Buffer.byteLength(bare(JSON.stringify({ ...structured, problems: [] })))).toBeLessThanOrEqual(
         room,
       );

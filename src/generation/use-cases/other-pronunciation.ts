@@ -27,7 +27,11 @@ export async function findOtherPronunciation(
     if (other.input === input || !isPaid(other)) continue;
     const saved = await findSaved(deps, other, null);
     if (saved === null && other.keyId !== keyId) continue;
-    return { record: other, file: saved?.matchesFormat === true ? saved : null, notes: [...notes, noteOf(take)] };
+    return {
+      record: other,
+      file: saved?.matchesFormat === true ? saved : null,
+      notes: [...notes, noteOf(take)],
+    };
   }
   return null;
 }

@@ -87,7 +87,10 @@ export async function readAudio(deps: GenerationDeps, uri: string): Promise<Audi
   if (located === null) throw unknownResource();
   const { record, file } = located;
   const bytes = await readSaved(file, deps.folder.root, MAX_RESOURCE_BYTES);
-  return { bytes, mimeType: file.matchesFormat ? MIME_TYPES[formatOf(record).format] : "application/octet-stream" };
+  return {
+    bytes,
+    mimeType: file.matchesFormat ? MIME_TYPES[formatOf(record).format] : "application/octet-stream",
+  };
 }
 
 /** Like {@link readAudio}, for a file that the caller has found. */

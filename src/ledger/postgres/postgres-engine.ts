@@ -12,7 +12,7 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 /** How long a server may be away before its absence is reported. */
 const PATIENCE_MS = 5_000;
 /** With less time left another try could only end as "no answer", which would hide the reason. */
-const LEAST_TRY_MS = 250;
+const MIN_TRY_MS = 250;
 /** For so long after a report there is one short try a call, because a tool call asks the ledger several times. */
 const KNOWN_AWAY_MS = 10_000;
 const ONE_TRY_MS = 2_000;
@@ -163,7 +163,7 @@ export class PostgresEngine implements SqlEngine {
         return await this.#attempt(work, untilMs);
       } catch (error) {
         this.#lastError = error;
-        const isOver = isKnownAway || performance.now() >= untilMs - LEAST_TRY_MS;
+        const isOver = isKnownAway || performance.now() >= untilMs - MIN_TRY_MS;
         if (!mayPass(error) || isOver) {
           if (this.#answeredAtMs <= startedAtMs) this.#reportedAtMs = performance.now();
           throw storeFault(this.description, error);

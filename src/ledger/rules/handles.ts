@@ -1,6 +1,6 @@
 /** Handles: calls that were answered as tasks of the protocol's extension; when one is shared, wanted or ended. Pure. */
 import { z } from "zod";
-import type { AccountId } from "../identity.ts";
+import type { KeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
 import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 
@@ -23,7 +23,7 @@ export interface Handle {
   /** Random, because nobody may guess it. */
   readonly handle: string;
   readonly kind: "request" | "narration";
-  readonly keyId: AccountId;
+  readonly keyId: KeyId;
   /** The id of the record or the narration. */
   readonly targetId: string;
   readonly openedAtMs: number;

@@ -1,6 +1,6 @@
 /** Rows of narrations and of their bills: the statements that read them, and what they say. */
 import { z } from "zod";
-import type { AccountId } from "../identity.ts";
+import type { KeyId } from "../identity.ts";
 import type { BillLine } from "../rules/bill.ts";
 import type { Lease } from "../rules/lease.ts";
 import { leaseRow, leaseValues, readableRows } from "./record-rows.ts";
@@ -9,7 +9,7 @@ import { type Rows, type Statement, sql } from "./sql-engine.ts";
 /** Whose narrations are visible: this API key's, and those of the other keys that this machine has used. */
 export interface Viewer {
   readonly origin: string;
-  readonly keyId: AccountId;
+  readonly keyId: KeyId;
   readonly machineId: string;
 }
 
@@ -54,10 +54,7 @@ export const visible = (
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
 
 /** Remembers that this machine has used the key: what is under it stays visible when the settings name another one. */
-export const noteMachineKey = ({
-  keyId,
-  machineId,
-}: Pick<Viewer, "keyId" | "machineId">): Statement =>
+export const noteMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
     machineId,

@@ -25,7 +25,7 @@ export interface StoredNarration {
   readonly revision: number;
   readonly state: string;
   /** The process that drives it now. */
-  readonly holder: ProcessId | null;
+  readonly leaseOwner: ProcessId | null;
 }
 
 export interface ReadNarration extends StoredNarration {
@@ -207,5 +207,5 @@ const shown = ({ narrationId, revision, state, lease }: NarrationRow, nowMs: num
   narrationId,
   revision,
   state,
-  holder: leaseOwner(lease, nowMs),
+  leaseOwner: leaseOwner(lease, nowMs),
 });

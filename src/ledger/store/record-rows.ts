@@ -208,12 +208,7 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
 export function dropRefused(keyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
   return [
-    sql(
-      `DELETE FROM agm_names WHERE key_id = ? AND record_id IN (${refused})`,
-      keyId,
-      keyId,
-      beforeMs,
-    ),
+    sql(`DELETE FROM agm_names WHERE key_id = ? AND record_id IN (${refused})`, keyId, keyId, beforeMs),
     sql(`DELETE FROM agm_handles WHERE target_id IN (${refused})`, keyId, beforeMs),
     sql("DELETE FROM agm_records WHERE key_id = ? AND refused_at_ms < ?", keyId, beforeMs),
   ];
@@ -236,12 +231,7 @@ function saveNames(
     ...before
       .filter((name) => !after.includes(name))
       .map((name) =>
-        sql(
-          "DELETE FROM agm_names WHERE name = ? AND key_id = ? AND record_id = ?",
-          name,
-          keyId,
-          recordId,
-        ),
+        sql("DELETE FROM agm_names WHERE name = ? AND key_id = ? AND record_id = ?", name, keyId, recordId),
       ),
     ...after
       .filter((name) => !before.includes(name))

@@ -31,10 +31,10 @@ const CJK_WEIGHT = 3;
 
 /** Of 1.1, which needs less: such numbers are rare in prose. */
 const DECIMAL_LEVEL = 4;
-const LEAST_OTHER = 3;
-const LEAST_BARE = 2;
-const LEAST_FIGURES = 3;
-const LEAST_UNFINISHED = 4;
+const MIN_OTHER = 3;
+const MIN_BARE = 2;
+const MIN_FIGURES = 3;
+const MIN_UNFINISHED = 4;
 /** Of all paragraphs that have the form: where most are no part of a sequence, none is a heading. */
 const MEMBERS_SHARE = 0.6;
 /** Of numbered paragraphs with text behind the number, so many may be too long for a heading. */
@@ -142,7 +142,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     // A last act of one scene belongs to the sequence of the others.
     const found =
       first.kind === "known" || isDecimal ? runs.filter((run) => !listed.has(run[0]?.at ?? -1)) : accepted;
-    if (isDecimal && found.flat().length < LEAST_FIGURES) continue;
+    if (isDecimal && found.flat().length < MIN_FIGURES) continue;
     for (const member of found.flat()) headings.set(member.at, member);
   }
   for (const member of members) {
@@ -163,12 +163,12 @@ function isSequence(run: readonly Member[], gaps: readonly number[]): boolean {
   if (first === undefined) return false;
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   if (first.kind === "known") return true;
-  if (first.kind === "other") return run.length >= LEAST_OTHER && mean >= OTHER_UNITS;
+  if (first.kind === "other") return run.length >= MIN_OTHER && mean >= OTHER_UNITS;
   if (first.level === DECIMAL_LEVEL) return isFirst(first.value) && mean >= OTHER_UNITS;
   const least = !isFirst(first.value)
-    ? LEAST_UNFINISHED
+    ? MIN_UNFINISHED
     : first.style === "figures" || first.hasTitle
-      ? LEAST_FIGURES
-      : LEAST_BARE;
+      ? MIN_FIGURES
+      : MIN_BARE;
   return run.length >= least && mean >= BARE_UNITS;
 }

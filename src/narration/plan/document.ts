@@ -3,7 +3,7 @@ import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
-import { MOST_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
+import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
 import { ITALIC_MARK, type Speakers } from "./speakers.ts";
 
 /** Why a run ends and another begins; of several between two runs, the last in this list counts. */
@@ -80,10 +80,10 @@ class Builder {
   }
 
   #open(voice: Speaker | null, edge: Edge, text: string): void {
-    if (this.runs.length >= MOST_PARTS) {
+    if (this.runs.length >= MAX_PARTS) {
       throw new AudioError(
         "invalid_request",
-        `The text has more than ${MOST_PARTS} headings and changes of voice, each of which begins a part; a narration has at most ${MOST_PARTS} parts. Nothing was sent.`,
+        `The text has more than ${MAX_PARTS} headings and changes of voice, each of which begins a part; a narration has at most ${MAX_PARTS} parts. Nothing was sent.`,
       );
     }
     const pauseSeconds = this.#pauseSeconds;

@@ -15,7 +15,7 @@ const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /
 const WORD =
   /^["'`“”‘’«»<([¡¿]*(?:\p{L}[\p{L}\p{M}\p{N}'’.-]*|\p{N}[\p{N}.,:%-]*|[–—&/-]+)["'`“”‘’«»>)\]]*[.,;:!?…]*["'“”‘’«»>)\]]*$/u;
 const WORDS_SHARE = 0.9;
-const LEAST_WORDS = 6;
+const MIN_WORDS = 6;
 const PUNCTUATION = /\p{L}{2}[,.;:](?:\s|$)/u;
 
 /** @param block without its indentation */
@@ -27,7 +27,7 @@ export function isText(block: string): boolean {
   const tokens = block.split(/\s+/).filter((token) => token !== "");
   const words = tokens.filter((token) => WORD.test(token)).length;
   return (
-    words >= (isClause ? LEAST_WORDS / 2 : LEAST_WORDS) &&
+    words >= (isClause ? MIN_WORDS / 2 : MIN_WORDS) &&
     words >= WORDS_SHARE * (tokens.length - (isClause ? 1 : 0))
   );
 }

@@ -7,7 +7,7 @@ import { formOf } from "./chapter-forms.ts";
 import { collapseSpaces } from "./normalise.ts";
 
 const HEADING_MAX_UNITS = 80;
-const LEAST_HEADINGS = 2;
+const MIN_HEADINGS = 2;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 const BEGINS = /^\s*[\p{Lu}\p{Lo}\d]/u;
 
@@ -32,6 +32,6 @@ export function setHeadingsApart(text: string): string {
       continue;
     if (isHeading(at) && ![at - 1, at + 1, at + 2].some(isHeading)) found.add(at);
   }
-  if (found.size < LEAST_HEADINGS) return text;
+  if (found.size < MIN_HEADINGS) return text;
   return lines.map((line, at) => (found.has(at) ? `\n${line}\n` : line)).join("\n");
 }

@@ -120,7 +120,7 @@ const indentationOf = (paragraph: string): number =>
 
 const INDENTED_UNITS = 2;
 /** Nobody writes a verse or a list of more. */
-const LONGEST_UNITS = 100_000;
+const MAX_UNITS = 100_000;
 
 /** Begins a paragraph, or somebody’s speech, in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
@@ -136,7 +136,7 @@ const HEAD_LINES_MIN = 3;
 
 /** Whether a paragraph begins with such a line, and all others are deeper. */
 function hasHeadLine(paragraph: string): boolean {
-  if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return false;
+  if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return false;
   const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
   const depth = first.search(/\S/);
   const [second = ""] = further;
@@ -206,7 +206,7 @@ export function keepLines(paragraphs: readonly string[]): string[] {
   let pageWidth: number | undefined;
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));
   return paragraphs.map((paragraph) => {
-    if (!paragraph.includes("\n") || paragraph.length > LONGEST_UNITS) return paragraph;
+    if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return paragraph;
     const lines = linesOf(paragraph);
     if (lines.length < 2) return paragraph;
     const items = listLines(lines);

@@ -24,8 +24,8 @@ const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
 const SERVED: ReadonlySet<string> = new Set(["en", "es", "pt", "id"]);
 
 const SAMPLE_UNITS = 20_000;
-const LEAST_SHARE = 0.08;
-const LEAST_WORDS = 3;
+const MIN_SHARE = 0.08;
+const MIN_WORDS = 3;
 
 /** The language by its commonest words, as a code of two letters; `null` where they do not decide. */
 export function latinLanguage(text: string): string | null {
@@ -40,8 +40,7 @@ export function latinLanguage(text: string): string | null {
   }));
   counts.sort((one, other) => other.count - one.count);
   const [first, second] = counts;
-  if (first === undefined || first.count < LEAST_WORDS || first.count < LEAST_SHARE * words.length)
-    return null;
+  if (first === undefined || first.count < MIN_WORDS || first.count < MIN_SHARE * words.length) return null;
   return first.count >= 2 * (second?.count ?? 0) ? first.code : null;
 }
 

@@ -6,7 +6,7 @@ import type { TextFormat } from "../../files/input-format.ts";
 export const PLAN_VERSION = 2;
 
 /** Twice as many as 8 MiB of prose make: a text with more consists of headings or labels. */
-export const MOST_PARTS = 20_000;
+export const MAX_PARTS = 20_000;
 
 /** Speakers by their names; a voice alone takes all else from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;

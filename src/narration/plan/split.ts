@@ -5,11 +5,11 @@ import { Ranks } from "./rank.ts";
 import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
 /** Longer parts save under two per cent; past two minutes a part might be cut off unnoticed. */
-const MOST_SECONDS = 90;
+const MAX_SECONDS = 90;
 /** A paragraph of nearly a part's length must leave room for the heading above it. */
 const UNIT_MOST_SECONDS = 70;
 /** What each side of a cut should have: below it there would be edges to be heard all the time. */
-const LEAST_SECONDS = 20;
+const MIN_SECONDS = 20;
 
 /** A rank hears only how a unit begins, so that an edit further on moves no cut. */
 const RANKED_UNITS = 32;
@@ -98,7 +98,7 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: nu
 
 /** Where twenty seconds on both sides cannot be, at least what is charged anyhow. */
 function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: number): number | null {
-  for (const seconds of [LEAST_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
+  for (const seconds of [MIN_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
     const cut = chooseCut(row, ranks, from, to, seconds * 1000 * speed);
     if (cut !== null) return cut;
   }
@@ -107,7 +107,7 @@ function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: numbe
 
 /** Where the parts begin, the first included, in their order. */
 function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
-  const mostMs = MOST_SECONDS * 1000 * speed;
+  const mostMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
   // Ranges still to be looked at, the leftmost on top: no recursion, for a hostile text could make it deep.
   const open: Array<readonly [from: number, to: number]> = [[0, row.units.length]];
@@ -130,7 +130,7 @@ function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
 export function split(paragraphs: readonly string[], speed: number): Stretch[] {
   const most = {
     speechMs: UNIT_MOST_SECONDS * 1000 * speed,
-    codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * UNIT_MOST_SECONDS) / MOST_SECONDS),
+    codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * UNIT_MOST_SECONDS) / MAX_SECONDS),
   };
   const units = unitsOf(paragraphs, most);
   const row = new Row(units, paragraphs);

@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import type { SourceBlock } from "./blocks.ts";
 
-const MOST_SECONDS = 60;
+const MAX_SECONDS = 60;
 
 const PAUSE =
   /^\[\s*pause[\s:]+(?<figure>\d{1,6}(?:[.,]\d{1,3})?)\s*(?<unit>ms|milliseconds?|s|secs?|seconds?)?\s*\]$/iu;
@@ -12,11 +12,11 @@ function secondsIn(line: string): number | null {
   const { figure, unit = "s" } = PAUSE.exec(line.trim())?.groups ?? {};
   if (figure === undefined) return null;
   const seconds = Number(figure.replace(",", ".")) / (/^m/i.test(unit) ? 1000 : 1);
-  if (seconds <= MOST_SECONDS) return seconds;
+  if (seconds <= MAX_SECONDS) return seconds;
   throw new AudioError(
     "invalid_request",
-    `${line.trim()} is longer than ${MOST_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
-    { remedy: `Write [pause ${MOST_SECONDS}s] at most, or several pauses on lines of their own.` },
+    `${line.trim()} is longer than ${MAX_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
+    { remedy: `Write [pause ${MAX_SECONDS}s] at most, or several pauses on lines of their own.` },
   );
 }
 

@@ -5,7 +5,7 @@ import { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { flowParagraph, HARD_BREAK } from "../plan/normalise.ts";
 import {
-  MOST_PARTS,
+  MAX_PARTS,
   type NarrationPlan,
   PLAN_VERSION,
   type PlannedPart,
@@ -77,10 +77,10 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The subtitles hold nothing to speak. Nothing was sent.");
   }
-  if (parts.length > MOST_PARTS) {
+  if (parts.length > MAX_PARTS) {
     throw new AudioError(
       "invalid_request",
-      `The subtitles come to ${parts.length} parts, and a narration has at most ${MOST_PARTS}. Nothing was sent.`,
+      `The subtitles come to ${parts.length} parts, and a narration has at most ${MAX_PARTS}. Nothing was sent.`,
     );
   }
   const voiceless = speakers.voiceless();

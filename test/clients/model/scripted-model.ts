@@ -11,7 +11,7 @@ import { responses } from "./responses.ts";
 const DIALECTS: readonly Dialect[] = [responses, chat, messages, gemini];
 
 /** No conversation needs more; a client that goes round in circles is stopped. */
-const MOST_REQUESTS = 60;
+const MAX_REQUESTS = 60;
 
 /** Claude Code shows a tool only after the model has looked for it. */
 const SEARCH = "ToolSearch";
@@ -108,7 +108,7 @@ export class ScriptedModel {
   }
 
   async #replyTo({ tools, results }: ModelRequest): Promise<Reply> {
-    if (this.log.length > MOST_REQUESTS) throw new Error("the conversation does not end");
+    if (this.log.length > MAX_REQUESTS) throw new Error("the conversation does not end");
     for (const { callId, shown } of results) {
       const step = this.#calls.get(callId);
       if (typeof step === "number") this.shown[step] = shown;

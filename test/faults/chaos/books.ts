@@ -10,7 +10,7 @@ import { compareLedger } from "./ledger-books.ts";
 import { type Asked, keyOf } from "./requests.ts";
 
 /** Nobody's task fails so often in a row. */
-const MOST_ATTEMPTS = 60;
+const MAX_ATTEMPTS = 60;
 
 /** The keys of the attempts that were made, and that of the next. */
 function keysOf(asked: Asked, service: CountingService): string[] {
@@ -35,7 +35,7 @@ function compareRequest(asked: Asked, service: CountingService, known: Set<strin
     return wrong;
   }
   let attempt = 1;
-  while (attempt < MOST_ATTEMPTS && service.byKey.has(keyOf(asked, attempt + 1))) attempt += 1;
+  while (attempt < MAX_ATTEMPTS && service.byKey.has(keyOf(asked, attempt + 1))) attempt += 1;
   for (let earlier = 1; earlier <= attempt; earlier += 1) {
     const task = service.byKey.get(keyOf(asked, earlier));
     if (task === undefined) {

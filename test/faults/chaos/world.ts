@@ -16,7 +16,7 @@ const API_KEYS = ["sk-test-0123456789abcdef", "sk-test-fedcba9876543210"] as con
 const SERVERS = 2;
 /** A call may take this long; none of these comes near it. */
 const SETTLE_SECONDS = 10;
-const MOST_REPEATS = 40;
+const MAX_REPEATS = 40;
 const REPEATS_AFTER_MS = 200;
 /** Most worlds may spend what they like. In the others some requests wait for room, and the last find none. */
 const BUDGETS = [1_000_000, 1_000_000, 1_000_000, 450] as const;
@@ -182,7 +182,7 @@ export class World {
   async #settle(asked: Asked): Promise<void> {
     let last = "";
     asked.isOverBudget = false;
-    for (let repeat = 0; repeat < MOST_REPEATS; repeat += 1) {
+    for (let repeat = 0; repeat < MAX_REPEATS; repeat += 1) {
       this.#figures.calls += 1;
       const outcome = await this.#servers.any().call("generate_audio", argumentsOf(asked, SETTLE_SECONDS));
       if (this.#note(asked, outcome)) return;

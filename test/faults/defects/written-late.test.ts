@@ -7,7 +7,7 @@ import { onlyRow, pause, taskOf, wireTo } from "./outside.ts";
 
 closeBenchesAfterEach();
 
-/** A lease outlives its holder by 3 s in tests; it was 15 s in 0.1.0, whatever the scale. */
+/** A lease outlives its processId by 3 s in tests; it was 15 s in 0.1.0, whatever the scale. */
 const OUTLASTS_THE_LEASE = { wait_seconds: 19 };
 
 it.skipIf(whyNoPostgres() !== undefined)(

@@ -208,7 +208,7 @@ class Run {
     this.#wallStartMs = this.#clock.wallMs();
     this.#truth.wallMs = this.#wallStartMs;
     for (const [at] of KEY_OF_SEAT.entries()) this.#seats.push(this.#process(at));
-    const identity = { origin: this.#origin, keyId: "observer", holder: "observer" };
+    const identity = { origin: this.#origin, keyId: "observer", processId: "observer" };
     this.#observer = this.#storeOf(options.sound, identity);
   }
 
@@ -295,9 +295,9 @@ class Run {
         const process = this.#at(command.by);
         const recordId = this.#recordId(command.by, command.pick);
         if (recordId === undefined || process.busy.has(recordId)) return;
-        const holder = this.#truth.records.get(recordId)?.lease?.owner;
-        const isDead = holder !== undefined && !this.#seats.some(({ name }) => name === holder);
-        await this.#claim(process, recordId, command.isReplacing && isDead ? holder : undefined);
+        const processId = this.#truth.records.get(recordId)?.lease?.owner;
+        const isDead = processId !== undefined && !this.#seats.some(({ name }) => name === processId);
+        await this.#claim(process, recordId, command.isReplacing && isDead ? processId : undefined);
         return;
       }
       case "release": {
@@ -425,8 +425,8 @@ class Run {
     );
     const record = parse(answer.value);
     process.known.set(recordId, record);
-    if (answer.holder === process.name) process.leased.add(recordId);
-    return answer.holder === process.name || insists ? record : null;
+    if (answer.leaseOwner === process.name) process.leased.add(recordId);
+    return answer.leaseOwner === process.name || insists ? record : null;
   }
 
   async #answer(process: Process, recordId: string, outcome: Outcome): Promise<void> {
@@ -632,7 +632,7 @@ class Run {
     this.#names += 1;
     const name = `process-${this.#names}`;
     const key = this.#keyOf(this.#keyAt(at));
-    const store = this.#storeOf(this.#options.engine, { origin: this.#origin, keyId: key, holder: name });
+    const store = this.#storeOf(this.#options.engine, { origin: this.#origin, keyId: key, processId: name });
     const memory = {
       known: new Map(),
       leased: new Set<string>(),

@@ -116,9 +116,9 @@ export class Truth {
     const held = this.records.get(recordId);
     if (answer.value !== textOf(held?.record ?? draft))
       throw new Violation("records", "a claim shows another value");
-    if (answer.holder !== name) {
-      const isHeld = held?.lease?.owner === answer.holder && this.#mayHoldLease(recordId, held.lease);
-      if (!isHeld || answer.holder === replacing) throw new Violation("wait", "a free lease was refused");
+    if (answer.leaseOwner !== name) {
+      const isHeld = held?.lease?.owner === answer.leaseOwner && this.#mayHoldLease(recordId, held.lease);
+      if (!isHeld || answer.leaseOwner === replacing) throw new Violation("wait", "a free lease was refused");
       return;
     }
     if (held !== undefined && this.#isLedByOther(held, name) && held.lease?.owner !== replacing) {

@@ -72,7 +72,7 @@ export function budgetSuite(bench: () => StoreBench, newDesk: () => Desk): void 
     it("is never exceeded by requests that come together", async () => {
       const desk = newDesk();
       const answers = await Promise.all(
-        Array.from({ length: 12 }, (_, at) => desk.ask({ budget }, { holder: `holder ${at % 3}` })),
+        Array.from({ length: 12 }, (_, at) => desk.ask({ budget }, { processId: `holder ${at % 3}` })),
       );
       expect(answers.filter((answer) => reasonOf(answer) === "admitted")).toHaveLength(3);
       expect(await spent(desk)).toBe(450);

@@ -58,11 +58,11 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("keeps a pending slot while its process lives, and one window longer", async () => {
       const desk = newDesk();
-      const holder = randomUUID();
-      await desk.ask({ maxCreates: 1 }, { holder });
+      const processId = randomUUID();
+      await desk.ask({ maxCreates: 1 }, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(50_000);
-        await desk.store(holder).heartbeat([]);
+        await desk.store(processId).heartbeat([]);
       }
       bench().advance(59_000);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
@@ -99,7 +99,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
     it("is never exceeded by requests that come together", async () => {
       const desk = newDesk();
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, at) => desk.ask({ maxCreates: 6 }, { holder: `holder ${at % 3}` })),
+        Array.from({ length: 20 }, (_, at) => desk.ask({ maxCreates: 6 }, { processId: `holder ${at % 3}` })),
       );
       expect(answers.filter((answer) => reasonOf(answer) === "admitted")).toHaveLength(6);
     });
@@ -133,7 +133,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await desk.stored(record)).toEqual(record);
       expect(record.status).toBe("unresolved");
       bench().advance(LEASE_MS - 1000);
-      expect((await desk.claim(record, "another")).holder).toBe("holder");
+      expect((await desk.claim(record, "another")).leaseOwner).toBe("holder");
     });
 
     it("that is refused changes nothing", async () => {

@@ -72,13 +72,13 @@ export class Desk {
     return new Desk(this.bench, this.origin);
   }
 
-  /** The store as the process `holder` has it open. */
-  store(holder = "holder"): LedgerStore {
-    const known = this.#stores.get(holder);
+  /** The store as the process `processId` has it open. */
+  store(processId = "holder"): LedgerStore {
+    const known = this.#stores.get(processId);
     if (known !== undefined) return known;
     const { origin, keyId } = this;
-    const store = this.bench.open({ origin, keyId, holder });
-    this.#stores.set(holder, store);
+    const store = this.bench.open({ origin, keyId, processId });
+    this.#stores.set(processId, store);
     return store;
   }
 
@@ -96,9 +96,9 @@ export class Desk {
     });
   }
 
-  claim(record: TaskRecord, holder = "holder", replacing?: string): Promise<ClaimAnswer> {
+  claim(record: TaskRecord, processId = "holder", replacing?: string): Promise<ClaimAnswer> {
     const claim = { row: rowOf(record), leaseTtlMs: LEASE_MS };
-    return this.store(holder).claim(replacing === undefined ? claim : { ...claim, replacing });
+    return this.store(processId).claim(replacing === undefined ? claim : { ...claim, replacing });
   }
 
   /** Stores a record as it is, whatever stands there. */
@@ -129,11 +129,11 @@ export class Desk {
     record: TaskRecord,
     changes: Partial<TaskRecord>,
     more: Pick<Write, "slot" | "lease" | "failed"> = {},
-    holder = "holder",
+    processId = "holder",
   ): Promise<WriteAnswer> {
     const { keyId, recordId, revision } = record;
     const after = rowOf({ ...record, ...changes, revision: revision + 1 });
-    return this.store(holder).write({
+    return this.store(processId).write({
       keyId,
       recordId,
       expectedRevision: revision,
@@ -148,16 +148,16 @@ export class Desk {
     changes: Partial<AdmitRequest> = {},
     {
       record,
-      holder = "holder",
+      processId = "holder",
       credits = 150,
-    }: { record?: TaskRecord; holder?: string; credits?: number } = {},
+    }: { record?: TaskRecord; processId?: string; credits?: number } = {},
   ): Promise<Sent> {
     const before = record ?? this.record();
-    if (record === undefined) await this.claim(before, holder);
+    if (record === undefined) await this.claim(before, processId);
     const spend = { credits, atMs: this.bench.wallMs() };
     const after: TaskRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
     const slotId = changes.slotId ?? randomUUID();
-    const admission = await this.store(holder).admit({
+    const admission = await this.store(processId).admit({
       after: rowOf(after),
       expectedRevision: before.revision,
       slotId,
@@ -176,7 +176,7 @@ export class Desk {
   async create(
     outcome: Outcome,
     changes: Partial<AdmitRequest> = {},
-    as: { record?: TaskRecord; holder?: string; credits?: number } = {},
+    as: { record?: TaskRecord; processId?: string; credits?: number } = {},
   ): Promise<TaskRecord> {
     const sent = await this.ask(changes, as);
     if (sent.admission.kind !== "admitted") throw new Error(`refused: ${reasonOf(sent)}`);
@@ -188,7 +188,7 @@ export class Desk {
       unsent: { status: "waiting", spend: null },
     };
     const slot: SlotRelease = { slotId, outcome: outcome === "unsent" ? "unsent" : "counts" };
-    return this.change(record, outcomes[outcome], slot, as.holder);
+    return this.change(record, outcomes[outcome], slot, as.processId);
   }
 
   /** Writes the next revision and returns it. */
@@ -196,9 +196,9 @@ export class Desk {
     record: TaskRecord,
     changes: Partial<TaskRecord>,
     slot?: SlotRelease,
-    holder = "holder",
+    processId = "holder",
   ): Promise<TaskRecord> {
-    const answer = await this.write(record, changes, slot === undefined ? {} : { slot }, holder);
+    const answer = await this.write(record, changes, slot === undefined ? {} : { slot }, processId);
     if (!answer.written) throw new Error("not written");
     return { ...record, ...changes, revision: record.revision + 1 };
   }

@@ -37,10 +37,10 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("lapse when the process of an unanswered create is gone", async () => {
       const desk = newDesk();
-      const holder = randomUUID();
-      await desk.ask(one, { holder });
+      const processId = randomUUID();
+      await desk.ask(one, { processId });
       bench().advance(20_000);
-      await desk.store(holder).heartbeat([]);
+      await desk.store(processId).heartbeat([]);
       bench().advance(20_000);
       const held = await desk.ask(one);
       expect(reasonOf(held)).toBe("in_flight");
@@ -52,15 +52,15 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("lapse also where a living process never sends an unanswered create again", async () => {
       const desk = newDesk();
-      const holder = randomUUID();
-      await desk.create("unanswered", one, { holder });
+      const processId = randomUUID();
+      await desk.create("unanswered", one, { processId });
       for (let beat = 0; beat < 4; beat += 1) {
         bench().advance(20_000);
-        await desk.store(holder).heartbeat([]);
+        await desk.store(processId).heartbeat([]);
       }
       expect(reasonOf(await desk.ask(one))).toBe("in_flight");
       bench().advance(11_000);
-      await desk.store(holder).heartbeat([]);
+      await desk.store(processId).heartbeat([]);
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 

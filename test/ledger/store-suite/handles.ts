@@ -13,11 +13,7 @@ async function waiting(desk: Desk): Promise<TaskRecord> {
   return record;
 }
 
-async function opened(
-  desk: Desk,
-  { keyId, recordId: targetId }: TaskRecord,
-  wish = WISH,
-): Promise<Handle> {
+async function opened(desk: Desk, { keyId, recordId: targetId }: TaskRecord, wish = WISH): Promise<Handle> {
   const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: 10 };
   const handle = await desk.store().openHandle(draft, wish);
   if (handle === null) throw new Error("not opened");

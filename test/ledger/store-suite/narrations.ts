@@ -25,7 +25,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
         narrationId,
         revision: 1,
         state: "planned",
-        holder: null,
+        leaseOwner: null,
         handles: [],
       });
     });
@@ -50,7 +50,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       await one.begin(narration);
       expect(await one.acquireLease(claim)).toBe("one");
       expect(await other.acquireLease(claim)).toBe("one");
-      expect((await other.read(claim.narrationId))?.holder).toBe("one");
+      expect((await other.read(claim.narrationId))?.leaseOwner).toBe("one");
       await other.release(claim.narrationId);
       expect(await other.acquireLease({ ...claim, replacing: "one" })).toBe("other");
       expect(await one.acquireLease(claim)).toBe("other");
@@ -61,7 +61,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       bench().advance(LEASE_MS - 1000);
       expect(await other.acquireLease(claim)).toBe("one");
       bench().advance(2000);
-      expect((await other.read(claim.narrationId))?.holder).toBeNull();
+      expect((await other.read(claim.narrationId))?.leaseOwner).toBeNull();
       expect(await other.acquireLease(claim)).toBe("other");
     });
 

@@ -93,12 +93,12 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const record = desk.record();
       const value = rowOf(record).value;
-      expect(await desk.claim(record, "a")).toEqual({ holder: "a", value });
-      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ holder: "a", value });
+      expect(await desk.claim(record, "a")).toEqual({ leaseOwner: "a", value });
+      expect(await desk.claim({ ...record, fileName: "theirs" }, "b")).toEqual({ leaseOwner: "a", value });
       await desk.store("b").release(record.recordId);
-      expect((await desk.claim(record, "b")).holder).toBe("a");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       await desk.store("a").release(record.recordId);
-      expect(await desk.claim(record, "b")).toEqual({ holder: "b", value });
+      expect(await desk.claim(record, "b")).toEqual({ leaseOwner: "b", value });
     });
 
     it("lapse, unless they are renewed", async () => {
@@ -108,9 +108,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       bench().advance(40_000);
       expect(await desk.store("a").heartbeat([record.recordId])).toEqual([]);
       bench().advance(40_000);
-      expect((await desk.claim(record, "b")).holder).toBe("a");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       bench().advance(21_000);
-      expect((await desk.claim(record, "b")).holder).toBe("b");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("are renewed by a write of their holder, and by nobody else's", async () => {
@@ -120,10 +120,10 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       bench().advance(50_000);
       const next = await desk.change(record, { fileName: "a.mp3" }, undefined, "a");
       bench().advance(50_000);
-      expect((await desk.claim(record, "b")).holder).toBe("a");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       await desk.write(next, {}, {}, "b");
       bench().advance(11_000);
-      expect((await desk.claim(record, "b")).holder).toBe("b");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("can be given up with a write, each process its own alone", async () => {
@@ -132,9 +132,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.claim(record, "a");
       const next = await desk.change(record, {});
       await desk.write(next, {}, { lease: "release" }, "b");
-      expect((await desk.claim(record, "b")).holder).toBe("a");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       await desk.write({ ...next, revision: next.revision + 1 }, {}, { lease: "release" }, "a");
-      expect((await desk.claim(record, "b")).holder).toBe("b");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
 
     it("that are lost are named, and not taken back by a sign of life", async () => {
@@ -146,17 +146,17 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       await desk.store("a").release(released.recordId);
       const ids = [kept.recordId, lost.recordId, released.recordId, "none"];
       expect(await desk.store("a").heartbeat(ids)).toEqual(ids.slice(1));
-      expect((await desk.claim(kept, "b")).holder).toBe("a");
-      expect((await desk.claim(released, "b")).holder).toBe("b");
+      expect((await desk.claim(kept, "b")).leaseOwner).toBe("a");
+      expect((await desk.claim(released, "b")).leaseOwner).toBe("b");
     });
 
     it("can be taken from exactly the process that is known to be dead", async () => {
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record, "a");
-      expect((await desk.claim(record, "b", "c")).holder).toBe("a");
-      expect((await desk.claim(record, "b", "a")).holder).toBe("b");
-      expect((await desk.claim(record, "c", "a")).holder).toBe("b");
+      expect((await desk.claim(record, "b", "c")).leaseOwner).toBe("a");
+      expect((await desk.claim(record, "b", "a")).leaseOwner).toBe("b");
+      expect((await desk.claim(record, "c", "a")).leaseOwner).toBe("b");
     });
 
     it("from before a clock's restart hold one length more, not for ever", async () => {
@@ -164,9 +164,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const record = desk.record();
       await desk.claim(record, "a");
       bench().putBack();
-      expect((await desk.claim(record, "b")).holder).toBe("a");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("a");
       bench().advance(MINUTE_MS + 1000);
-      expect((await desk.claim(record, "b")).holder).toBe("b");
+      expect((await desk.claim(record, "b")).leaseOwner).toBe("b");
     });
   });
 

@@ -50,20 +50,20 @@ export interface Course {
   readonly events: readonly Event[];
 }
 
-const MOST_PARTS = 8;
+const MAX_PARTS = 8;
 const STATES: readonly PartState[] = ["open", "open", "open", "sent", "saved"];
 
 export const course: fc.Arbitrary<Course> = fc.record({
-  texts: fc.array(fc.nat(5), { minLength: 1, maxLength: MOST_PARTS }),
-  states: fc.array(fc.constantFrom(...STATES), { minLength: MOST_PARTS, maxLength: MOST_PARTS }),
-  chapters: fc.uniqueArray(fc.integer({ min: 1, max: MOST_PARTS - 1 }), { maxLength: 2 }),
+  texts: fc.array(fc.nat(5), { minLength: 1, maxLength: MAX_PARTS }),
+  states: fc.array(fc.constantFrom(...STATES), { minLength: MAX_PARTS, maxLength: MAX_PARTS }),
+  chapters: fc.uniqueArray(fc.integer({ min: 1, max: MAX_PARTS - 1 }), { maxLength: 2 }),
   skipsFailed: fc.boolean(),
   events: fc.array(event, { maxLength: 16 }),
 });
 
 /** Two tries of each part after each ask, and as many joins: far less than this. */
-const MOST_STEPS = 600;
-const MOST_TRIES = 2;
+const MAX_STEPS = 600;
+const MAX_TRIES = 2;
 
 class Narration {
   readonly #course: Course;
@@ -173,7 +173,7 @@ class Narration {
     this.#tries.set(part, tries);
     const failed = this.#course.skipsFailed ? "skipped" : "failed";
     if (how === "saved") this.#settle(part, "saved");
-    else if (how === "failed" || (how === "retry" && tries >= MOST_TRIES)) this.#settle(part, failed);
+    else if (how === "failed" || (how === "retry" && tries >= MAX_TRIES)) this.#settle(part, failed);
     else this.#settle(part, "open");
     if (how === "full" && others > 0) this.#isFull = true;
     // With nothing of ours at work there will be no more room.
@@ -227,7 +227,7 @@ class Narration {
 /** @throws Violation where a promise is broken on the way, or the narration never ends */
 export function run(one: Course, next: Next, faults: DriverFaults = {}): void {
   const narration = new Narration(one, faults);
-  for (let steps = 0; steps < MOST_STEPS; steps += 1) {
+  for (let steps = 0; steps < MAX_STEPS; steps += 1) {
     const { progress } = narration;
     const step = next(progress);
     checkStep(progress, step);

@@ -6,7 +6,7 @@ export class Violation extends Error {
   override readonly name = "Violation";
 }
 
-const MOST_AT_ONCE = 3;
+const MAX_AT_ONCE = 3;
 
 function demand(isKept: boolean, promise: string): void {
   if (!isKept) throw new Violation(promise);
@@ -33,7 +33,7 @@ const beginnable = (progress: Progress, state: PartState): number[] => {
 
 /** Whether a part could be begun now. */
 function canWork(progress: Progress): boolean {
-  if (indexesOf(progress, "working").length >= MOST_AT_ONCE) return false;
+  if (indexesOf(progress, "working").length >= MAX_AT_ONCE) return false;
   if (beginnable(progress, "sent").length > 0) return true;
   const isHeld = progress.isHalted || progress.isUnsent || progress.isFull;
   return !isHeld && beginnable(progress, "open").length > 0;
@@ -42,7 +42,7 @@ function canWork(progress: Progress): boolean {
 function checkWork(progress: Progress, part: number): void {
   const state = progress.parts[part];
   demand(state === "open" || state === "sent", "only what is open or sent is begun");
-  demand(indexesOf(progress, "working").length < MOST_AT_ONCE, "at most three are at work");
+  demand(indexesOf(progress, "working").length < MAX_AT_ONCE, "at most three are at work");
   const equals = progress.firstEqual.flatMap((first, index) =>
     first === progress.firstEqual[part] ? [index] : [],
   );

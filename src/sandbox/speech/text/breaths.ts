@@ -15,7 +15,7 @@ const FEW_SYLLABLES = 8;
 /** From here on a comma ends a breath. */
 const MANY_SYLLABLES = 20;
 /** Ends a breath anywhere, so that the engine's memory stays bounded. */
-const MOST_SYLLABLES = 64;
+const MAX_SYLLABLES = 64;
 
 function endsBreath(pause: "short" | "long", syllables: number): boolean {
   return syllables >= (pause === "long" ? FEW_SYLLABLES : MANY_SYLLABLES);
@@ -37,7 +37,7 @@ export function breathsOf(tokens: readonly SpeechToken[]): Breath[] {
       else if (current.length > 0 && current.at(-1)?.kind !== "pause") current.push(token);
       continue;
     }
-    if (syllables >= MOST_SYLLABLES) finish("none");
+    if (syllables >= MAX_SYLLABLES) finish("none");
     current.push(token);
     syllables += syllableCount(token);
   }
