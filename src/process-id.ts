@@ -14,7 +14,7 @@ export function setMachineId(id: string): void {
   givenMachineId ??= id;
 }
 
-/** What tells this machine, and the process numbers seen on it, from every other: a container is another. */
+/** Identifies this machine and its process numbers; a container counts as another machine. */
 function placeMarks(): string[] {
   if (process.platform === "linux") {
     try {

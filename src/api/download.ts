@@ -103,7 +103,7 @@ function isHarmlessAtEnd(error: AudioError): boolean {
   return stale === null || stale.totalBytes !== null;
 }
 
-/** What is known of the audio from one attempt to the next. */
+/** The state that a download keeps between attempts. */
 class Transfer {
   readonly #sink: ByteSink;
   readonly #open: OpenContent;

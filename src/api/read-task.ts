@@ -20,7 +20,7 @@ import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** What the service said in place of a status of the contract, cleaned, `""` where it is withheld; absent: it said one. */
+  /** The cleaned text that the service sent in place of a valid status, `""` if withheld; absent for a valid status. */
   readonly unknownStatus?: string;
   /** `null`: the service stated no bill that can be read. */
   readonly billing: Billing | null;
@@ -32,7 +32,7 @@ export interface ObservedTask {
   } | null;
   /** The message is cleaned, at most 500 code points, and `""` where it is withheld. */
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** What in the answer broke the contract without making it useless; for the log. */
+  /** Harmless contract violations in the answer, for the log. */
   readonly oddities: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const ODDITIES_MAX = 10;
 /** A code is a word for programs; a sentence in its place is somebody speaking to the reader. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
 
-/** What makes an answer a task: an id, and something that says that it is about one, were it an unknown status. */
+/** An answer is a task if it has an id and any status, even an unknown one. */
 const core = z.union([
   z.object({ id: z.string().refine(isTaskId), status: z.string() }),
   z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),

@@ -1,4 +1,4 @@
-/** What a joiner is given and gives back, whatever the format. */
+/** Input and output of a joiner, the same for every format. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { WriteBytes } from "./output.ts";
 

@@ -7,7 +7,7 @@ import { systemCode } from "./file-failure.ts";
 
 const walkPath = promisify(realpathByNode);
 
-/** What is wrong with the path itself, whoever looks. */
+/** Faults of the path itself, whoever opens it. */
 const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**

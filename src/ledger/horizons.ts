@@ -8,7 +8,7 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
  */
 export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
-/** What a budget counts is summed by quarters of an hour. */
+/** Spend is summed by quarters of an hour. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
 /** A process that is alive renews its leases three times within this. */

@@ -78,7 +78,7 @@ export class Ledger {
     return records.length > 0 ? records : await this.#named(earlierTaskName(origin, taskId));
   }
 
-  /** Of every origin, because the file is here whatever service made it. */
+  /** Records of every origin, because the file is here whatever service made it. */
   async ofPath(path: string): Promise<TaskRecord[]> {
     return await this.#named(pathName(path));
   }

@@ -16,7 +16,7 @@ export type TaskEvent =
   | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
   /** That send certainly made no task. */
   | { readonly kind: "notTaken"; readonly send: string }
-  /** What was not sent, or was not taken, is not sent again by itself: a call that asks for it gets this reason. */
+  /** The create was not sent or was refused. It is not sent again by itself; a call that asks for it gets this reason. */
   | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
   /** The service told how the task of this attempt stands. */
   | {
@@ -40,7 +40,7 @@ export type TaskEvent =
   /** A part of a narration that somebody asks for by itself: from now on it is shown like all else. */
   | { readonly kind: "listed" };
 
-/** What a record says of its attempt before anything was sent. */
+/** The fields of an attempt before anything was sent. */
 export const NO_TASK_YET = {
   status: "waiting",
   refusal: null,
@@ -107,7 +107,7 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
   }
 }
 
-/** What a running or unanswered attempt counts; nothing for a task that was made, and paid for, elsewhere. */
+/** The reservation of a running or unanswered attempt; nothing for a task that was made and paid for elsewhere. */
 function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
@@ -162,7 +162,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   };
 }
 
-/** What the service charged for a task that has ended: a charge it did not state counts in full. */
+/** The charge of a task that has ended. A charge that the service did not state counts as the whole reservation. */
 function chargedCredits(task: ObservedTask): number {
   if (task.status === "failed" && isRefunded(task)) return 0;
   return task.billing?.charged_credits ?? RESERVED_CREDITS;

@@ -1,4 +1,4 @@
-/** What the ledger remembers of one request: the schema of a record, and what follows from a record alone. */
+/** The record of one request: its schema, and values derived from it. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
@@ -68,7 +68,7 @@ export const taskRecordSchema = z.looseObject({
   /** An earlier send of this attempt may have reached the service. */
   mayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
-  /** Of earlier attempts, which failed: whoever was given one of them still finds the record by it. */
+  /** Task ids of earlier, failed attempts. A caller that holds one still finds the record by it. */
   earlierTaskIds: z.array(z.string()).default([]),
   /** The service answered 404, twice, for a task id that it had given us. */
   isGone: z.boolean(),
@@ -83,11 +83,11 @@ export const taskRecordSchema = z.looseObject({
       durationSeconds: z.number().positive(),
     })
     .nullable(),
-  /** Of the task, when it failed; already cleaned. */
+  /** The cleaned error of the task, when it failed. */
   taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** What the budget counts for this record, dated by the wall clock; earlier attempts included. */
+  /** The amount that the budget counts for this record, with a wall-clock date; includes earlier attempts. */
   spend: z.object({ credits: z.number().nonnegative(), atMs: z.number() }).nullable(),
-  /** What the service charged for earlier attempts, though they failed. */
+  /** Charges of earlier attempts that failed. */
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
   /** Where its audio belongs: among a person's files, or with the parts of narrations, which no list shows. */
@@ -112,7 +112,7 @@ export function isOpen(record: TaskRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // What was sent and never answered is learnt by sending it again, which only a call that asks for it may do.
+    // The outcome of an unanswered create is learnt only by sending it again, which needs a call that asks for it.
     case "unresolved":
     case "waiting":
     case "failed":

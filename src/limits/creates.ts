@@ -58,7 +58,7 @@ export class Creates {
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && OF_ONE_CREATE.has(error.code)),
       giveBack: (grant) => this.giveBack(grant),
-      // What was sent has a place in flight already: behind a job that waits for that place, both would wait.
+      // A sent create already has a place in flight. If it queued behind a job that waits for that place, both would wait forever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
@@ -137,7 +137,7 @@ export class Creates {
       case "over_limit":
         throw overLimit(admission.maxCredits, admission.billedCredits);
       case "over_budget":
-        // What earlier attempts of this very record cost counts like all else.
+        // Earlier attempts of this record count, too.
         throw overBudget(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;

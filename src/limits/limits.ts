@@ -1,4 +1,4 @@
-/** Who may send what, and when, for one account: queues here, slots in the ledger, pauses that everybody keeps. */
+/** Decides which request of one API key may be sent now: queues in this process, slots in the ledger, pauses of the service. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -29,7 +29,7 @@ export interface Spending {
   readonly today: number;
   readonly last7Days: number;
   readonly last30Days: number;
-  /** Of the budget of any 24 hours; `null`: there is none. */
+  /** The rest of the 24-hour budget; `null` without a budget. */
   readonly budget: { readonly credits: number; readonly left: number } | null;
 }
 
@@ -62,7 +62,7 @@ export interface Limits {
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
-  /** What every key of the origin has spent, and what the budget leaves. */
+  /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
   spending(): Promise<Spending>;
   /** A task has left its place in flight: whoever waits here for one asks now. */
   freed(): void;

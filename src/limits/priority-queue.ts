@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { Wakeup } from "./alarm.ts";
 
-/** What asking for a grant brings: the grant, or why not and when to ask again. */
+/** The answer to a request for a grant: the grant, or the reason for a refusal and the time to ask again. */
 export type Answer<Grant, Reason> =
   | { readonly granted: Grant }
   | { readonly refused: Reason; readonly waitMs: number };

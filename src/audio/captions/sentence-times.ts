@@ -9,7 +9,7 @@ export interface SentenceTime {
   readonly isHeard: boolean;
 }
 
-/** What is left between two edges that are known, shared out by weight. */
+/** Divides the time between two known edges by weight. */
 function proportional(weights: readonly number[], startSeconds: number, endSeconds: number): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let passed = 0;

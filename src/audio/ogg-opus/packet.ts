@@ -82,7 +82,7 @@ function areFramesSound(packet: Uint8Array, code: number, count: number): boolea
   return check(packet, inner.offset, inner.end, count);
 }
 
-/** What a packet is; `undefined` when no decoder would take it. */
+/** Describes a packet; `undefined` when no decoder accepts it. */
 export function readPacket(packet: Uint8Array): OpusPacket | undefined {
   const [toc, layout] = packet;
   if (toc === undefined) return undefined;

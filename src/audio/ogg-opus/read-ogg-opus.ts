@@ -8,7 +8,7 @@ export interface OpusPart {
   readonly head: OpusHead;
   readonly serial: number;
   readonly packets: number;
-  /** Of all packets together, at 48 kHz. */
+  /** Samples of all packets together, at 48 kHz. */
   readonly samples: number;
   /** At the end, not to be played. */
   readonly trimSamples: number;

@@ -182,7 +182,7 @@ export class PostgresConnection {
     try {
       return await work();
     } catch (error) {
-      // What the server has said has a severity; the rest is the connection's.
+      // Errors from the server have a severity; all others come from the connection.
       if (error instanceof Error && "severity" in error && error.severity !== undefined) throw error;
       this.drop();
       throw new LostConnection(error);

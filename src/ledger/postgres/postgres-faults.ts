@@ -1,4 +1,4 @@
-/** What can be wrong with the PostgreSQL server, in words, and whether another try may mend it. */
+/** Explains errors of the PostgreSQL server, and says which ones a retry may fix. */
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { systemCode } from "../../files/file-failure.ts";

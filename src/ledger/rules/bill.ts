@@ -1,4 +1,4 @@
-/** What a narration has reserved or was charged: the sum over the tasks that were sent for it. Pure. */
+/** Sums the reservations and charges of the tasks that were sent for a narration. Pure. */
 
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
@@ -25,7 +25,7 @@ function onePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => numb
   return [...byWork.values()];
 }
 
-/** What is shown: what the service has answered, to this key before others, then what it may have taken. */
+/** Picks the lines that are shown: answered ones first, those of this key before others, then unanswered ones. */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
   onePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;

@@ -11,7 +11,7 @@ export const wishSchema = z.object({
   replayed: z.boolean(),
 });
 
-/** What a call wants of its audio; calls that want the same share a handle. */
+/** The file name and mode that a call wants; calls that want the same share a handle. */
 export type Wish = Pick<z.infer<typeof wishSchema>, "fileName" | "replace">;
 
 /** How it ended; the rest is for whoever gave the handle out. */
@@ -45,7 +45,7 @@ export const requestEndSchema = z.discriminatedUnion("kind", [
 ]);
 export type RequestEnd = z.infer<typeof requestEndSchema>;
 
-/** What the rules need of the record that a handle is for. */
+/** The fields of a handle's record that the rules need. */
 const targetSchema = z.looseObject({
   status: z.enum(RECORD_STATUSES),
   attempt: z.int().positive(),

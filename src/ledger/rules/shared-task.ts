@@ -2,14 +2,14 @@
 
 import type { SpendShare } from "./spend.ts";
 
-/** What one record says of a task. */
+/** The spend of one task, as one record has it. */
 export interface TaskShare {
   readonly status: string | null;
   readonly spend: SpendShare | null;
 }
 
 /**
- * What a budget counts for a task, of all records that name it: what a record says that knows the end, because the
+ * Returns the credits that a budget counts for a task that several records name: those of a record that knows the end, because the
  * others may still hold the reservation; of several the most, because a record may include earlier attempts, and then
  * the earliest, so that the answer never depends on the order of the records.
  */

@@ -1,10 +1,10 @@
-/** What records spend, summed by origin and quarter of an hour, so that a budget needs no record. Pure. */
+/** Sums the spend of records by origin and quarter of an hour, so that a budget reads no record. Pure. */
 import { SPEND_BUCKET_MS } from "../horizons.ts";
 
 /** Longer than any budget's window, so that a wall clock that runs days ahead for a while forgets no sum of today. */
 export const SPEND_KEPT_MS = 30 * 24 * 60 * 60_000;
 
-/** What one record adds to the sum of one quarter of an hour. */
+/** The amount that one record adds to one quarter of an hour. */
 export interface SpendShare {
   readonly quarter: number;
   readonly credits: number;

@@ -1,4 +1,4 @@
-/** What can be wrong with the ledger file, in words. */
+/** Explains errors of the ledger file. */
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-failure.ts";
 
