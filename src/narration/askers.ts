@@ -1,4 +1,4 @@
-/** Who asks for a narration, by a call or by a handle, and what becomes of it when one of them cancels. Pure. */
+/** Tracks the calls and handles that want a narration, and the effect of a cancellation. Pure. */
 
 import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
 import { isProcessGone, type ProcessId } from "../process-id.ts";

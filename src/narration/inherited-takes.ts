@@ -7,7 +7,7 @@ import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.t
 /** Narrations that are looked at, the newest; an edit follows soon. */
 const MAX_LOOKED_AT = 20;
 
-/** What is asked for, alone and at its time. */
+/** Takes that are chosen for a part alone, with the time of the choice. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalInput(inputOf(plan, part));
   return [input, `${input} at ${part.startSeconds}`];

@@ -105,7 +105,7 @@ export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): stri
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-/** What it costs that pauses are kept. */
+/** Remarks on the price of kept pauses. */
 function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPlan): string[] {
   if (parts.length === unbroken.length) return [];
   const sum = (all: readonly PlannedPart[]): number =>
@@ -138,7 +138,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** What a plan is before chapters are chosen; `unbroken` is what it would be without pauses that are kept. */
+/** The plan before chapters are chosen. `unbroken` is the same plan without kept pauses. */
 interface WholePlan {
   readonly plan: NarrationPlan;
   readonly unbroken?: NarrationPlan;

@@ -47,7 +47,7 @@ export class NarrationDriver {
   #firstEqual: readonly number[] = [];
   #files: FileProgress[] = [];
   readonly #working = new Map<number, AbortController>();
-  /** Of the parts at work those whose create has not left. */
+  /** Running parts whose create was not sent yet. */
   readonly #unsent = new Set<AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
@@ -55,7 +55,7 @@ export class NarrationDriver {
   readonly #fetchedAgain = new Set<number>();
   /** Parts of which the service says what nobody understands. */
   readonly #odd = new Set<number>();
-  /** What ended the work before all parts were there. */
+  /** The reason for an end before all parts were saved. */
   #obstacle: NarrationProblem | null = null;
   #isFull = false;
 
@@ -100,7 +100,7 @@ export class NarrationDriver {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** What is not sent yet is dropped; the service's answer to everything else is waited for. */
+  /** Drops creates that were not sent, and waits for the answers to all others. */
   #stopParts(): void {
     for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
   }

@@ -79,7 +79,7 @@ export class NarrationRepository {
     return { ...entry, plan: await this.#plan(narrationId) };
   }
 
-  /** Who drives it, and its state, without its plan. */
+  /** Reads the lease owner and the state, without the plan. */
   async entry(narrationId: string): Promise<NarrationEntry> {
     const stored = await this.#store.read(narrationId);
     if (stored === undefined) throw unknown(narrationId);

@@ -25,7 +25,7 @@ export function progressOf(state: NarrationState, chargedCredits: number, nowMs:
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
-/** What a task is told for ever that was taken back. */
+/** The final answer of a cancelled task. */
 export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = figures;
   const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
@@ -50,7 +50,7 @@ function problemWords({ problems, parts }: NarrationView): string[] {
 
 const MAX_PROBLEMS = 5;
 
-/** Of a sheet's files their folder and the first names, because there may be a thousand. */
+/** Names the folder and the first files of a sheet, because there may be a thousand. */
 function sheetWords({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
@@ -227,7 +227,7 @@ function costWords({ isRepeat, credits, parts }: NarrationView): string {
   return `Cost ${credits.charged} credits${paid}.`;
 }
 
-/** What to call next, complete in itself. */
+/** The next call to make, complete in itself. */
 export function nextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = stepOf(view, call);

@@ -1,4 +1,4 @@
-/** What one can do with a sound beside hearing it: save it, ask the assistant for another take or the next part. */
+/** Actions on a sound: save it, ask the assistant for another take or the next part. */
 import { button, say } from "./elements.ts";
 import { ask, can, HostError } from "./host.ts";
 import { piecesOf } from "./pieces.ts";

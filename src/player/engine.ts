@@ -17,7 +17,7 @@ export class Engine {
   readonly #events: EngineEvents;
   #source: Source | null = null;
   #voice: Voice | null = null;
-  /** What follows is read while this sounds. */
+  /** The next segment is read while this one sounds. */
   #next: Promise<Voice> | null = null;
   #ready: Voice | null = null;
   /** Its segment ends, and the next one is about to begin. */

@@ -8,7 +8,7 @@ const KILOBITS_OF_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 
 interface Frame {
   readonly length: number;
   readonly seconds: number;
-  /** What must not change inside a file. */
+  /** Properties that must not change inside a file. */
   readonly kind: number;
   readonly isMono: boolean;
   readonly isFirstVersion: boolean;

@@ -56,7 +56,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
   const skipped = viewOf(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
-  // What a segment leaves out in front is told by its own times.
+  // A segment's own times state what it omits at its beginning.
   viewOf(headers).setUint16(opus + 10, 0, true);
   sign(headers.subarray(0, first.length));
 

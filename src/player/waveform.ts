@@ -17,7 +17,7 @@ export class Waveform {
   }
 
   clear(): void {
-    // What is still being decoded belongs to the sound before.
+    // Decoding that is still running belongs to the previous sound.
     this.#bars = new Float32Array(this.#bars.length).fill(-1);
     this.draw();
   }

@@ -63,7 +63,7 @@ export class BookArchive {
   }
 
   /**
-   * What one file holds; `null`: there is none of that name.
+   * Reads one file; `null` if no file has that name.
    *
    * @throws AudioError `invalid_request` where it is damaged, or all files read so far are too large
    */

@@ -20,7 +20,7 @@ const FRONT_MATTER = [
 ];
 
 const ALERT = /^\[!(\w+)\]\s*/;
-/** Of Pandoc and kramdown. */
+/** Attributes of headings in Pandoc and kramdown. */
 const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
@@ -117,7 +117,7 @@ class Reader {
     }
   }
 
-  /** What is indented without a fence may be a poem, or a clause. */
+  /** An indented block without a fence may be a poem or a clause. */
   #code({ codeBlockStyle, text }: Tokens.Code): void {
     if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
     else if (isFilled(text)) for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
@@ -142,7 +142,7 @@ class Reader {
 
 const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
 
-/** What the front matter says of title and author, on one line each. */
+/** Reads title and author from front matter, one line each. */
 function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
   const fields = new Map<string, string>();
   for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {

@@ -1,4 +1,4 @@
-/** What every route is given to answer with. */
+/** Dependencies of every route. */
 import type { AccountDirectory } from "../accounts/directory.ts";
 import type { AccountLimits } from "../accounts/limit-windows.ts";
 import type { Faults } from "../faults.ts";

@@ -11,7 +11,7 @@ const FRAME_SECONDS = 0.02;
 const PACKETS_PER_PAGE = 50;
 const MAX_PACKET_BYTES = 1500;
 const BITRATE_BPS = 32000;
-/** Of 10: above this the ear gains nothing on synthetic speech and the time doubles. */
+/** On a scale to 10. Higher values double the time and do not improve synthetic speech. */
 const COMPLEXITY = 5;
 /** Fixed, so that the same request gives the same bytes. */
 const SERIAL = 0x5eecb00c;

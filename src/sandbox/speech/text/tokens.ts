@@ -1,4 +1,4 @@
-/** What a text becomes before it is spoken: words, phones and pauses. */
+/** The tokens of a text before it is spoken: words, phones and pauses. */
 
 const VOWELS: ReadonlySet<string> = new Set("aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split(" "));
 const CONSONANTS: ReadonlySet<string> = new Set(
