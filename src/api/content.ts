@@ -11,7 +11,7 @@ export interface ContentResponse {
   readonly totalBytes: number | null;
   /** Ends early: throws AudioError `network_error` or `timeout`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Nothing in the answer says where the audio ends (no length, no chunks): a cut cannot be told from an end. */
+  /** The answer does not say where the audio ends (no length, no chunks), so a cut looks like an end. */
   readonly isEndUnmarked?: boolean;
   discard(): void;
 }
@@ -65,7 +65,7 @@ const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**
  * Only what is said to be audio counts as audio. A page of a gateway under a 200 would otherwise be kept for the
- * audio that was paid for: raw pcm has no signature that could tell the two apart later.
+ * audio that was paid for: raw pcm has no signature that could distinguish the two later.
  */
 function refuseForeign(response: HttpResponse): void {
   const encoding = response.header("content-encoding");

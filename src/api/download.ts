@@ -110,7 +110,7 @@ class Transfer {
   readonly #options: DownloadOptions;
   /** The most bytes that any attempt got to: starting over is no progress. */
   furthestBytes = 0;
-  /** Size of the whole, as soon as an answer has told it. */
+  /** Size of the whole, as soon as an answer states it. */
   #totalBytes: number | null = null;
   /** Size of a whole body whose end nothing confirmed; the same size twice is believed. */
   #unconfirmedBytes: number | null = null;
@@ -205,7 +205,7 @@ class Transfer {
       return sizeBytes === this.#totalBytes ? null : broken("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Only asking for what comes after can tell an end from a cut: a 416 states the size.
+    // Only a request for the bytes behind it distinguishes an end from a cut: a 416 states the size.
     this.#unconfirmedBytes = sizeBytes;
     return broken("The end of the audio could not be told from a broken connection.");
   }

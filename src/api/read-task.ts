@@ -16,7 +16,7 @@ import {
 import { isTaskId } from "../contract/wire.ts";
 import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 
-/** A task as the service tells it; where snake_case ends. A part that broke the contract is `null`. */
+/** A task as the service states it; snake_case ends here. A part that broke the contract is `null`. */
 export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
@@ -79,7 +79,7 @@ function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" |
 
 /**
  * Reads a task (docs/contract.md, AudioTask). The id is what counts: a status that is not known means `queued`, so
- * that the task is asked for again, and any other part that breaks the contract becomes `null`. Each is told as an
+ * that the task is asked for again, and any other part that breaks the contract becomes `null`. Each is reported as an
  * oddity, because paid audio must not be lost over a bad field.
  *
  * @param guard for the texts that the service wrote

@@ -60,7 +60,7 @@ export interface Rejection {
 
 /**
  * The code that the body states, where it belongs to the status. Not for 409, whose two codes belong to one
- * operation each: that tells more than the body.
+ * operation each, so the status says more than the body.
  */
 function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
   if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;

@@ -16,7 +16,7 @@ const BLANKS = /\s+/gu;
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
- * What no description of a fault holds, and what an assistant could be steered by. Quotation marks keep honest
+ * Signs that no description of a fault holds, and that could steer an assistant. Quotation marks keep honest
  * readers from obeying such a text, but the safest quotation is none.
  */
 const READS_LIKE_ORDERS: readonly RegExp[] = [

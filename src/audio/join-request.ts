@@ -5,7 +5,7 @@ import type { WriteBytes } from "./output.ts";
 /** One finished file, to be joined with others of its format. */
 export interface JoinPart {
   readonly path: string;
-  /** As the service told it; only raw pcm needs it, which describes itself nowhere. */
+  /** As the service states it; only raw pcm needs it, because pcm has no header. */
   readonly durationSeconds: number;
   /** As it was asked for; only raw pcm needs it. */
   readonly sampleRateHz: number;

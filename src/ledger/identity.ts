@@ -1,7 +1,7 @@
 /** Names of requests, records and accounts: derived by hashing, never random, so that every process finds the same ones. */
 import { createHash, createHmac } from "node:crypto";
 
-/** The account whose limits are counted: origin and API key, as a hash that tells neither. */
+/** The account whose limits are counted: origin and API key, as a hash that reveals neither. */
 export type KeyId = string;
 
 /** Changes only when the canonical spelling changes: every installation must derive the same keys. */
@@ -50,7 +50,7 @@ export const taskName = (origin: string, taskId: string): string => `task:${hash
 export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;
 export const pathName = (path: string): string => `path:${hash(path)}`;
 
-/** Records that share such a name tell of one task of the service. */
+/** Records that share such a name belong to one task of the service. */
 export const isTaskName = (name: string): boolean => name.startsWith("task:");
 
 /** Equal on every machine for one API key, and of no use to find that key. */

@@ -8,7 +8,7 @@ import { isRefunded, type TaskRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
 
 /**
- * What can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,
+ * Events that can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,
  * from a process that had slept, changes nothing of what has happened since.
  */
 export type TaskEvent =
@@ -18,7 +18,7 @@ export type TaskEvent =
   | { readonly kind: "notTaken"; readonly send: string }
   /** The create was not sent or was refused. It is not sent again by itself; a call that asks for it gets this reason. */
   | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
-  /** The service told how the task of this attempt stands. */
+  /** The service reported the status of this attempt's task. */
   | {
       readonly kind: "observed";
       readonly attempt: number;
@@ -141,7 +141,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   if (record.attempt !== event.attempt || isOther) return record;
   const seen = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
-  // An answer older than what is known already tells no more than that the service was asked.
+  // An answer that is older than the known status only shows that the service was asked.
   const isBackwards = record.status === "processing" && ORDER[task.status] < ORDER.processing;
   if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
   const hasEnded = task.status === "succeeded" || task.status === "failed";

@@ -27,7 +27,7 @@ export const RECORD_STATUSES = [
 ] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
-/** One saved copy of the audio. Whether it is the audio is told by its size and hash alone, on any machine. */
+/** One saved copy of the audio. Its size and hash alone decide whether it is the audio, on any machine. */
 const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   /** Absolute, with real path. */
   path: z.string(),

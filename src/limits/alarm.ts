@@ -16,7 +16,7 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /** Forgets earlier calls: what they told is about to be looked at anyway. */
+  /** Forgets earlier calls, because their news is read anyway. */
   reset(): void {
     this.#isRung = false;
   }

@@ -84,7 +84,7 @@ export class Creates {
     await this.#line.idle();
   }
 
-  /** An admission that nobody uses. Never rejects: what the store cannot be told now, it is told later. */
+  /** Releases an admission that nobody uses. Never rejects: a failed write is retried later. */
   async giveBack(grant: CreateGrant): Promise<void> {
     if (grant.kind === "admitted") await this.#releaseAdmission(grant.record, grant.send);
   }
@@ -141,7 +141,7 @@ export class Creates {
         throw overBudget(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
-        // The end of another process's task is not told to this one.
+        // This process is not notified of the end of another process's task.
         const mostMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(mostMs, admission.waitMs)));

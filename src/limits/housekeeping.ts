@@ -51,7 +51,7 @@ export class Housekeeping {
     this.#pending.delete(slotId);
   }
 
-  /** Keeps a lease alive. `onLost` is told when another process has it, which then drives the record. */
+  /** Renews a lease. Calls `onLost` when another process takes it and drives the record. */
   keepLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
     this.#renewal.start();
@@ -61,7 +61,7 @@ export class Housekeeping {
     this.#leases.delete(recordId);
   }
 
-  /** Tells the store something that no caller can do anything about; again with each sign of life until it took. */
+  /** Writes to the store what no caller can act on; retries with each heartbeat until it succeeds. */
   report(what: string, tell: () => Promise<unknown>): Promise<void> {
     const attempt = async (): Promise<void> => {
       try {
@@ -85,7 +85,7 @@ export class Housekeeping {
   }
 
   async #beat(): Promise<void> {
-    // Each on its own: one that can never succeed must not keep the others, or the sign of life, from being told.
+    // Each is written on its own, because one that never succeeds must not block the others or the heartbeat.
     for (const tell of [...this.#owed]) {
       try {
         await tell();

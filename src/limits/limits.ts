@@ -38,7 +38,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export interface Limits {
   /**
    * Waits for its turn to send one create, first come first served within the process; the repeat of an unanswered
-   * send goes first. When it is admitted, its record is `unresolved` already. `onWaiting` is told each time the
+   * send goes first. When it is admitted, its record is `unresolved` already. `onWaiting` is called each time the
    * reason for waiting is learnt, with the milliseconds until it is asked again.
    *
    * @throws AudioError `budget_exceeded`, at once; `store_unavailable` where the store is lost: creates are
@@ -66,10 +66,10 @@ export interface Limits {
   spending(): Promise<Spending>;
   /** A task has left its place in flight: whoever waits here for one asks now. */
   freed(): void;
-  /** Keeps the lease of a record until it is dropped; `onLost` is told when another process has it. */
+  /** Keeps the lease of a record until it is dropped; calls `onLost` when another process takes it. */
   keepLease(recordId: string, onLost: () => void): void;
   dropLease(recordId: string): void;
-  /** Tells the store something that no caller can do anything about, until it took. Never rejects. */
+  /** Writes to the store what no caller can act on, and retries until it succeeds. Never rejects. */
   report(what: string, tell: () => Promise<unknown>): Promise<void>;
   /** Ends signs of life and sends away everyone who waits. The store stays open. */
   close(): Promise<void>;

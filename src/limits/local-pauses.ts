@@ -1,4 +1,4 @@
-/** The pauses that this process itself was told of, for as long as the store may not know them. */
+/** The pauses that this process itself received, while the store may not know them. */
 import type { Clock } from "../clock.ts";
 
 /** Requests that the service limits apart: creates, and queries with downloads. */

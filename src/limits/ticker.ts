@@ -1,4 +1,4 @@
-/** A loop that runs only while it is needed, and never because nobody told it to stop. */
+/** A loop that runs only while it is needed, and stops by itself. */
 import type { Clock } from "../clock.ts";
 
 export interface TickerOptions {

@@ -34,7 +34,7 @@ export async function inheritedTakes(
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {
-    // Cues that are worded alike are told apart by their times.
+    // Times distinguish cues with the same words.
     const choice = chosen.get(timed) ?? (counts.get(input) === 1 ? chosen.get(input) : undefined);
     return choice === undefined ? [] : [{ part: index, ...choice }];
   });

@@ -139,7 +139,7 @@ type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
  * Looks, before anything is paid, whether the file system has room for the longest name that will be needed. Whatever
- * else is wrong with the folder is told with the narration.
+ * else is wrong with the folder is reported with the narration.
  *
  * @throws AudioError `invalid_file_name`
  */

@@ -313,7 +313,7 @@ export class NarrationDriver {
     return record === null || chargeOf(record) === 0;
   }
 
-  /** Told while it runs, because the part may stay as it is for an hour. */
+  /** Reported while it runs, because the part may stay as it is for an hour. */
   async #noteOddity(part: number, message: string): Promise<void> {
     if (this.#odd.has(part)) return;
     this.#odd.add(part);
@@ -413,7 +413,7 @@ export class NarrationDriver {
     this.#fetchedAgain.add(part);
     const call = { signal: this.#left.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
-      // Then it is told as damaged.
+      // Then it is reported as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
     });
   }
@@ -443,13 +443,13 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // Where a call has stopped it, that is why it ended; a file that is whole all the same is told.
+      // A call's stop is the reason for the end. A file that is whole all the same is reported.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }
 }
 
-/** Each time that the narration is told, it says what its file lacks. */
+/** Every view of the narration says what its file lacks. */
 const leftOutProblem = (part: number): NarrationProblem => ({
   part,
   code: "left_out",

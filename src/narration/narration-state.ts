@@ -110,7 +110,7 @@ export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
-/** The figures that are told of a narration. */
+/** The figures of a narration that callers get. */
 const figuresSchema = z.object({
   parts: z.object({ total: count, saved: count, running: count, failed: count, alreadyPaid: count }),
   credits: z.object({

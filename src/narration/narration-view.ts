@@ -55,7 +55,7 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
   return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingTasks);
 }
 
-/** Six creates a minute are the most that the service takes; the first pace that is told. */
+/** Six creates a minute are the most that the service takes; the first pace that is reported. */
 const SECONDS_A_PART_AT_BEST = 10;
 
 /**

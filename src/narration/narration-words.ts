@@ -99,7 +99,7 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
   return `Not in any file: ${partNumbers(others, parts.total)}.`;
 }
 
-/** A file is told as gone where somebody has moved it, and on another machine. */
+/** A file counts as gone if it was moved, or lies on another machine. */
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];

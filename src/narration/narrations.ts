@@ -61,7 +61,7 @@ export interface NarrationPart {
 
 export interface Narrations {
   /**
-   * Plans a narration, goes on with one, stops one, or tells how it stands; waits while it runs, as long as the call's
+   * Plans a narration, goes on with one, stops one, or reports its status; waits while it runs, as long as the call's
    * window is open.
    *
    * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`; what goes wrong with parts is in the view

@@ -20,7 +20,7 @@ async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   return parts.join("");
 }
 
-/** The one that Save as hands over; what becomes of another is not told any more. */
+/** The one that Save as hands over; the outcome of any other is not reported. */
 let current: Sound | undefined;
 
 async function save(sound: Sound): Promise<void> {

@@ -137,7 +137,7 @@ function head(now: Shown, sound: Sound | undefined): void {
 /** The latest result is what is shown; one that speaks of no sound does not take the place of one that does. */
 function show(now: Shown): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
-  // Told again, it goes on playing.
+  // A repeated result does not stop it.
   if (JSON.stringify(now) === told && !html("#player").hidden) return;
   told = JSON.stringify(now);
   turn += 1;
@@ -152,7 +152,7 @@ function show(now: Shown): void {
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // One that hands on the text alone has told the id; the rest is asked for.
+  // A host that hands on the text alone has given the id; the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isBeingMade(now) || isBare) {
     void follow(now, () => mine === turn, show);

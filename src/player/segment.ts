@@ -58,7 +58,7 @@ export interface Cutter {
   /** Where sound begins and ends in the file. */
   readonly start: number;
   readonly end: number;
-  /** `null`: the file does not tell. */
+  /** `null`: the file does not state it. */
   readonly seconds: number | null;
   /** About a minute of speech in each segment, because decoded sound takes memory by its length. */
   readonly segmentBytes: number;

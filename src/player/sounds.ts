@@ -9,7 +9,7 @@ export interface Sound {
   readonly path: string;
   readonly format: Format;
   readonly sizeBytes: number;
-  /** `null`: not told. */
+  /** `null`: unknown. */
   readonly seconds: number | null;
   /** Sample rate of pcm, which does not state it. */
   readonly sampleRateHz: number;
@@ -61,7 +61,7 @@ export const clock = (seconds: number): string => {
   return hours > 0 ? `${hours}:${tail}` : tail;
 };
 
-/** A day of sound; whoever tells more is mistaken. */
+/** A day of sound; a longer statement is an error. */
 const MAX_SECONDS = 86_400;
 
 function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
@@ -70,7 +70,7 @@ function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: st
   const sizeBytes = amount(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
   const seconds = amount(secondsTold, MAX_SECONDS) || null;
-  // Speech has one channel; a narration's file does not tell its rate.
+  // Speech has one channel; a narration's file does not state its rate.
   const rate = amount(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = text(file["chapter"], 200);
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };

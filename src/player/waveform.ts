@@ -22,7 +22,7 @@ export class Waveform {
     this.draw();
   }
 
-  /** Decodes what was read; bytes that cannot be decoded are for the player to tell. */
+  /** Decodes what was read; the player reports bytes that cannot be decoded. */
   async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;

@@ -40,7 +40,7 @@ export interface SandboxOptions {
   enforceLimits?: boolean;
   /** Time, for tests. */
   clock?: SandboxClock;
-  /** Told of internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
+  /** Receives internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
   onFault?: (error: unknown) => void;
 }
 

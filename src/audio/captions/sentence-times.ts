@@ -22,7 +22,7 @@ function proportional(weights: readonly number[], startSeconds: number, endSecon
 /**
  * @param weights of the sentences, about the seconds that each takes; more than 0
  * @param lengthSeconds of the part's sound
- * @param silences inside it; none for formats that do not tell
+ * @param silences inside it; none for formats whose silences are unknown
  * @returns one for each sentence, in order, from 0 to `lengthSeconds`
  */
 export function sentenceTimes(

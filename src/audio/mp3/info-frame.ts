@@ -1,4 +1,4 @@
-/** The frame that is no sound but tells of the file: reading it (Xing, Info, VBRI) and writing it. */
+/** Reads and writes the frame that describes the file and holds no sound (Xing, Info, VBRI). */
 import { BITRATE_INDEX_MAX, type FrameHeader, frameHeaderAt, HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 

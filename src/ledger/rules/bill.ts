@@ -33,7 +33,7 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * What a limit counts. The line of this key counts as soon as it has credits: its account may not be that of an earlier
+ * Sums the credits that a limit counts. The line of this key counts as soon as it has credits: its account may not be that of an earlier
  * key, and then both pay.
  *
  * @param exceptWork of the create that asks: its reservation is added by the question

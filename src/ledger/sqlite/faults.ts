@@ -2,7 +2,7 @@
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-failure.ts";
 
-/** SQLite's primary result codes that are told apart here. */
+/** SQLite's primary result codes that are distinguished here. */
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 const SQLITE_READONLY = 8;

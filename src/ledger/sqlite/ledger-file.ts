@@ -89,7 +89,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     const db = new sqlite.DatabaseSync(draft);
     try {
       // Everything is in the file itself before it has a write-ahead log, for a log is merged when the file is closed,
-      // and a disk that is full by then is not told.
+      // and a disk that is full by then is not reported.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,

@@ -1,4 +1,4 @@
-/** Tells a state folder on which SQLite is not safe: shares of a network, and folders that a program synchronises. */
+/** Recognises a state folder on which SQLite is not safe: shares of a network, and folders that a program synchronises. */
 import { readFileSync, statfsSync } from "node:fs";
 
 /** As Linux numbers them; elsewhere these numbers mean nothing. */
@@ -12,7 +12,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0x01021997, "9P, a folder of the machine around this one"],
 ]);
 
-/** Stands for disks of every kind, which only the table of mounts tells apart. */
+/** Stands for disks of every kind, which only the table of mounts distinguishes. */
 const FUSE = 0x65735546;
 const NETWORK_FUSE =
   /^fuse\.(?:rclone|sshfs|s3fs|gcsfuse|glusterfs|grpcfuse|davfs2?|onedriver|google-drive-ocamlfuse)$/;
@@ -20,7 +20,7 @@ const NETWORK_FUSE =
 const SYNCED_FOLDERS =
   /^(?:OneDrive\b.*|Dropbox\b.*|Google ?Drive|My Drive|CloudStorage|Mobile Documents|iCloud ?Drive|Nextcloud|ownCloud|Box(?: Sync)?|pCloud ?Drive|MEGA)$/i;
 
-/** Whole sentences; none where nothing is wrong, or where it cannot be told. */
+/** Whole sentences; none where nothing is wrong, or nothing is known. */
 export function folderWarnings(stateDir: string): string[] {
   const synced = stateDir.split(/[\\/]/).find((name) => SYNCED_FOLDERS.test(name));
   if (synced !== undefined) {

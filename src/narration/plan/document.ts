@@ -92,7 +92,7 @@ class Builder {
   }
 }
 
-/** @param skipped is told of what holds no words */
+/** @param skipped collects what holds no words */
 export function buildDocument(
   blocks: readonly SourceBlock[],
   speakers: Speakers,

@@ -25,7 +25,7 @@ const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
-/** One that is not closed hides all the rest, which is to be told, and so it is none here. */
+/** An unclosed comment would hide the rest of the text without a report, so it is read as text. */
 function withoutComments(html: string): string {
   const [before = "", ...comments] = html.split("<!--");
   const behind = comments.map(

@@ -94,7 +94,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   return parseAccounts(value, source);
 }
 
-/** The account of a sandbox that was given none: one paid pack, and the key it is told. */
+/** The account of a sandbox that was given none: one paid pack, and the given key. */
 export function defaultAccounts(apiKey: string): ParsedAccounts {
   return {
     accounts: [

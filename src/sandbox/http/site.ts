@@ -13,6 +13,6 @@ export interface Site {
   readonly generator: Generator;
   /** Known once it listens, before the first request. */
   readonly baseUrl: () => string;
-  /** Told of errors that the client must not read. */
+  /** Receives errors that the client must not read. */
   readonly onFault: (error: unknown) => void;
 }

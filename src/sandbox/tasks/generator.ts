@@ -43,7 +43,7 @@ export interface GeneratorOptions {
   readonly tasks: TaskRegistry;
   /** From creation to the end, when speech is quicker than that; it may take longer, never less. */
   readonly processingSeconds: number;
-  /** Told of what the client must not read, such as an engine that broke. */
+  /** Receives errors that the client must not read, such as a broken engine. */
   readonly onFault: (error: unknown) => void;
 }
 

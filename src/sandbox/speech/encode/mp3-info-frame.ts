@@ -1,4 +1,4 @@
-/** The Info frame that opens a constant-bitrate MP3 and tells its exact length. */
+/** The Info frame that opens a constant-bitrate MP3 and states its exact length. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 
 const HEADER_BYTES = 4;

@@ -99,7 +99,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     pages.push(
       oggPage({
         kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
-        // A last position short of the last packet's end tells decoders how much of it to drop.
+        // A last position before the last packet's end makes decoders drop the rest of that packet.
         granulePosition: isLast ? endGranule : done * packetGranules,
         serial: SERIAL,
         sequence: pages.length,
