@@ -24,7 +24,7 @@ function placeMarks(): string[] {
       return [randomBytes(16).toString("hex")];
     }
   }
-  // A number of an earlier boot may be in use again: then its processId is thought alive, until its time is over.
+  // A process number of an earlier boot may be in use again. Such a process counts as alive until its lease expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 

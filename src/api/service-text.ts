@@ -20,7 +20,7 @@ const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f
  * readers from obeying such a text, but the safest quotation is none.
  */
 const READS_LIKE_ORDERS: readonly RegExp[] = [
-  // Somewhere to go: addresses and links ("must start with https://" is none).
+  // Addresses and links that lead somewhere ("must start with https://" does not).
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
   // Somebody else speaking: roles, tags and fences of prompts.
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,

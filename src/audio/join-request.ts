@@ -9,7 +9,7 @@ export interface JoinPart {
   readonly durationSeconds: number;
   /** As it was asked for; only raw pcm needs it. */
   readonly sampleRateHz: number;
-  /** Silence to come after it, also after the last; 0 for none but what the format needs between two parts. */
+  /** Silence after the part, also after the last one; 0 adds only what the format needs between two parts. */
   readonly pauseAfterSeconds: number;
   /** Where its sound begins in the joined file; as soon as possible where that time has passed. Absent: after the pause. */
   readonly startSeconds?: number | undefined;

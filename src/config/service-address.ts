@@ -20,7 +20,7 @@ const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 export interface ServiceSettings {
   /** `null` while address or key are missing or faulty. */
   readonly service: ServiceAddress | null;
-  /** `null` while there is no address that could be used. */
+  /** `null` while no usable address is set. */
   readonly isLoopback: boolean | null;
 }
 

@@ -7,7 +7,7 @@ export type KeyId = string;
 /** Changes only when the canonical spelling changes: every installation must derive the same keys. */
 const KEY_PREFIX = "agm1-";
 const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
-/** Enough of a SHA-256 that no two records of a ledger ever meet, and short enough to be said as a handle. */
+/** Digits of a SHA-256 that keep records distinct, and short enough for a handle. */
 const RECORD_ID_DIGITS = 32;
 
 /** Parts are length-prefixed, so that no two lists of parts ever hash alike. */

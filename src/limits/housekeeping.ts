@@ -14,7 +14,7 @@ export interface HousekeepingOptions {
   readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
-/** A slot whose settling is still owed stays pending, which blocks rather than frees: the safe side. */
+/** A slot that was not released yet stays pending. That blocks a create rather than allowing one too many. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #pending = new Set<string>();

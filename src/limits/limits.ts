@@ -17,7 +17,7 @@ export interface LimitsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
-  /** Multiplies windows, lapse, heartbeats and pauses, never the budget's 24 hours; 1 but in tests. */
+  /** Scales windows, lapse, heartbeats and pauses, but not the budget's 24 hours; always 1 outside tests. */
   readonly timeScale: number;
   /** Most credits reserved or charged in any 24 hours; `null`: no budget. */
   readonly creditBudget: number | null;

@@ -7,7 +7,7 @@ export interface LimitTiming {
   /** How long an unanswered create's in-flight slot outlives the last sign of life of its process. */
   readonly lapseMs: number;
   readonly heartbeatMs: number;
-  /** How often a job that waits for another process's task to end asks again. */
+  /** Interval at which a job asks again while it waits for another process's task to end. */
   readonly inFlightPollMs: number;
 }
 
@@ -17,7 +17,7 @@ const IN_FLIGHT_POLL_MS = 250;
 /** Clocks are read in milliseconds, and differently on both sides: windows end this much later than they must. */
 const MARGIN_MS = 20;
 
-/** @param timeScale 0.001 to 1; floors keep what a machine's timers can do from being asked too finely */
+/** @param timeScale 0.001 to 1; minimums keep the intervals within the precision of timers */
 export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {

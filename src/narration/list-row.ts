@@ -77,7 +77,7 @@ export async function rowsOf(
   return found;
 }
 
-/** Where words are looked for: the title, the text, the name that was wished for, the names of the files. */
+/** Texts that a query searches: title, text, requested name and file names. */
 const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] => [
   state.title,
   state.fileName ?? "",

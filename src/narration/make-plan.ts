@@ -128,7 +128,7 @@ function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<Store
   return names.length === 1 ? { speaker: names[0] } : {};
 }
 
-/** A planned part as it is stored. What is not respelled keeps the planner's own estimate. */
+/** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
 function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   const { voice = null, settings, ...part } = planned;
   const own = settings === undefined ? {} : { settings };

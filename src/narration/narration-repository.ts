@@ -110,7 +110,7 @@ export class NarrationRepository {
     return changed.state;
   }
 
-  /** The same, with a handle that is opened or ended in one step with it. */
+  /** The same, and opens or ends a handle in the same transaction. */
   async changeHandle<Changed extends Handle | null>(
     narrationId: string,
     change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },

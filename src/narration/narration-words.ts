@@ -80,7 +80,7 @@ function fileWords({ isSheet, files, parts }: NarrationView): string {
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
-/** The same for a reader of the structured form, which lists the files in a field of their own. */
+/** Describes the files for the structured form, which lists their paths in a field. */
 export function briefFileWords({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return sheetWords({ files });
   if (files.length === 0) return "";
@@ -108,7 +108,7 @@ function missingWords({ missingPaths }: NarrationView): string {
   return `Not on this machine (any more): ${shown}${others}. ${it} ${is} joined again from the saved parts, free.`;
 }
 
-/** Names that were taken, so that the files have a number. */
+/** Names that were taken; the files got a number. */
 function numberWords({ files }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";

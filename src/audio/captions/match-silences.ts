@@ -12,7 +12,7 @@ const TOLERANCE_SECONDS = 0.25;
 /** The cost of a silence without length; a silence as long as the usual end of a sentence costs nothing. */
 const SHORTNESS_COST = 8;
 
-/** An edge that was given a silence, and the cheapest way there. */
+/** An edge with its silence, and the cheapest path to it. */
 interface Step {
   readonly cost: number;
   /** Index of the last sentence before the edge. */

@@ -96,7 +96,7 @@ function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText
     : readPlainText(text, skipped);
 }
 
-/** A heading stays with what it stands above, because the voice makes a pause there by itself. */
+/** A heading stays with the paragraph below it, because the voice pauses there by itself. */
 function paragraphsApart({ edge, paragraphs }: Run): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];

@@ -68,7 +68,7 @@ export class Generator {
     await Promise.all(this.#runs);
   }
 
-  /** Never rejects: every error ends as the task's failure, or, when stopping, as nothing. */
+  /** Never rejects: an error becomes the task's failure, or is dropped while stopping. */
   async #run(task: Task): Promise<void> {
     const { clock, tasks, processingSeconds, onFault } = this.#options;
     const stop = this.#stopping.signal;

@@ -15,7 +15,7 @@ export type SpeechToken =
 export const SHORT_PAUSE: SpeechToken = { kind: "pause", length: "short" };
 export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 
-/** Which vowel of a word is stressed, where the word has that many. */
+/** Index of the stressed vowel, for words with that many vowels. */
 export type Stress = "last" | "penultimate";
 
 /** No word is longer than this to the engine, which plans each word as a whole. */
