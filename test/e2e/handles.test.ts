@@ -47,7 +47,7 @@ afterEach(async () => {
 
 describe("the handle of a delayed request", () => {
   it("reports progress without waiting, and waits for the file with a window", async () => {
-    putOff(3);
+    putOff(1000);
     const driver = await start();
     const held = taskOf(await driver.call("generate_audio", CALL));
     expect(held).toMatchObject({ status: "waiting", replayed: false, billing: null });
@@ -57,6 +57,7 @@ describe("the handle of a delayed request", () => {
     expect(seen.message).toMatch(/The server goes on by itself and saves the file/);
     const early = errorOf(await driver.call("download_audio", { task_id: held.task_id }));
     expect(early).toMatchObject({ code: "not_ready", task_id: held.task_id });
+    service.intercept = undefined;
     const done = taskOf(await driver.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
     expect(done).toMatchObject({ status: "succeeded", task_id: expect.stringMatching(/^task-/) });
     const later = taskOf(await driver.call("get_task", { task_id: held.task_id }));
@@ -67,12 +68,13 @@ describe("the handle of a delayed request", () => {
   });
 
   it("is known to another process, which reports that the request is being worked on, and waits", async () => {
-    putOff(3);
+    putOff(1000);
     // Start both before the pauses begin, because a start can take as long as a pause.
     const [driver, other] = await Promise.all([start(), start()]);
     const held = taskOf(await driver.call("generate_audio", CALL));
     const seen = taskOf(await other.call("get_task", { task_id: held.task_id }));
     expect(seen.message).toMatch(/Another window is already working on this request/);
+    service.intercept = undefined;
     const done = taskOf(await other.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
     expect(done.status).toBe("succeeded");
     expect(service.tasks.size).toBe(1);

@@ -98,7 +98,7 @@ describe("an unreachable service", () => {
     const workplace = await makeWorkplace();
     const nowhere = { baseUrl: `http://127.0.0.1:${await freePort()}`, apiKey: "sk-test" };
     const driver = await startProcess(workplace, nowhere, FAST);
-    const call = { prompt: "Nobody there", wait_seconds: 0.5 };
+    const call = { prompt: "Nobody there", wait_seconds: 5 };
     expect(errorOf(await driver.call("generate_audio", call))).toMatchObject({
       code: "network_error",
       retryable: true,
