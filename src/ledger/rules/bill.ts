@@ -1,4 +1,4 @@
-/** What a narration has reserved or was charged: the sum over the tasks that were sent for it. Pure. */
+/** Sums what a narration has reserved or was charged, over the tasks that were sent for it. Pure. */
 
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 
