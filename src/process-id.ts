@@ -14,7 +14,7 @@ export function setMachineId(id: string): void {
   givenMachineId ??= id;
 }
 
-/** What tells this machine, and the process numbers seen on it, from every other: a container is another. */
+/** Identifies this machine and its process numbers; a container counts as another machine. */
 function placeMarks(): string[] {
   if (process.platform === "linux") {
     try {
@@ -24,7 +24,7 @@ function placeMarks(): string[] {
       return [randomBytes(16).toString("hex")];
     }
   }
-  // A number of an earlier boot may be in use again: then its processId is thought alive, until its time is over.
+  // A process number of an earlier boot may be in use again. Such a process counts as alive until its lease expires.
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 

@@ -7,14 +7,14 @@ const MIN_BACKOFF_MS = 1000;
 const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_SECONDS = 600;
 
-/** What to do after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
+/** The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
 export type CreateDecision =
   | { readonly kind: "stop" }
   | { readonly kind: "retry"; readonly delayMs: number; readonly neverSent: boolean }
   | { readonly kind: "limited"; readonly retryAfterSeconds: number }
   | { readonly kind: "unavailable"; readonly delayMs: number };
 
-/** What to do after a failed query or download; `not_ready`: back to watching the task. */
+/** The decision after a failed query or download. `not_ready`: watch the task again. */
 export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
 
 /**

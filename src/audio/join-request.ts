@@ -1,15 +1,15 @@
-/** What a joiner is given and gives back, whatever the format. */
+/** Input and output of a joiner, the same for every format. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { WriteBytes } from "./output.ts";
 
 /** One finished file, to be joined with others of its format. */
 export interface JoinPart {
   readonly path: string;
-  /** As the service told it; only raw pcm needs it, which describes itself nowhere. */
+  /** As the service states it; only raw pcm needs it, because pcm has no header. */
   readonly durationSeconds: number;
   /** As it was asked for; only raw pcm needs it. */
   readonly sampleRateHz: number;
-  /** Silence to come after it, also after the last; 0 for none but what the format needs between two parts. */
+  /** Silence after the part, also after the last one; 0 adds only what the format needs between two parts. */
   readonly pauseAfterSeconds: number;
   /** Where its sound begins in the joined file; as soon as possible where that time has passed. Absent: after the pause. */
   readonly startSeconds?: number | undefined;

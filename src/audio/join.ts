@@ -26,7 +26,7 @@ function oneLine(title: string | undefined): string | undefined {
   return line === "" ? undefined : line;
 }
 
-/** What no caller may hand in: a mistake of this program, not of the parts. */
+/** Checks arguments that only a bug of this program can make wrong. */
 function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;

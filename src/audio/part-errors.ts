@@ -1,4 +1,4 @@
-/** What joining may find wrong with the parts: one that is not of its format, or some that do not go together. */
+/** Errors of joining: a part that is not of its format, or parts that do not go together. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 
@@ -12,7 +12,7 @@ const REMEDY =
 export class DamagedPartError extends AudioError {
   /** Which of the parts handed in, counted from 0. */
   readonly part: number;
-  /** What is wrong, as the end of a sentence about the part: "it ends in the middle of its header". */
+  /** The fault, as the end of a sentence about the part: "it ends in the middle of its header". */
   readonly why: string;
 
   constructor(part: number, format: OutputFormat, why: string, cause?: unknown) {
@@ -32,7 +32,7 @@ export interface PartDifference {
   /** In words: "sample rate", "channels". */
   readonly property: string;
   readonly value: string;
-  /** What most of the parts have, or where no value is the most common one, the first of them. */
+  /** The most common value, or the first part's value where none is most common. */
   readonly usual: string;
   /** The first part that has it. */
   readonly usualPart: number;
@@ -55,7 +55,7 @@ export class PartsDifferError extends AudioError {
   }
 }
 
-/** What must be equal in all parts, in words and values that a person can be told. */
+/** Properties that must be equal in all parts, with readable names and values. */
 export type Traits = Readonly<Record<string, string | number>>;
 
 /** The set that most parts have; of two that are as common, the one that comes first. */

@@ -16,7 +16,7 @@ const rulesFile = z.record(
 
 export interface Pronunciations {
   readonly rules: readonly Pronunciation[];
-  /** Words that no text can hold in a readable form: told by `doctor`. */
+  /** Words that no text can hold in a readable form: reported by `doctor`. */
   readonly unreadable: readonly string[];
 }
 

@@ -16,11 +16,11 @@ export function isLoopbackHost(hostname: string): boolean {
 /** The service's own path, whole or in part, at the end of an address: requests append it, and would repeat it. */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
-/** What is known of the service's place once its settings are read. */
+/** The service's address, as its settings give it. */
 export interface ServiceSettings {
   /** `null` while address or key are missing or faulty. */
   readonly service: ServiceAddress | null;
-  /** `null` while there is no address that could be used. */
+  /** `null` while no usable address is set. */
   readonly isLoopback: boolean | null;
 }
 

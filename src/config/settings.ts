@@ -9,15 +9,15 @@ import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts"
 import { between, type Reader } from "./reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
-/** Who gets links to saved files beside their paths: those known to show them, all, or none. */
+/** Which clients get links to saved files beside the paths: those known to show them, all, or none. */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
-/** What lies beside each narration: captions as WebVTT, as SubRip, or both. */
+/** The caption files of each narration: WebVTT, SubRip, or both. */
 const CAPTION_FILES = ["vtt", "srt", "both"] as const;
 export type CaptionFiles = (typeof CAPTION_FILES)[number];
 
-/** What was read before, because other settings depend on it. */
+/** Settings that are read first, because other settings depend on them. */
 export interface ReadBefore {
   readonly storeUrl: string | null;
   /** Whether the service is on this machine; `null` while its address is not known. */

@@ -10,7 +10,7 @@ const notesFile = z.record(z.string(), z.string());
 
 export interface VoiceNotes {
   readonly notes: ReadonlyMap<VoiceId, string>;
-  /** Ids in the file that are no voices: passed over, and told by `doctor`. */
+  /** Ids in the file that are no voices: ignored, and reported by `doctor`. */
   readonly unknownIds: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export const FILE_EXTENSIONS: Readonly<Record<OutputFormat, string>> = {
   ogg_opus: ".ogg",
 };
 
-/** What a file that is found elsewhere is called says its format. */
+/** Reads the format from a file's extension. */
 export function mimeTypeOfPath(path: string): string {
   const format = OUTPUT_FORMATS.find((candidate) => path.endsWith(FILE_EXTENSIONS[candidate]));
   return format === undefined ? "application/octet-stream" : MIME_TYPES[format];

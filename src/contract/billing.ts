@@ -1,4 +1,4 @@
-/** What a task reserves and what it costs (docs/contract.md, Billing). */
+/** Reservation and charge of a task (docs/contract.md, Billing). */
 
 export const RESERVED_CREDITS = 150;
 export const MINIMUM_CHARGE_CREDITS = 10;

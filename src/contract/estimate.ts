@@ -1,4 +1,4 @@
-/** What a text will roughly come to, before it is sent: seconds by a fixed table a code point, and the charge that follows. */
+/** Estimates a text before it is sent: seconds from a fixed table of code points, and the resulting charge. */
 import { chargeForSeconds } from "./billing.ts";
 
 /** Thousandths of a second, so that sums are exact: a narration is cut where this table says, whatever the order of adding. */
@@ -41,7 +41,7 @@ function speechMs(codePoint: number): number {
 /** Most of what most alphabets write: it takes {@link OTHER_MS}, and a stretch of it is found faster than read. */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** Of what a stretch begins with: looking for one at every letter of another alphabet would take longer than the table. */
+/** First characters of special stretches, because a search at every letter would take longer than the table. */
 const LAST_LATIN = 0x2ff;
 
 /** How much of a task a text takes. */
@@ -51,7 +51,7 @@ export interface SpokenSize {
   readonly codePoints: number;
 }
 
-/** What a text takes to speak, and how long it is. */
+/** Speaking time and length of a text. */
 export function spokenSize(text: string): SpokenSize {
   let milliseconds = 0;
   let codePoints = 0;
@@ -78,7 +78,7 @@ export function estimateSeconds(text: string): number {
   return spokenSize(text).speechMs / 1000;
 }
 
-/** What a text would about be charged; the charge itself follows the length of the audio alone. */
+/** Estimates the charge of a text. The real charge depends on the length of the audio alone. */
 export function estimateCredits(text: string, speed = 1): number {
   return chargeForSeconds(Math.max(estimateSeconds(text) / speed, 0.001));
 }

@@ -54,7 +54,7 @@ function isInternalHost(hostname: string): boolean {
 }
 
 /**
- * What is wrong with a URL that the service would be asked to fetch, or `null` when nothing is.
+ * Finds the fault of a URL that the service would fetch; `null` if there is none.
  *
  * @returns one clause fit to follow the field's name, such as "must start with https://"
  */
@@ -68,7 +68,7 @@ export function publicUrlFault(text: string): string | null {
   }
   if (!URL.canParse(text)) return "must be a valid URL";
   const url = new URL(text);
-  // `https://@host/` has credentials too, only empty ones, which `URL` does not tell.
+  // `https://@host/` has credentials too, only empty ones, which `URL` does not show.
   const authority = text.slice("https://".length).split(/[/?#]/)[0] ?? "";
   if (authority.includes("@")) return "must not contain credentials";
   if (isInternalHost(url.hostname)) {

@@ -14,7 +14,7 @@ export const CREATES_PER_WINDOW = 6;
 export const READS_PER_WINDOW = 60;
 export const LIMIT_WINDOW_SECONDS = 60;
 export const IN_FLIGHT_TASKS = 2;
-/** What a 429 without a readable `Retry-After` counts as. */
+/** The pause after a 429 without a readable `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 60;
 export const POLL_INTERVAL_SECONDS = 5;
 /** The service tries for so long to bring a task to its end; a client may wait somewhat longer (docs/contract.md, Polling). */

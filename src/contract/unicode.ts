@@ -1,4 +1,4 @@
-/** Measures text as the contract does, in Unicode code points, and tells what of it nobody sees. */
+/** Measures text as the contract does, in Unicode code points, and finds the invisible ones. */
 
 /** Controls, also those above ASCII, and whatever turns or hides text; the joiners that scripts and emoji need stay. */
 export const UNSEEN = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv;

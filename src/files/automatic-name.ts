@@ -4,7 +4,7 @@ import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts"
 import { firstCodePoints } from "../contract/unicode.ts";
 
 const MAX_CHARACTERS = 40;
-/** Of a hash: services number their tasks in ways that nobody knows, and the beginnings of ids may be all alike. */
+/** Taken from a hash, because the beginnings of a service's task ids may be all alike. */
 const ID_DIGITS = 8;
 
 /** Letters, digits, Chinese and Japanese characters, and single hyphens; accents are dropped, anything else becomes a hyphen. */

@@ -7,7 +7,7 @@ import { patiently } from "./patience.ts";
 import { liesIn, realPath } from "./real-path.ts";
 import { NO_FOLLOW } from "./temporary-file.ts";
 
-/** What a scanner that reads a file answers to others; a lack of permission does not pass by itself. */
+/** Errors that a virus scanner causes while it reads a file. A missing permission does not pass by itself. */
 const IN_USE = new Set(["EBUSY"]);
 
 const CHUNK_BYTES = 256 * 1024;

@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: "Node.js was started without the permission",
 };
 
-/** What a code of the system means, for a person: "no permission (EACCES)"; `null` for what is no failure of a file. */
+/** Explains a system error code: "no permission (EACCES)"; `null` for codes that do not concern a file. */
 export function systemReason(error: unknown): string | null {
   const code = systemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return null;

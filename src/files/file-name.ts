@@ -6,7 +6,7 @@ import { AudioError } from "../errors.ts";
 
 export const FILE_NAME_MAX_CODE_POINTS = 120;
 
-/** What file systems allow for one name, in bytes of UTF-8. */
+/** The longest name that file systems allow, in bytes of UTF-8. */
 const NAME_MAX_BYTES = 255;
 /** For an extension (four bytes at most, `.bin` among them) and for the number of a next free name (`-999`). */
 const RESERVED_BYTES = 8;

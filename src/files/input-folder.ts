@@ -66,7 +66,7 @@ async function realRoot(folder: string): Promise<string> {
 }
 
 /**
- * What can be read there, for a person who asks whether the setting is right.
+ * Lists the readable files, for a person who checks the setting.
  *
  * @param folder `AUDIO_INPUT_DIR`, absolute
  * @throws AudioError `configuration_error` where it is no folder that can be read
@@ -98,12 +98,12 @@ function pathInside(folder: string, file: string, name: string): string {
   return path;
 }
 
-/** Where an open file really is, as Linux tells it; `null` elsewhere. */
+/** The real path of an open file on Linux; `null` elsewhere. */
 async function pathOfOpen(handle: FileHandle): Promise<string | null> {
   return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null);
 }
 
-/** How often a path is followed anew where the system does not tell what was opened: each time a swap must hit again. */
+/** How often a path is followed anew where the system does not name the opened file: a swap must succeed each time. */
 const LOOKS = 5;
 
 /** Whether what was opened lies in the folder, whatever happened to the path meanwhile. */

@@ -6,7 +6,7 @@ import { decodeText, readStream, TEXT_FILE_MAX_BYTES } from "./text-bytes.ts";
 export type TextFormat = "plain" | "markdown";
 
 /**
- * What a file holds, with the kind that its name gives it. A sheet is rows and columns, each row a text of its own. An
+ * The content of a file, with the kind that its name gives it. A sheet is rows and columns, each row a text of its own. An
  * EPUB is an archive of pages.
  */
 export type InputText =
@@ -47,7 +47,7 @@ export const maxBytesOf = (format: InputText["format"]): number =>
   format === "epub" ? EPUB_MAX_BYTES : TEXT_FILE_MAX_BYTES;
 
 /**
- * What a stream holds, as its kind asks for: the bytes of an archive, or the text that they spell.
+ * Reads a stream by its kind: the bytes of an archive, or the decoded text.
  *
  * @param name of the input, for a message, as it begins a sentence
  * @throws AudioError `invalid_request` for what is too large, or no text

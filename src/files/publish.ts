@@ -59,7 +59,7 @@ async function publishByLink(
  * Gives a file of the folder another name, without hard links: a rename, which is atomic but would replace what has the
  * name already. So the name has to be free, and a hidden marker, created exclusively, keeps every other process of this
  * program from taking it between the look and the rename. What remains is another program that makes the very same name
- * in those microseconds; no call of POSIX or Windows that Node offers could tell.
+ * in those microseconds; no call of POSIX or Windows that Node offers could detect it.
  */
 export async function moveFree(path: string, folder: string, name: string): Promise<"published" | "taken"> {
   // Such file systems often take upper and lower case, and both forms of an accent, for one name.

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
 import { type Digest, digestOf, isInside, openRegular } from "./file-content.ts";
 
-/** What the official clients, and hosts that refuse results over 1 MB, take at once. */
+/** The largest piece that the official clients, and hosts that refuse results over 1 MB, accept. */
 export const MAX_PIECE_BYTES = 512 * 1024;
 
 /** A stretch of a file; past its end there are no bytes. */
@@ -25,7 +25,7 @@ export interface PieceReader {
   read(file: Recorded, root: string, piece: Piece): Promise<Uint8Array | null>;
 }
 
-/** What tells a file that was written to, or replaced, from the one that was hashed. */
+/** Identifies the version of a file, so that a written or replaced one differs from the hashed one. */
 async function stampOf(handle: FileHandle): Promise<string> {
   const { dev, ino, size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");

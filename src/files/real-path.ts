@@ -7,17 +7,17 @@ import { systemCode } from "./file-failure.ts";
 
 const walkPath = promisify(realpathByNode);
 
-/** What is wrong with the path itself, whoever looks. */
+/** Faults of the path itself, whoever opens it. */
 const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
- * The real path, as the system tells it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
- * tell (EISDIR); there Node walks the path itself.
+ * The real path, as the system reports it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
+ * report it (EISDIR); there Node walks the path itself.
  */
 export async function realPath(path: string): Promise<string> {
   try {
     const real = await realpath(path);
-    // Windows tells one without the dots at its end, which may be nowhere.
+    // Windows reports a path without the dots at its end, which may not exist.
     if (real === path || (await isThere(real))) return real;
   } catch (error) {
     if (FAULTS_OF_THE_PATH.has(systemCode(error) ?? "ENOENT")) throw error;

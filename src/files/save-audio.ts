@@ -18,7 +18,7 @@ import { createTemporaryFile, removeQuietly, type TemporaryFile } from "./tempor
 
 export { goneOrChanged, isIntact, nameAgain, precheckFileName, readSaved } from "./saved-copies.ts";
 
-/** What other people of this machine may do with a file is for the umask and the folder to say. */
+/** The umask and the folder decide what other users of this machine may do with a file. */
 const FILE_MODE = 0o644;
 
 export interface SaveRequest {

@@ -1,4 +1,4 @@
-/** What can be done with an audio that was saved earlier: check it, read it, give it another name. */
+/** Operations on an audio that was saved earlier: check it, read it, give it another name. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** What is known of one saved copy of an audio, and of one that gives its name to another. */
+/** The facts of one saved copy of an audio, and of a copy that gives its name to another. */
 
 export interface SavedFile {
   /** Absolute, with real path. */

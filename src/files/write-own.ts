@@ -12,7 +12,7 @@ import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 const refused = (path: string, why: string): AudioError =>
   new AudioError("output_not_writable", `${path} ${why}; it stays as it is. Name another file.`);
 
-/** What has the path: nothing, or a file that begins with the marker. @throws AudioError for anything else */
+/** Checks that the path is free, or holds a file that begins with the marker. @throws AudioError for anything else */
 async function whatIsThere(path: string, marker: string): Promise<"nothing" | "ours"> {
   const stats = await lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") return null;

@@ -1,7 +1,7 @@
 /** Names of requests, records and accounts: derived by hashing, never random, so that every process finds the same ones. */
 import { createHash, createHmac } from "node:crypto";
 
-/** The account whose limits are counted: origin and API key, as a hash that tells neither. */
+/** The account whose limits are counted: origin and API key, as a hash that reveals neither. */
 export type KeyId = string;
 
 /** Changes only with the canonical form, because every installation must derive the same keys. */

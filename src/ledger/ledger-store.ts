@@ -68,7 +68,7 @@ import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engi
 
 export type { StoredValue } from "./store/record-rows.ts";
 
-/** Whose ledger is opened, by which process of which machine. The store counts and leases for this API key. */
+/** The API key whose ledger is opened, and the process that opens it. The store counts and leases for this key. */
 export interface LedgerIdentity {
   readonly origin: string;
   readonly keyId: KeyId;
@@ -91,7 +91,7 @@ export interface ClaimAnswer {
 }
 
 export interface Write extends RecordName {
-  /** What the store must hold for the write to take place; `null`: no such record. */
+  /** The revision that the store must hold for the write; `null` for a new record. */
   readonly expectedRevision: number | null;
   /** `null`: the record is removed. */
   readonly after: Row | null;
@@ -328,7 +328,7 @@ export class LedgerStore {
           state,
           otherPlaces: others.map(({ place }) => place),
           countedCredits: withoutOwn(sumOf(sums), loaded, lastQuarterBefore(wallMs, budget?.windowMs ?? 0)),
-          // What may have arrived is seen through, whoever cancels.
+          // A create that may have arrived is completed, even if every caller cancels.
           isWanted: !isForHandles || stored?.status !== "waiting" || handleRows(handles).some(isWanted),
           narration:
             narrationId === null
@@ -673,7 +673,7 @@ const sumSince = (origin: string, lastQuarter: number): Statement =>
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
-  // What several records share stays counted, because the others do not ask.
+  // A task that several records share stays counted, because only one of them asks.
   const own = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };

@@ -17,7 +17,7 @@ export interface LimitsOptions {
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
-  /** Multiplies windows, lapse, heartbeats and pauses, never the budget's 24 hours; 1 but in tests. */
+  /** Scales windows, lapse, heartbeats and pauses, but not the budget's 24 hours; always 1 outside tests. */
   readonly timeScale: number;
   /** Most credits reserved or charged in any 24 hours; `null`: no budget. */
   readonly creditBudget: number | null;
@@ -62,7 +62,7 @@ export interface Limits {
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
-  /** What every key of the origin has spent, and what the budget leaves. */
+  /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
   spending(): Promise<Spending>;
   /** Asks again for waiting creates, because a task has left its place in flight. */
   freed(): void;

@@ -1,4 +1,4 @@
-/** Who asks for a narration, by a call or by a handle, and what becomes of it when one of them cancels. Pure. */
+/** Tracks the calls and handles that want a narration, and the effect of a cancellation. Pure. */
 
 import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
 import { isProcessGone, type ProcessId } from "../process-id.ts";
@@ -10,7 +10,7 @@ const CANCELLED = {
   message: "It was cancelled: nothing more is created. What was accepted is saved.",
 } as const;
 
-/** The handle of a call: the one of its account that is open, because all who ask while it runs share it, else a new one. */
+/** Returns the open handle of the key, because all callers share it while it runs; otherwise a new one. */
 export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handle {
   const shared = open.find((handle) => isWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
@@ -26,7 +26,7 @@ export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handl
   };
 }
 
-/** A call that is answered at its window's end asks for it. @param asker its process */
+/** Records a call that was answered at the end of its window. @param asker the call's process */
 export const askedPlainly = (state: NarrationState, asker: ProcessId): NarrationState =>
   state.status === "running" && !state.plainAskers.includes(asker)
     ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }

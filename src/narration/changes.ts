@@ -1,8 +1,8 @@
-/** What a call changes about a narration, and what it would change: a question writes nothing. */
+/** The changes of a call, and their preview: a question writes nothing. */
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { applyRetakes, type Retake } from "./retakes.ts";
 
-/** What may change from call to call; none of it makes another narration. */
+/** Settings that may change from call to call without making another narration. */
 export interface NarrateChanges {
   /** The most that it may cost in all; `null`: nothing new is allowed by this call. */
   readonly maxCredits: number | null;

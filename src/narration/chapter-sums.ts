@@ -1,4 +1,4 @@
-/** What each chapter of a plan comes to, for whoever is to pay. */
+/** Length and price of each chapter of a plan. */
 import type { StoredPlan } from "./narration-state.ts";
 import { chapterNumber } from "./plan/chapter-number.ts";
 

@@ -1,4 +1,4 @@
-/** What lies beside a narration's file: its captions, and its chapters for players that read them from a file. */
+/** Companions of a narration's file: its captions, and its chapters for players that read them from a file. */
 import { basename } from "node:path";
 import { type Captions, makeCaptions } from "../audio/captions/captions.ts";
 import { chaptersJson } from "../audio/captions/chapters.ts";
@@ -20,10 +20,10 @@ export interface CompanionOrder {
   readonly format: OutputFormat;
   readonly title: string;
   readonly sources: readonly JoinPart[];
-  /** Of each source, what is spoken and by whom. */
+  /** Text and speaker of each source. */
   readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
-  /** Of a timeline, the silence at the beginning of each source; otherwise empty. */
+  /** The silence at the beginning of each source of a timeline; empty otherwise. */
   readonly leads: readonly number[];
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** What is odd about the sound of single parts: told with the file, for a person to listen to. */
+/** Finds parts whose sound is odd. They are reported with the file, so that a person listens to them. */
 import type { JoinedAudio } from "../audio/join.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
@@ -14,7 +14,7 @@ const NEAR_SECONDS = 0.5;
 
 /** Less than this share of the usual pace: words may be missing. */
 const SHORT_SHARE = 0.55;
-/** Of fewer parts nobody can say what is usual. */
+/** With fewer parts, nothing can be called usual. */
 const MIN_PARTS = 4;
 
 function median(values: readonly number[]): number {

@@ -17,7 +17,7 @@ export interface Edit {
   readonly replacement: string;
 }
 
-/** Marks that somebody types in another form than the text has them. */
+/** Marks that people type in a different form than the text has. */
 const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");

@@ -7,7 +7,7 @@ import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.t
 /** Narrations that are looked at, the newest; an edit follows soon. */
 const MAX_LOOKED_AT = 20;
 
-/** What is asked for, alone and at its time. */
+/** Takes that are chosen for a part alone, with the time of the choice. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalInput(inputOf(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
@@ -34,7 +34,7 @@ export async function inheritedTakes(
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {
-    // Cues that are worded alike are told apart by their times.
+    // Times distinguish cues with the same words.
     const choice = chosen.get(timed) ?? (counts.get(input) === 1 ? chosen.get(input) : undefined);
     return choice === undefined ? [] : [{ part: index, ...choice }];
   });

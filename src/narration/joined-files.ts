@@ -79,7 +79,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       const madeFrom = fingerprintOf(order, captionFiles);
       const before = state.files.find(({ section }) => section === file.section);
       if (before !== undefined && (await isIntact(before, folder.root))) {
-        // What is whole is not replaced by less.
+        // An incomplete file never replaces a whole one.
         if (!isWhole && !before.isIncomplete) return before;
         if (before.madeFrom === madeFrom && (await changedCompanions(before, folder.root)).length === 0) {
           return before;
@@ -94,7 +94,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
   };
 }
 
-/** What makes another file: other audio, other pauses, another name, other captions. */
+/** A hash of everything that makes another file: audio, pauses, name and captions. */
 function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, captionFiles: CaptionFiles): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
   for (const { index, file: audio } of parts) {
@@ -106,7 +106,7 @@ function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, caption
   return hash.digest("hex");
 }
 
-/** What lies beside a file and is not as it was saved: gone, edited, or somebody else's by now. */
+/** Companions that are not as they were saved: gone, edited, or somebody else's by now. */
 export async function changedCompanions(
   { captions, srt, chapters }: NarrationFile,
   root: string,
@@ -139,7 +139,7 @@ type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
  * Looks, before anything is paid, whether the file system has room for the longest name that will be needed. Whatever
- * else is wrong with the folder is told with the narration.
+ * else is wrong with the folder is reported with the narration.
  *
  * @throws AudioError `invalid_file_name`
  */
@@ -287,7 +287,7 @@ function chapterMarks(
   if (heading === undefined) return [];
   return plan.sections.flatMap(({ title }, section) => {
     const firstPart = parts.findIndex(({ index }) => plan.parts[index]?.section === section);
-    // What stands before the first heading is no chapter of that name.
+    // Text before the first heading is no chapter of that name.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];
   });

@@ -17,12 +17,12 @@ export interface NarrationRow {
   readonly paths: readonly string[];
   /** The files at those paths. */
   readonly files: readonly NarrationFile[];
-  /** Of files that were saved and are not there any more. */
+  /** Paths of saved files that no longer exist. */
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
 }
 
-/** What tells how many parts of a narration are saved by now. */
+/** Counts the parts of a narration that are saved by now. */
 type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
@@ -70,14 +70,14 @@ export async function rowsOf(
     if (query !== null && !holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query))
       continue;
     const row = await rowOf(book, entry, root);
-    // What was under way when it stopped is saved later, and nobody drives it then.
+    // Parts that were running at the stop are saved later, when no driver updates the state.
     const isStopped = row.status === "stopped";
     found.push(isStopped ? { ...row, savedParts: await countSaved(await book.get(row.narrationId)) } : row);
   }
   return found;
 }
 
-/** Where words are looked for: the title, the text, the name that was wished for, the names of the files. */
+/** Texts that a query searches: title, text, requested name and file names. */
 const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] => [
   state.title,
   state.fileName ?? "",
@@ -85,7 +85,7 @@ const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] =>
   ...parts.map(({ text }) => text),
 ];
 
-/** What to call next, complete in itself. */
+/** The next call to make, complete in itself. */
 export function nextStepOf({ narrationId, status, missingPaths, credits }: NarrationRow): string {
   switch (status) {
     case "planned":

@@ -105,7 +105,7 @@ export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): stri
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-/** What it costs that pauses are kept. */
+/** Remarks on the price of kept pauses. */
 function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPlan): string[] {
   if (parts.length === unbroken.length) return [];
   const sum = (all: readonly PlannedPart[]): number =>
@@ -128,7 +128,7 @@ function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<Store
   return names.length === 1 ? { speaker: names[0] } : {};
 }
 
-/** A planned part as it is stored. What is not respelled keeps the planner's own estimate. */
+/** Converts a planned part to its stored form. A part without respelled words keeps the planner's estimate. */
 function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   const { voice = null, settings, ...part } = planned;
   const own = settings === undefined ? {} : { settings };
@@ -138,7 +138,7 @@ function storedPart(planned: PlannedPart, options: PlanSettings): SpokenPart {
   return { part: { ...spoken.part, estimatedSeconds, estimatedCredits }, words: [] };
 }
 
-/** What a plan is before chapters are chosen; `unbroken` is what it would be without pauses that are kept. */
+/** The plan before chapters are chosen. `unbroken` is the same plan without kept pauses. */
 interface WholePlan {
   readonly plan: NarrationPlan;
   readonly unbroken?: NarrationPlan;

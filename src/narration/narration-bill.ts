@@ -1,9 +1,9 @@
-/** What a narration has cost so far: the tasks that were sent for it, each once. */
+/** The bill of a narration: the tasks that were sent for it, each once. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { BillLine } from "../ledger/rules/bill.ts";
 
 export interface NarrationBill {
-  /** What each task was charged, by the name of its work. */
+  /** Charges by work id. */
   readonly chargedByWork: ReadonlyMap<string, number>;
   readonly chargedCredits: number;
   /** Held for the tasks that run. */

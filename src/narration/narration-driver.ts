@@ -47,7 +47,7 @@ export class NarrationDriver {
   #firstEqual: readonly number[] = [];
   #files: FileProgress[] = [];
   readonly #working = new Map<number, AbortController>();
-  /** Of the parts at work those whose create has not left. */
+  /** Running parts whose create was not sent yet. */
   readonly #unsent = new Set<AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
@@ -55,7 +55,7 @@ export class NarrationDriver {
   readonly #fetchedAgain = new Set<number>();
   /** Parts of which the service says what nobody understands. */
   readonly #odd = new Set<number>();
-  /** What ended the work before all parts were there. */
+  /** The reason for an end before all parts were saved. */
   #obstacle: NarrationProblem | null = null;
   #isFull = false;
 
@@ -100,7 +100,7 @@ export class NarrationDriver {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** What is not sent yet is dropped; the service's answer to everything else is waited for. */
+  /** Drops creates that were not sent, and waits for the answers to all others. */
   #stopParts(): void {
     for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
   }
@@ -313,7 +313,7 @@ export class NarrationDriver {
     return record === null || chargeOf(record) === 0;
   }
 
-  /** Told while it runs, because the part may stay as it is for an hour. */
+  /** Reported while it runs, because the part may stay as it is for an hour. */
   async #noteOddity(part: number, message: string): Promise<void> {
     if (this.#odd.has(part)) return;
     this.#odd.add(part);
@@ -413,7 +413,7 @@ export class NarrationDriver {
     this.#fetchedAgain.add(part);
     const call = { signal: this.#left.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
-      // Then it is told as damaged.
+      // Then it is reported as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
     });
   }
@@ -443,13 +443,13 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // Where a call has stopped it, that is why it ended; a file that is whole all the same is told.
+      // A call's stop is the reason for the end. A file that is whole all the same is reported.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }
 }
 
-/** Each time that the narration is told, it says what its file lacks. */
+/** Every view of the narration says what its file lacks. */
 const leftOutProblem = (part: number): NarrationProblem => ({
   part,
   code: "left_out",

@@ -68,7 +68,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     refresh(targetId, state);
   }
 
-  /** What a call is answered with that has just opened this handle, or shares it. */
+  /** The answer to a call that has just opened this handle, or shares it. */
   async working(handle: Handle, state: NarrationState): Promise<WorkingStatus> {
     const { book, clock } = this.#deps;
     const { chargedCredits } = await book.bill(handle.targetId);

@@ -11,7 +11,7 @@ const PATTERN = /^nar_[0-9a-f]{32}$/;
 
 export const isNarrationId = (text: string): boolean => PATTERN.test(text);
 
-/** What one task is asked for. */
+/** Builds the input of one part's task. */
 export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: StoredPart): AudioInput {
   return {
     ...settings,
@@ -21,7 +21,7 @@ export function inputOf({ settings }: Pick<StoredPlan, "settings">, part: Stored
   };
 }
 
-/** What a person allows, where it is saved and which takes are chosen make no other narration. */
+/** The limit, the file name and the chosen takes are not part of the id. */
 export function narrationIdOf(origin: string, plan: StoredPlan): string {
   const hash = createHash("sha256");
   const add = (text: string): void => void hash.update(`${Buffer.byteLength(text)}:`).update(text);

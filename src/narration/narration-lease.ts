@@ -36,7 +36,7 @@ export class NarrationLease {
     const { book, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
-        // What was asked for in the process that had the lease has ended with it.
+        // Requests of the previous lease owner ended with that process.
         if (hasWaited) await book.change(this.#narrationId, (before) => leftByOthers(before, processId));
         return true;
       }

@@ -79,7 +79,7 @@ export class NarrationRepository {
     return { ...entry, plan: await this.#plan(narrationId) };
   }
 
-  /** Who drives it, and its state, without its plan. */
+  /** Reads the lease owner and the state, without the plan. */
   async entry(narrationId: string): Promise<NarrationEntry> {
     const stored = await this.#store.read(narrationId);
     if (stored === undefined) throw unknown(narrationId);
@@ -110,7 +110,7 @@ export class NarrationRepository {
     return changed.state;
   }
 
-  /** The same, with a handle that is opened or ended in one step with it. */
+  /** The same, and opens or ends a handle in the same transaction. */
   async changeHandle<Changed extends Handle | null>(
     narrationId: string,
     change: (state: NarrationState, open: readonly Handle[]) => { state: NarrationState; handle: Changed },

@@ -1,4 +1,4 @@
-/** What is stored of a narration: the plan, frozen when it was made, and the small state that changes. */
+/** The stored form of a narration: the plan, which never changes, and the small state that does. */
 import { z } from "zod";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../contract/request-fields.ts";
@@ -7,18 +7,18 @@ import { AudioError } from "../errors.ts";
 /** Grows when an older program would misread what a newer one stored. */
 const STORED_VERSION = 1;
 
-/** What all parts have in common; a part's text and its speaker's voice come on top. */
+/** Settings that all parts share. Each part adds its text and its speaker's voice. */
 export const narrationSettingsSchema = z.object(schemasOf(SETTING_NAMES)).partial();
 export type NarrationSettings = z.infer<typeof narrationSettingsSchema>;
 
 const plannedPartSchema = z.object({
   text: z.string(),
-  /** What is sent in place of the text, where words of it are respelled. */
+  /** The respelled text that is sent in place of the text. */
   spoken: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
-  /** Whose turn it is, where the voice is one person's; for captions. */
+  /** The speaker's name for captions, where the voice belongs to one speaker. */
   speaker: z.string().optional(),
-  /** Of its speaker, instead of the narration's. */
+  /** The speaker's settings in place of the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
@@ -29,11 +29,11 @@ const plannedPartSchema = z.object({
   estimatedCredits: z.number().nonnegative(),
 });
 
-/** What is said of a text, in whole sentences. */
+/** Remarks on a text, in whole sentences. */
 const remarksSchema = z.object({
   /** Before anything is paid. */
   remarks: z.array(z.string()),
-  /** What is left out: also with the finished files. */
+  /** What is not spoken; also reported with the finished files. */
   unspoken: z.array(z.string()),
 });
 
@@ -45,7 +45,7 @@ export const storedPlanSchema = z.object({
   pauseSeconds: z.number().nonnegative(),
   /** `rows`: each row of a sheet is a file. */
   files: z.enum(["one", "chapters", "rows"]),
-  /** What a person would call it: its first heading, or its first words. */
+  /** The title: the first heading, or the first words. */
   title: z.string(),
   /** As the text itself names them. */
   author: z.string().optional(),
@@ -62,7 +62,7 @@ export const storedPlanSchema = z.object({
 export type StoredPlan = z.infer<typeof storedPlanSchema>;
 export type StoredPart = StoredPlan["parts"][number];
 
-/** What the service makes where nothing else is asked for (docs/contract.md, AudioInput). */
+/** The service's default format (docs/contract.md, AudioInput). */
 export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): OutputFormat =>
   settings.output_format ?? "mp3";
 
@@ -103,14 +103,14 @@ const narrationFileSchema = z.object({
   isIncomplete: z.boolean(),
   /** Indexes of parts that it lacks. */
   missingParts: z.array(z.int().nonnegative()),
-  /** What somebody should listen to in it. */
+  /** Parts that a person should listen to. */
   doubts: z.array(problemSchema),
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
 const count = z.int().nonnegative();
 const amount = z.number().nonnegative();
-/** The figures that are told of a narration. */
+/** The figures of a narration that callers get. */
 const figuresSchema = z.object({
   parts: z.object({ total: count, saved: count, running: count, failed: count, alreadyPaid: count }),
   credits: z.object({
@@ -120,11 +120,11 @@ const figuresSchema = z.object({
     /** `null`: nobody has allowed anything yet. */
     max: amount.nullable(),
     suggestedMax: amount,
-    /** What the parts that are with the service are likely to be charged. */
+    /** The likely charge of parts that are with the service. */
     toCome: amount,
   }),
   seconds: z.object({
-    /** Of audio. */
+    /** Seconds of audio. */
     estimate: amount,
     saved: amount,
     /** Until it is finished, by the clock; `null`: it does not run. */
@@ -183,7 +183,7 @@ export const narrationStateSchema = z.object({
   files: z.array(narrationFileSchema),
   /** For lists, which read no plan: what it is called, and how it stood when this was last written. */
   title: z.string(),
-  /** Of the text that was given last: texts with the same parts may leave out different things. */
+  /** Belongs to the text that was given last, because texts with the same parts may leave out different things. */
   ...remarksSchema.shape,
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
@@ -221,7 +221,7 @@ export const newState = (
   lastSavedAtMs: null,
 });
 
-/** What is said of the text at hand instead of an earlier one with the same parts; the same object where nothing differs. */
+/** Replaces the remarks of an earlier text with the same parts; returns the same object if nothing differs. */
 export function withRemarks(
   state: NarrationState,
   { remarks, unspoken }: Pick<StoredPlan, "remarks" | "unspoken">,

@@ -1,4 +1,4 @@
-/** What a caller is told of a narration: its figures, its files, what went wrong. */
+/** The view of a narration that callers get: figures, files and problems. */
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
@@ -24,21 +24,21 @@ export interface NarrationView extends NarrationFigures {
   readonly title: string;
   /** Each row of a sheet is a file, of which there may be a thousand. */
   readonly isSheet: boolean;
-  /** What each comes to, before anything is paid; none where the text has fewer than two. */
+  /** Length and price of each chapter, before anything is paid; empty for a text with fewer than two. */
   readonly chapters: readonly ChapterSum[];
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
-  /** What a producer should know before paying, in whole sentences. */
+  /** Remarks on the plan, in whole sentences. */
   readonly remarks: readonly string[];
-  /** What is left out, in whole sentences. */
+  /** What is not spoken, in whole sentences. */
   readonly unspoken: readonly string[];
   /** Indexes of parts that are in none of the files, where there are files. */
   readonly unjoinedParts: readonly number[];
   /** It was finished before this call, which has cost nothing. */
   readonly isRepeat: boolean;
-  /** Of files that were saved and are not here: somebody has moved them, or they lie on another machine. */
+  /** Paths of saved files that are not here: moved, deleted, or on another machine. */
   readonly missingPaths: readonly string[];
-  /** What lies beside a file and is not as it was saved. */
+  /** Companion files that changed since they were saved. */
   readonly changedPaths: readonly string[];
   /** A limit below what is suggested, for which nothing was sent; `null`: none was refused. */
   readonly refusedLimit: number | null;
@@ -55,11 +55,11 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
   return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingTasks);
 }
 
-/** Six creates a minute are the most that the service takes; the first pace that is told. */
+/** Six creates a minute are the most that the service takes; the first pace that is reported. */
 const SECONDS_A_PART_AT_BEST = 10;
 
 /**
- * What is left by the clock, at the pace up to the last saved part; before the first, at the best pace that there is.
+ * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
  * While nothing is saved it never grows; of a part that takes longer nobody knows how much, so half of it stays.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
@@ -101,7 +101,7 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
       charged,
       reserved: partSummary.reservedCredits,
       max: state.maxCredits,
-      // What was allowed once is not lowered by following the advice to go on.
+      // The suggestion never falls below an earlier limit, because following it would lower that limit.
       suggestedMax: Math.max(
         suggestedMax(charged, partSummary.estimatedCredits - charged, partSummary.missingTasks) +
           partSummary.strayCredits,
@@ -131,7 +131,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     chapters: status === "planned" && plan.files !== "rows" ? chapterSums(plan.sections, plan.parts) : [],
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
-    // What went wrong, then what should be listened to.
+    // Failures come first, then parts that a person should listen to.
     problems: [...state.problems, ...state.files.flatMap(({ doubts }) => doubts)].map((problem) => ({
       ...problem,
       excerpt:

@@ -25,7 +25,7 @@ export function progressOf(state: NarrationState, chargedCredits: number, nowMs:
   return `Part ${state.savedParts} of ${state.totalParts} saved; ${Math.round(chargedCredits)} credits${time}`;
 }
 
-/** What a task is told for ever that was taken back. */
+/** The final answer of a cancelled task. */
 export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string {
   const { parts, credits } = figures;
   const stood = `By then ${parts.saved} of ${plural(parts.total, "part")} ${parts.saved === 1 ? "was" : "were"} saved and ${credits.charged} credits charged`;
@@ -50,7 +50,7 @@ function problemWords({ problems, parts }: NarrationView): string[] {
 
 const MAX_PROBLEMS = 5;
 
-/** Of a sheet's files their folder and the first names, because there may be a thousand. */
+/** Names the folder and the first files of a sheet, because there may be a thousand. */
 function sheetWords({ files }: Pick<NarrationView, "files">): string {
   const [first] = files;
   if (first === undefined) return "";
@@ -80,7 +80,7 @@ function fileWords({ isSheet, files, parts }: NarrationView): string {
   return paths.length === 0 ? "" : `Saved ${paths.join("; ")}.`;
 }
 
-/** The same for a reader of the structured form, which lists the files in a field of their own. */
+/** Describes the files for the structured form, which lists their paths in a field. */
 export function briefFileWords({ isSheet, files, parts }: NarrationView): string {
   if (isSheet) return sheetWords({ files });
   if (files.length === 0) return "";
@@ -99,7 +99,7 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
   return `Not in any file: ${partNumbers(others, parts.total)}.`;
 }
 
-/** A file is told as gone where somebody has moved it, and on another machine. */
+/** A file counts as gone if it was moved, or lies on another machine. */
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
@@ -108,7 +108,7 @@ function missingWords({ missingPaths }: NarrationView): string {
   return `Not on this machine (any more): ${shown}${others}. ${it} ${is} joined again from the saved parts, free.`;
 }
 
-/** Names that were taken, so that the files have a number. */
+/** Names that were taken; the files got a number. */
 function numberWords({ files }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";
@@ -227,7 +227,7 @@ function costWords({ isRepeat, credits, parts }: NarrationView): string {
   return `Cost ${credits.charged} credits${paid}.`;
 }
 
-/** What to call next, complete in itself. */
+/** The next call to make, complete in itself. */
 export function nextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = stepOf(view, call);

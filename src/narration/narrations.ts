@@ -61,7 +61,7 @@ export interface NarrationPart {
 
 export interface Narrations {
   /**
-   * Plans a narration, goes on with one, stops one, or tells how it stands; waits while it runs, as long as the call's
+   * Plans a narration, goes on with one, stops one, or reports its status; waits while it runs, as long as the call's
    * window is open.
    *
    * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`; what goes wrong with parts is in the view
@@ -153,7 +153,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return await book.get(narrationId);
   };
 
-  /** What a plan says of parts whose pronunciations changed since they were paid for. */
+  /** Remarks on parts whose pronunciations changed after they were paid for. */
   const madeAnew = async ({ plan, state }: KnownNarration): Promise<string[]> => {
     let count = 0;
     for (const index of plan.parts.keys()) {
@@ -198,7 +198,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     drivers.set(narrationId, driver);
     void driver.end.then(() => {
       drivers.delete(narrationId);
-      // Whoever drives it now may die: what was asked for here is still wanted.
+      // The present driver may die, and this process still wants the narration.
       if (driver.hasLostLease) start(narrationId);
     });
   };
@@ -265,7 +265,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   /**
-   * What a call changes. Only a limit allows anything that costs. Without one a call may give a name, go on with a
+   * Applies the changes of a call. Only a limit allows spending. Without one a call may give a name, go on with a
    * narration that its process has left, within the limit that was agreed, and have saved parts joined.
    */
   const obey = async (source: NarrateSource, known: KnownNarration, changes: NarrateChanges) => {

@@ -1,4 +1,4 @@
-/** What a narration's driver does next: pure, so that each state has one answer that a test can ask for. */
+/** Decides what a narration's driver does next. Pure, so that tests can check every state. */
 
 export type PartState =
   /** Nothing is under way for it. */
@@ -17,13 +17,13 @@ export type PartState =
 export interface FileProgress {
   /** Indexes of its parts in the plan, in reading order. */
   readonly parts: readonly number[];
-  /** What joining has come to since the parts were last looked at; a file without all its parts is `incomplete`. */
+  /** The result of joining since the last look at the parts; a file without all its parts is `incomplete`. */
   readonly made: "whole" | "incomplete" | "failed" | null;
 }
 
 export interface Progress {
   readonly parts: readonly PartState[];
-  /** Of each part the first part with the same text, settings and take: both are one task. */
+  /** For each part, the first part with the same text, settings and take; both are one task. */
   readonly firstEqual: readonly number[];
   readonly files: readonly FileProgress[];
   /** Nothing may be created: the narration was stopped, or something is in the way. */

@@ -1,4 +1,4 @@
-/** What one part of a narration is asked for as: its text and settings, in the take that is chosen for it; and its file. */
+/** The request for one part of a narration (text, settings and chosen take), and the part's file. */
 import type { PartRequest, SavedPart } from "../generation/use-cases/generate-part.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationState, StoredPlan } from "./narration-state.ts";

@@ -14,13 +14,13 @@ export interface PartSummary {
   readonly statuses: readonly PartStatus[];
   readonly records: readonly (TaskRecord | null)[];
   readonly alreadyPaid: number;
-  /** What the tasks on the narration's bill were charged. */
+  /** Charges of the tasks on the narration's bill. */
   readonly chargedCredits: number;
-  /** What is held for the tasks on the bill that run. */
+  /** Reservations of the running tasks on the bill. */
   readonly reservedCredits: number;
   /** The charge, and what the parts to come are likely to add; parts that are equal are one task. */
   readonly estimatedCredits: number;
-  /** What the parts that are with the service are likely to be charged. */
+  /** The likely charge of parts that are with the service. */
   readonly toComeCredits: number;
   /** Held for tasks on the bill that no part needs any more, since another take of it was chosen. */
   readonly strayCredits: number;
@@ -55,7 +55,7 @@ export function standingOf(record: TaskRecord | null): PartStatus {
   return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
 }
 
-/** What a record counts: its reservation while it runs, then its charge. */
+/** The spend of a record: its reservation while it runs, then its charge. */
 export const chargeOf = (record: TaskRecord): number =>
   flightOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 

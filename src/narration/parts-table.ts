@@ -8,7 +8,7 @@ const EXCERPT_CODE_POINTS = 60;
 
 const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
 
-/** One line, with nothing in it that would end a cell. */
+/** One line without characters that would end a cell. */
 const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
 function row({ number, standing, take, record, chapter, text }: NarrationPart): string {

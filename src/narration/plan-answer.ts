@@ -1,4 +1,4 @@
-/** What the planning thread answers: a plan, or why there is none. */
+/** The answer of the planning thread: a plan, or the reason for none. */
 import { z } from "zod";
 import { storedPlanSchema } from "./narration-state.ts";
 

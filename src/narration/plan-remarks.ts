@@ -1,4 +1,4 @@
-/** What a producer should know of a plan before paying: its chapters, its language, who speaks how much. */
+/** Remarks on a plan before it is paid: chapters, language, and how much each speaker says. */
 import { VOICES } from "../contract/voices.ts";
 import { chapterSums } from "./chapter-sums.ts";
 import { numberSpans } from "./number-spans.ts";
@@ -26,7 +26,7 @@ export function titleOfChosen(title: string, { sections, chosen }: NarrationPlan
   return `${title}, ${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`;
 }
 
-/** What is narrated of the whole, by number and title. */
+/** Names the chosen chapters by number and title. */
 export function chosenRemark({ sections, chosen }: NarrationPlan): string[] {
   if (chosen === undefined) return [];
   const count = sections.filter(({ title }) => title !== null).length;

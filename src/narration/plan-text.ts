@@ -8,7 +8,7 @@ const HERE_MAX_UNITS = 100_000;
 
 /** @throws AudioError `invalid_request` where there is nothing to speak, or planning takes too long */
 export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
-  // What an archive unpacks to is not known before, and open elements without end take seconds to close.
+  // The unpacked size of an archive is unknown, and deeply nested elements take seconds to close.
   const isBook = source.format === "epub" || source.format === "html";
   if (isBook || source.text.length > HERE_MAX_UNITS) {
     const { planInThread } = await import("./plan-thread.ts");

@@ -4,7 +4,7 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../errors.ts";
 import type { NarrationProblem } from "./narration-state.ts";
 
-/** What is wrong with one text or one audio: all other parts may well succeed. */
+/** Faults of one text or one audio; all other parts may succeed. */
 const OF_ONE_PART: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "task_failed",
   "invalid_request",
@@ -20,7 +20,7 @@ export const isOfOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error
 /** Attempts that a run makes at a part: the first job makes two, the second one. */
 export const MAX_JOBS_A_PART = 2;
 
-/** What a person has to know where the error itself does not say it. */
+/** Facts that a person needs and the error does not state. */
 const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
   insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
   invalid_api_key:
@@ -39,7 +39,7 @@ export const unusable = (message: string, part: number | null): NarrationProblem
   message,
 });
 
-/** What joining found, told of each part that is concerned; `null`: it was something else. */
+/** Converts an error of joining to problems of single parts; `null` for other errors. */
 export function joinProblems(error: unknown, partIndexes: readonly number[]): NarrationProblem[] | null {
   if (error instanceof PartsDifferError) {
     return error.differences.map(({ part, property, value, usual, usualPart }) => ({

@@ -1,4 +1,4 @@
-/** What one can do with a sound beside hearing it: save it, ask the assistant for another take or the next part. */
+/** Actions on a sound: save it, ask the assistant for another take or the next part. */
 import { button, say } from "./elements.ts";
 import { ask, can, HostError } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
@@ -20,7 +20,7 @@ async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   return parts.join("");
 }
 
-/** The one that Save as hands over; what becomes of another is not told any more. */
+/** The one that Save as hands over; the outcome of any other is not reported. */
 let current: Sound | undefined;
 
 async function save(sound: Sound): Promise<void> {

@@ -17,7 +17,7 @@ export class Engine {
   readonly #events: EngineEvents;
   #source: Source | null = null;
   #voice: Voice | null = null;
-  /** What follows is read while this sounds. */
+  /** The next segment is read while this one sounds. */
   #next: Promise<Voice> | null = null;
   #ready: Voice | null = null;
   /** Its segment ends, and the next one is about to begin. */
@@ -152,7 +152,7 @@ export class Engine {
       try {
         return await elementVoice(segment);
       } catch {
-        // A content policy without `media-src data:`, or bytes that are no sound: the decoder tells which.
+        // A content policy without `media-src data:`, or bytes that are no sound: the decoder decides which.
         const voice = await samplesVoice(segment);
         this.#canUseElements = false;
         return voice;
@@ -187,7 +187,7 @@ export class Engine {
       (voice) => {
         if (this.#next === next) this.#ready = voice;
       },
-      // Told when its turn comes.
+      // Called when its turn comes.
       () => undefined,
     );
   }

@@ -14,10 +14,10 @@ export class GoneError extends HostError {
   }
 }
 
-/** What servers answer for an address that has nothing: of the specification's editions, and of this server. */
+/** Error codes for an unknown address, from the specification's editions and from this server. */
 const GONE = [-32602, -32002];
 
-/** What a host must be able to do for each method, and what is said where it is not. */
+/** The capability that each method needs, and the message where it is missing. */
 const NEEDS = {
   "tools/call": ["serverTools", "The chat calls no tools for this page."],
   "resources/read": ["serverResources", "The chat hands over no files."],
@@ -26,7 +26,7 @@ const NEEDS = {
 } as const;
 type Need = keyof typeof NEEDS;
 
-/** What the host says it can do. */
+/** The host's stated capabilities. */
 let abilities: Fields = {};
 
 export const can = (method: Need): boolean => abilities[NEEDS[method][0]] !== undefined;

@@ -31,7 +31,7 @@ const ONCE_MORE = "Press Play once more.";
 let shown: Shown | null = null;
 /** The result that the page was filled from last. */
 let told = "";
-/** What was begun before this has changed is not wanted any more. */
+/** Work that began before the last change is dropped. */
 let turn = 0;
 
 /** A sentence and the path, never a dead page. */
@@ -64,7 +64,7 @@ function offerFetch(act: () => Promise<void>): void {
 
 /** @param position in seconds, where to go on in it */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
-  // What was chosen before is dropped when it comes late.
+  // A late result of an earlier choice is dropped.
   turn += 1;
   const mine = turn;
   const { path, uri, companions } = sound;
@@ -117,7 +117,7 @@ async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>)
   connectActions(now, sound, most);
   showTakes(takes, sound, sources, (take) => {
     const at = engine.seconds > 0 ? engine.position : 0;
-    // What can be said and done of it is of this task from now on.
+    // From now on, status and actions belong to this task.
     shown = take.shown;
     head(take.shown, take.sound);
     connectActions(take.shown, take.sound, most);
@@ -137,7 +137,7 @@ function head(now: Shown, sound: Sound | undefined): void {
 /** The latest result is what is shown; one that speaks of no sound does not take the place of one that does. */
 function show(now: Shown): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
-  // Told again, it goes on playing.
+  // A repeated result does not stop it.
   if (JSON.stringify(now) === told && !html("#player").hidden) return;
   told = JSON.stringify(now);
   turn += 1;
@@ -152,7 +152,7 @@ function show(now: Shown): void {
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // One that hands on the text alone has told the id; the rest is asked for.
+  // A host that hands on the text alone has given the id; the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isBeingMade(now) || isBare) {
     void follow(now, () => mine === turn, show);

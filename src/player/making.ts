@@ -82,7 +82,7 @@ export async function follow(
       if (!isWanted()) return;
       const now = await look(shown);
       if (!isWanted()) return;
-      // What waits has a handle, and gets its id when it is sent. Handed on, an answer that tells no status would only be asked for again.
+      // A waiting request has a handle and gets its id when it is sent. An answer without a status would only be requested again.
       if (now.isError || now.kind !== shown.kind || now.status === "")
         throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;

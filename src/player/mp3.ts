@@ -8,7 +8,7 @@ const KILOBITS_OF_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 
 interface Frame {
   readonly length: number;
   readonly seconds: number;
-  /** What must not change inside a file. */
+  /** Properties that must not change inside a file. */
   readonly kind: number;
   readonly isMono: boolean;
   readonly isFirstVersion: boolean;
@@ -53,7 +53,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     start = firstFrame(head, start);
     const frame = frameAt(head, start);
     const at = start + 4 + (frame?.isFirstVersion ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
-    // The frame that tells a player about the whole file would mislead it about a part.
+    // The frame that describes the whole file would mislead a player about a part.
     if (frame !== null && ["Xing", "Info"].includes(tag(head, at))) start += frame.length;
   }
   return {

@@ -4,7 +4,7 @@ import { type Cutter, concat, DamagedError, tag, viewOf } from "./segment.ts";
 interface Page {
   readonly at: number;
   readonly length: number;
-  /** The samples told so far at 48 kHz; -1: no packet ends here. */
+  /** The stated samples so far at 48 kHz; -1: no packet ends here. */
   readonly granule: number;
   /** Whether it begins with the rest of a packet. */
   readonly isContinued: boolean;
@@ -56,7 +56,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
   const skipped = viewOf(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
-  // What a segment leaves out in front is told by its own times.
+  // A segment's own times state what it omits at its beginning.
   viewOf(headers).setUint16(opus + 10, 0, true);
   sign(headers.subarray(0, first.length));
 
@@ -65,7 +65,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
     end: sizeBytes,
     seconds: secondsTold,
     segmentBytes: 256 * 1024,
-    // Two pages of the largest kind: one tells when the next begins, and that one wakes the decoder.
+    // Two pages of the largest kind: one states when the next begins, and that one wakes the decoder.
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {
@@ -75,7 +75,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
       const after = pages.findIndex((page) => isCut(page, end));
       const stop = after === -1 ? pages.length : after;
       if (body === -1 || stop <= body) throw new DamagedError();
-      /** The samples told in front of a page. */
+      /** The stated samples before a page. */
       const told = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
       // Where the whole begins, its pre-skip is time in front, too.

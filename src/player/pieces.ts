@@ -36,7 +36,7 @@ export interface Pieces {
   read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** @param sizeBytes as the tool told it; a file that turns out to have another size is refused */
+/** @param sizeBytes as the tool stated it; a file that turns out to have another size is refused */
 export function piecesOf(uri: string, sizeBytes: number): Pieces {
   const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -89,7 +89,7 @@ export async function readTable(uri: string): Promise<string> {
 /** More than a book has. */
 const MAX_TEXT_PIECES = 8;
 
-/** Captions or chapters, whose size nobody has told; empty where there are none. */
+/** Captions or chapters, whose size is unknown; empty where there are none. */
 export async function readPieces(uri: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,4 +1,4 @@
-/** What is played at once: a stretch of the sound that a browser can decode alone. */
+/** A segment: a stretch of the sound that a browser can decode alone. */
 import type { Pieces } from "./pieces.ts";
 
 export interface Segment {
@@ -27,7 +27,7 @@ export class DamagedError extends Error {
   }
 }
 
-/** What is larger or longer is played in segments: whole, 6 MB of mp3 cost a browser 240 MB and more, most of it for decoding. */
+/** Larger or longer files are played in segments, because decoding 6 MB of mp3 at once costs a browser 240 MB and more. */
 export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 export const MAX_WHOLE_SECONDS = 300;
 
@@ -58,9 +58,9 @@ export interface Cutter {
   /** Where sound begins and ends in the file. */
   readonly start: number;
   readonly end: number;
-  /** `null`: the file does not tell. */
+  /** `null`: the file does not state it. */
   readonly seconds: number | null;
-  /** Of one segment, about: a minute of speech, for what is decoded takes memory by its length. */
+  /** About a minute of speech in each segment, because decoded sound takes memory by its length. */
   readonly segmentBytes: number;
   /** Bytes needed in front of a segment, and behind it. */
   readonly before: number;
@@ -102,7 +102,7 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
       while (index > 0 && startOf(index) > moment) index -= 1;
       while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
       const segment = await load(index);
-      // What was reckoned may have been wrong by a little.
+      // The estimate may have been slightly wrong.
       return moment >= segment.to && index < count - 1 ? await load(index + 1) : segment;
     },
   };

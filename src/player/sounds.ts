@@ -1,4 +1,4 @@
-/** What a tool's result says, as this page shows it. */
+/** A tool's result, as this page shows it. */
 import { amount, entries, type Fields, fields, id, text, textOfResult } from "./received.ts";
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
@@ -9,20 +9,20 @@ export interface Sound {
   readonly path: string;
   readonly format: Format;
   readonly sizeBytes: number;
-  /** `null`: not told. */
+  /** `null`: unknown. */
   readonly seconds: number | null;
-  /** Of pcm, which does not tell itself. */
+  /** Sample rate of pcm, which does not state it. */
   readonly sampleRateHz: number;
   /** Where its captions and chapters are; `null`: it has none. */
   readonly companions: string | null;
-  /** Of a file of one chapter. */
+  /** The chapter of a file that holds one. */
   readonly chapter: string;
 }
 
 export interface Shown {
   readonly kind: "task" | "narration" | "words";
   readonly id: string;
-  /** Of a narration's text; empty: the file's name stands for it. */
+  /** The narration's title; if empty, the file's name is shown. */
   readonly title: string;
   readonly status: string;
   readonly message: string;
@@ -31,9 +31,9 @@ export interface Shown {
   readonly facts: readonly string[];
   readonly take: number | null;
   readonly sounds: readonly Sound[];
-  /** Of a narration. */
+  /** Set for a narration only. */
   readonly parts: { readonly saved: number; readonly total: number } | null;
-  /** What is said beside a sound that plays; empty: nothing. */
+  /** The text beside a playing sound; empty for none. */
   readonly note: string;
 }
 
@@ -61,7 +61,7 @@ export const clock = (seconds: number): string => {
   return hours > 0 ? `${hours}:${tail}` : tail;
 };
 
-/** A day of sound; whoever tells more is mistaken. */
+/** A day of sound; a longer statement is an error. */
 const MAX_SECONDS = 86_400;
 
 function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
@@ -70,7 +70,7 @@ function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: st
   const sizeBytes = amount(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
   const seconds = amount(secondsTold, MAX_SECONDS) || null;
-  // Speech has one channel; a narration's file does not tell its rate.
+  // Speech has one channel; a narration's file does not state its rate.
   const rate = amount(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = text(file["chapter"], 200);
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
@@ -134,13 +134,13 @@ function narrationOf(
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, clock(seconds)]),
-      // Of one that is being made, the sentence tells what it has cost so far.
+      // While a narration is being made, the sentence states its cost so far.
       ...(sounds[0] === undefined ? [] : credits(fields(given["credits"])["charged"])),
     ],
     take: null,
     sounds,
     parts: total === null ? null : { saved: amount(parts["saved"], total) ?? 0, total },
-    // What should be listened to is told with the finished file.
+    // Parts to listen to are reported with the finished file.
     note: entries(given["problems"]).length > 0 ? text(given["message"]) : "",
   };
 }
@@ -153,7 +153,7 @@ export function shownOf(result: Fields): Shown {
   const given = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const said = textOfResult(result);
-  // What stands alone names the file; the step behind it is the assistant's.
+  // The first sentence names the file; the next step is for the assistant.
   const forPeople = said.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
   const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));

@@ -81,6 +81,6 @@ async function draw(sound: Sound, wave: Waveform, sources: Map<string, Source>):
     const segment = await source.at(0);
     await wave.add(segment, source.seconds);
   } catch {
-    // Told when somebody wants to hear it.
+    // Called when somebody wants to hear it.
   }
 }

@@ -5,7 +5,7 @@ const darkness = matchMedia("(prefers-color-scheme: dark)");
 
 let isTold = false;
 
-/** What the browser prefers, until the host tells. */
+/** The browser's preference, until the host states one. */
 function followBrowser(): void {
   if (!isTold) document.documentElement.dataset["theme"] = darkness.matches ? "dark" : "light";
 }

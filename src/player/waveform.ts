@@ -17,12 +17,12 @@ export class Waveform {
   }
 
   clear(): void {
-    // What is still being decoded belongs to the sound before.
+    // Decoding that is still running belongs to the previous sound.
     this.#bars = new Float32Array(this.#bars.length).fill(-1);
     this.draw();
   }
 
-  /** Decodes what was read; bytes that cannot be decoded are for the player to tell. */
+  /** Decodes what was read; the player reports bytes that cannot be decoded. */
   async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;

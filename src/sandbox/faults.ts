@@ -1,7 +1,7 @@
 /** The faults that a test may switch on (docs/reference.md, Sandbox). */
 import { z } from "zod";
 
-/** Any of the fields; those left out keep their setting. */
+/** Omitted fields keep their setting. */
 export const faultsSchema = z.strictObject({
   /** How many of the next created tasks end as failed. Set, not added. */
   fail_next_tasks: z.int().min(0).max(1_000_000).optional(),

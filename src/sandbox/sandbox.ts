@@ -40,7 +40,7 @@ export interface SandboxOptions {
   enforceLimits?: boolean;
   /** Time, for tests. */
   clock?: SandboxClock;
-  /** Told of internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
+  /** Receives internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
   onFault?: (error: unknown) => void;
 }
 
@@ -117,7 +117,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       ? defaultAccounts(generateApiKey())
       : parseAccounts(options.accounts, "accounts list");
 
-  /** What is open so far, closed in the reverse order, at stop or when a later step fails. */
+  /** Open resources, closed in reverse order at stop or when a later step fails. */
   const closers: Array<() => unknown> = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close();

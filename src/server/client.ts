@@ -1,4 +1,4 @@
-/** What a client has stated about itself. */
+/** The name and capabilities that a client has stated. */
 import type { ClientCapabilities } from "@modelcontextprotocol/server";
 import type { ClientTimeOut } from "./client-time-out.ts";
 

@@ -1,4 +1,4 @@
-/** What the tool `narrate` takes: its schema, its rules, and what a call asks for. */
+/** The arguments of the tool `narrate`: schema, rules, and the request that a call makes. */
 import { z } from "zod";
 import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
 import { readValue } from "../contract/read-arguments.ts";
@@ -22,7 +22,7 @@ import type { ToolDeps } from "./tool.ts";
 const TEXT_MAX_CODE_POINTS = 100_000;
 const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
-/** Whoever asks for so long a pause wants it everywhere. */
+/** A caller that asks for so long a pause wants it everywhere. */
 const KEPT_PAUSE_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;
 const MAX_RETAKES = 100;

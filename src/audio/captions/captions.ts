@@ -17,7 +17,7 @@ export interface SpokenSentence {
 
 export interface SpokenPart {
   readonly path: string;
-  /** As {@link joinAudio} was told it. */
+  /** As given to {@link joinAudio}. */
   readonly durationSeconds: number;
   readonly sampleRateHz: number;
   /** Where it lies in the joined file, as {@link joinAudio} said. */
@@ -35,7 +35,7 @@ export interface CaptionRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Opus tells nothing: the sizes of its packets mislead more than proportion does. */
+/** Opus gives no hint: the sizes of its packets mislead more than proportion does. */
 export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE

@@ -30,7 +30,7 @@ function widthOf(text: string): number {
   return columns;
 }
 
-/** What is never broken: a word with the space behind it, or one wide character with the marks that stay with it. */
+/** Units that are never broken: a word with the space behind it, or one wide character with its marks. */
 function atomsOf(text: string): string[] {
   const atoms: string[] = [];
   let open = "";

@@ -1,4 +1,4 @@
-/** How loud a part is over time, as far as that can be told without a decoder. */
+/** Loudness of a part over time, as far as it can be read without a decoder. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { PartFile } from "../part-file.ts";
 

@@ -9,13 +9,13 @@ const UNHEARD_COST = 6;
 /** How far a stretch of speech may be from what its text lets expect before that costs as much as a unit. */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
-/** What a silence of no length costs; one as long as a sentence's end usually is costs nothing. */
+/** The cost of a silence without length; a silence as long as the usual end of a sentence costs nothing. */
 const SHORTNESS_COST = 8;
 
-/** An edge that was given a silence, and the cheapest way there. */
+/** An edge with its silence, and the cheapest path to it. */
 interface Step {
   readonly cost: number;
-  /** Of the last sentence before the edge. */
+  /** Index of the last sentence before the edge. */
   readonly sentence: number;
   /** Where the next stretch begins. */
   readonly endSeconds: number;

@@ -9,7 +9,7 @@ export interface SentenceTime {
   readonly isHeard: boolean;
 }
 
-/** What is left between two edges that are known, shared out by weight. */
+/** Divides the time between two known edges by weight. */
 function proportional(weights: readonly number[], startSeconds: number, endSeconds: number): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let passed = 0;
@@ -22,7 +22,7 @@ function proportional(weights: readonly number[], startSeconds: number, endSecon
 /**
  * @param weights of the sentences, about the seconds that each takes; more than 0
  * @param lengthSeconds of the part's sound
- * @param silences inside it; none for formats that do not tell
+ * @param silences inside it; none for formats whose silences are unknown
  * @returns one for each sentence, in order, from 0 to `lengthSeconds`
  */
 export function sentenceTimes(

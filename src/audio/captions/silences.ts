@@ -7,7 +7,7 @@ export interface Silence {
   readonly endSeconds: number;
 }
 
-/** Of the way from the quietest to the loudest. */
+/** Share of the range from the quietest to the loudest. */
 const THRESHOLD_SHARE = 0.35;
 /** Speech has this range at most: what lies deeper, such as digital silence, must not pull the threshold down. */
 const RANGE_DB = 60;

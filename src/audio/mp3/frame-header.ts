@@ -30,7 +30,7 @@ export interface FrameHeader {
   /** 1 to {@link BITRATE_INDEX_MAX}: the place in the version's table. */
   readonly bitrateIndex: number;
   readonly hasCrc: boolean;
-  /** Of the whole frame, header included. */
+  /** Size of the whole frame, header included. */
   readonly frameBytes: number;
   /** 1,152 in two granules, or 576 in one. */
   readonly samples: number;

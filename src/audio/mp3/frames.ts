@@ -18,9 +18,9 @@ export interface Frame {
   readonly afterGap: boolean;
 }
 
-/** Of several windows of a part; what is found in one is carried to the next. */
+/** Reads several windows of a part and carries the state from one to the next. */
 class Walk {
-  /** What every frame has to be like; the first one says it. */
+  /** The properties that all frames share; the first frame sets them. */
   #like: FrameHeader | undefined;
   /** The next frame is expected exactly where the last one ended. */
   #isInStep = false;

@@ -7,7 +7,7 @@ const ENTRIES_MAX = 255;
 const UTF_16 = 1;
 const IS_TOP_LEVEL = 2;
 const IS_ORDERED = 1;
-/** Stands for a place in the file that is not told; the time is. */
+/** Stands for an unknown position in the file; the time is stated. */
 const NO_OFFSET = 0xffffffff;
 
 function number32(value: number): Buffer {
@@ -56,7 +56,7 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   return [...above, ...here];
 }
 
-/** The tag; empty when there is nothing to tell. */
+/** The tag; empty without a title, an author and chapters. */
 export function id3Tag(
   { title, author }: Pick<JoinRequest, "title" | "author">,
   chapters: readonly JoinedChapter[],

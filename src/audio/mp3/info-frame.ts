@@ -1,4 +1,4 @@
-/** The frame that is no sound but tells of the file: reading it (Xing, Info, VBRI) and writing it. */
+/** Reads and writes the frame that describes the file and holds no sound (Xing, Info, VBRI). */
 import { BITRATE_INDEX_MAX, type FrameHeader, frameHeaderAt, HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
@@ -13,7 +13,7 @@ const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
 /** Behind the tag, encoders that say what they add: their name, and at this distance delay and padding. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/** What every decoder adds to the delay and takes from the padding. */
+/** The delay that every decoder adds, and takes from the padding. */
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder put around the sound of a part. */
@@ -22,7 +22,7 @@ export interface EdgeSilence {
   readonly trailingSamples: number;
 }
 
-/** What an information frame says; absent means that it does not. */
+/** The fields of an information frame; absent where the frame lacks them. */
 export interface Information {
   readonly frames: number | undefined;
   readonly edges: EdgeSilence | undefined;
@@ -54,7 +54,7 @@ function readTag(bytes: Uint8Array, offset: number): Information {
   };
 }
 
-/** What a file's first frame says of it; `undefined` when that frame is sound. */
+/** Reads the information frame at the beginning of a file; `undefined` when the first frame is audio. */
 export function readInformation({ header, bytes }: Frame): Information | undefined {
   // Programs disagree on whether a checksum moves the tag.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {

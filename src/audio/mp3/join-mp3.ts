@@ -9,7 +9,7 @@ import { type Mp3Part, readMp3, soundOf } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
- * What is left of a part in the decoder when its last frame is done: half a granule's window, then the filter bank. Both
+ * The rest of a part in the decoder after its last frame: half a granule's window, then the filter bank. Both
  * have died away after two granules, which is one frame of MPEG-1, so the next part sounds as it does alone.
  */
 const FADING_SAMPLES = 2 * 576;

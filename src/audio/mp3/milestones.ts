@@ -7,7 +7,7 @@ export class Milestones {
   #bytes: number[] = [];
   #stride = 1;
 
-  /** To be told of each frame in order. */
+  /** Call it for each frame in order. */
   pass(frame: number, bytesBefore: number): void {
     if (frame % this.#stride !== 0) return;
     this.#bytes.push(bytesBefore);

@@ -1,4 +1,4 @@
-/** Tells how loud an mp3 part is from what its frames say of themselves: no sound is decoded. */
+/** Reads the loudness of an mp3 part from its frames' headers, without decoding sound. */
 import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
 import type { PartFile } from "../part-file.ts";
 import type { Frame } from "./frames.ts";

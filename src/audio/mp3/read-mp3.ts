@@ -20,9 +20,9 @@ export interface Mp3Part {
 }
 
 /**
- * The frames of sound of a part, in batches: without the one that only tells of the file.
+ * The frames of sound of a part, in batches, without the frame that only describes the file.
  *
- * @param tell is given what that one says
+ * @param tell receives the fields of that frame
  */
 export async function* soundOf(
   file: PartFile,

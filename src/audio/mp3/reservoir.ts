@@ -33,7 +33,7 @@ function silence({ header, bytes }: Frame): void {
   bytes[HEADER_BYTES + 1] = crc & 0xff;
 }
 
-/** Of one part, which is a stream of its own. */
+/** The state of one part, which is a stream of its own. */
 export class Reservoir {
   #bytesSeen = 0;
 

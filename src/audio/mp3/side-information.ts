@@ -28,7 +28,7 @@ export function bytesBack({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
-/** Of each granule and, inside it, of each channel. */
+/** One entry for each granule and each channel in it. */
 const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
 /** Where the fields of the `index`th of them begin. */
@@ -37,7 +37,7 @@ function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): n
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
 }
 
-/** What a frame says of each granule and, inside it, of each channel, in that order. */
+/** Reads the side information of a frame, granule by granule and channel by channel. */
 export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
   return Array.from({ length: countOf(header) }, (_, index) => {
     const bit = bitOf(header, index);

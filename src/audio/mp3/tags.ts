@@ -79,7 +79,7 @@ function trailingTagBytes(tail: Uint8Array): number {
 }
 
 /**
- * What is left between ID3v2 and APE tags at the beginning and ID3v1, APE, Lyrics3 and appended ID3v2 tags at the end.
+ * Returns the audio between ID3v2 and APE tags at the beginning and ID3v1, APE, Lyrics3 and appended ID3v2 tags at the end.
  * A tag that says to be longer than what there is leaves nothing at the beginning, and is no tag at the end.
  */
 export async function withoutTags(file: PartFile): Promise<ByteRange> {

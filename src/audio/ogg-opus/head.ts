@@ -10,13 +10,13 @@ export interface OpusHead {
   readonly channels: number;
   /** Samples at 48 kHz that the decoder needs to get under way; they are not played. */
   readonly preSkip: number;
-  /** Of what was encoded; players do not need it. */
+  /** Sample rate of the source; players do not need it. */
   readonly inputSampleRateHz: number;
   /** To be applied by players, in 1/256 dB. */
   readonly outputGain: number;
 }
 
-/** What the packet says; a sentence's end when it is none, or one whose channels need more than their number. */
+/** Reads the packet; returns the end of a sentence for a packet that is no head, or needs a channel mapping. */
 export function readHead(packet: Uint8Array): OpusHead | string {
   const name = String.fromCharCode(...packet.subarray(0, 8));
   if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";

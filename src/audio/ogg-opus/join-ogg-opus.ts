@@ -8,7 +8,7 @@ import { PageWriter } from "./page-writer.ts";
 import { type OpusPart, readOggOpus, soundOf } from "./read-ogg-opus.ts";
 
 const RATE_HZ = 48_000;
-/** Of each silent packet: 20 ms. */
+/** Length of each silent packet: 20 ms. */
 const SILENCE_SAMPLES = 960;
 /**
  * A decoder carries much of what it decoded into what follows. It forgets all of it when the mode changes, so the last
@@ -47,7 +47,7 @@ function silenceAfter(
   startSeconds: number,
   position: number,
 ): Uint8Array[] {
-  // What of both parts is not meant to be heard is silence as well.
+  // The trimmed ends of both parts are silent, too.
   const samples = pauseSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
   const count =
     next === undefined

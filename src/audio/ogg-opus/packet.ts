@@ -45,7 +45,7 @@ function areEqual(_: Uint8Array, offset: number, end: number, count: number): bo
   return bytes >= 0 && bytes % count === 0 && bytes / count <= FRAME_BYTES_MAX;
 }
 
-/** Whether frames that tell their lengths, all but the last, fill the bytes from `offset` on. */
+/** Whether frames that state their lengths (all but the last) fill the bytes from `offset` on. */
 function areTold(packet: Uint8Array, offset: number, end: number, count: number): boolean {
   let at = offset;
   let sum = 0;
@@ -82,7 +82,7 @@ function areFramesSound(packet: Uint8Array, code: number, count: number): boolea
   return check(packet, inner.offset, inner.end, count);
 }
 
-/** What a packet is; `undefined` when no decoder would take it. */
+/** Describes a packet; `undefined` when no decoder accepts it. */
 export function readPacket(packet: Uint8Array): OpusPacket | undefined {
   const [toc, layout] = packet;
   if (toc === undefined) return undefined;

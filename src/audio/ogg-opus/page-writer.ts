@@ -25,7 +25,7 @@ export class PageWriter {
   readonly #serial: number;
   readonly #page = new Uint8Array(PAGE_BYTES_MAX);
   #sequence = 0;
-  /** What the page to come holds so far. */
+  /** The content of the next page so far. */
   readonly #lacing = new Uint8Array(SEGMENTS_MAX);
   readonly #payload = new Uint8Array(SEGMENTS_MAX * SEGMENT_BYTES);
   #segments = 0;

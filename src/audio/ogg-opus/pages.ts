@@ -10,7 +10,7 @@ export const PACKET_BYTES_MAX = 61_440;
 const CONTINUES = 1;
 const BEGINS_STREAM = 2;
 const ENDS_STREAM = 4;
-/** Of a page on which no packet ends. */
+/** The position of a page on which no packet ends. */
 const NO_GRANULE = -1n;
 
 export interface Page {
@@ -94,7 +94,7 @@ function packetsOf(page: RawPage, open: OpenPacket): Uint8Array[] {
   return packets;
 }
 
-/** What a page has to be, given those before it; `undefined` when it is. */
+/** Checks a page against the pages before it; `undefined` when it fits. */
 function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean): string | undefined {
   const begins = (page.flags & BEGINS_STREAM) !== 0;
   if (page.serial !== first.serial || begins !== (index === 0)) return "it holds more than one stream";
@@ -118,7 +118,7 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
   let hasEnded = false;
   for (let index = 0; offset < file.sizeBytes; index += 1) {
     const page = await rawPageAt(file, offset);
-    // What follows the stream and is no page is nobody's: players do not look at it either.
+    // Bytes behind the stream that are no page are ignored, as players ignore them.
     if (page === undefined && hasEnded) return;
     if (page === undefined) throw file.damaged("something in it is no Ogg page");
     if (hasEnded) throw file.damaged("it holds more than one stream");

@@ -8,7 +8,7 @@ export interface OpusPart {
   readonly head: OpusHead;
   readonly serial: number;
   readonly packets: number;
-  /** Of all packets together, at 48 kHz. */
+  /** Samples of all packets together, at 48 kHz. */
   readonly samples: number;
   /** At the end, not to be played. */
   readonly trimSamples: number;
@@ -31,7 +31,7 @@ interface AudioPage {
 /**
  * The sound of a part, page by page.
  *
- * @param tell is given what its header says, before the first page of sound
+ * @param tell receives the header's fields, before the first page of sound
  */
 export async function* soundOf(
   file: PartFile,
@@ -83,7 +83,7 @@ class Positions {
     return undefined;
   }
 
-  /** Samples at the end that are not to be played. More positions than samples only tell of a loss. */
+  /** Samples at the end that are not to be played. More positions than samples only mean a loss. */
   get trimSamples(): number {
     const offset = this.#pages > 1 ? this.#ahead : 0;
     return this.#pages === 0 ? 0 : Math.max(0, offset + this.samples - this.#last);

@@ -14,9 +14,9 @@ export interface SampleLayout {
   readonly sampleRateHz: number;
   /** Bytes of one sample of every channel. */
   readonly frameBytes: number;
-  /** What silence is made of. */
+  /** The byte value of silence. */
   readonly silence: number;
-  /** What comes before and after the samples, once their length is known. */
+  /** Builds the header and trailer once the samples' length is known. */
   readonly around: (dataBytes: number) => { readonly before: Uint8Array; readonly after: Uint8Array };
 }
 

@@ -7,14 +7,14 @@ const PLAIN_FORMAT_BYTES = 16;
 const EXTENSIBLE_FORMAT_BYTES = 40;
 /** More chunks than any writer makes: whoever sends a million empty ones is not waited for. */
 const CHUNKS_MAX = 1000;
-/** What a writer puts for a length that it did not know, or that no longer fits 32 bits. */
+/** Placeholders that writers use for an unknown length, or one that exceeds 32 bits. */
 const UNKNOWN_SIZE = 0xffffffff;
 const CHANNELS_MAX = 255;
 
 export const WAVE_PCM = 1;
 export const WAVE_FLOAT = 3;
 const WAVE_EXTENSIBLE = 0xfffe;
-/** What follows the two bytes of the format in a sub-format that is one of the old numbers. */
+/** The bytes behind the format number in a sub-format that stands for an old format number. */
 const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
@@ -22,7 +22,7 @@ export interface WavFormat {
   readonly encoding: number;
   readonly channels: number;
   readonly sampleRateHz: number;
-  /** Of one sample in the file. */
+  /** Size of one sample in the file. */
   readonly bitsPerSample: number;
   /** How many of those bits carry sound. */
   readonly validBits: number;

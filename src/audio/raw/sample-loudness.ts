@@ -1,4 +1,4 @@
-/** Tells how loud plain samples are. */
+/** Measures the loudness of plain samples. */
 import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import { pcmChannels } from "./join-pcm.ts";

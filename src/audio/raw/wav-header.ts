@@ -49,7 +49,7 @@ function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8A
   return chunk("ds64", payload);
 }
 
-/** What is silent in a format: unsigned samples, which only 8 bits have, lie around their middle. */
+/** The value of silence: 8-bit samples are unsigned, so their silence is the middle value. */
 export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
   encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
 
@@ -65,7 +65,7 @@ function infoChunk({ title, author }: Pick<JoinRequest, "title" | "author">): Ui
     : chunk("LIST", Buffer.concat([new TextEncoder().encode("INFO"), ...entries]));
 }
 
-/** What comes before and after `dataBytes` bytes of samples. */
+/** Builds the header and trailer around `dataBytes` bytes of samples. */
 export function aroundWav(
   format: WavFormat,
   dataBytes: number,

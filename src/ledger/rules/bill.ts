@@ -25,7 +25,7 @@ function onePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => numb
   return [...byWork.values()];
 }
 
-/** What is shown: what the service has answered, to this key before others, then what it may have taken. */
+/** Picks the lines that are shown: answered ones first, those of this key before others, then unanswered ones. */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
   onePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
@@ -33,7 +33,7 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * What a limit counts. The line of this key counts as soon as it has credits: its account may not be that of an earlier
+ * Sums the credits that a limit counts. The line of this key counts as soon as it has credits: its account may not be that of an earlier
  * key, and then both pay.
  *
  * @param exceptWork of the create that asks: its reservation is added by the question

@@ -6,7 +6,7 @@ import type { Lease } from "../rules/lease.ts";
 import { leaseRow, leaseValues, readableRows } from "./record-rows.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
 
-/** Whose narrations are visible: this API key's, and those of the other keys that this machine has used. */
+/** The keys whose narrations are visible: this one, and all others that this machine has used. */
 export interface Viewer {
   readonly origin: string;
   readonly keyId: KeyId;
@@ -34,7 +34,7 @@ export const narrationRow = (row: unknown): NarrationRow => ({
   lease: leaseRow.parse(row),
 });
 
-/** What a create needs to know of the state, which belongs to the narrations' own schema. */
+/** The fields of a narration's state that a create needs. The narrations' own schema has the rest. */
 const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
 /** A state that cannot be read wants nothing. */

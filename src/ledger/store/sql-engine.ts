@@ -1,4 +1,4 @@
-/** What the ledger asks of a SQL database: reads, and transactions of one load, one pure decision and one save. */
+/** The interface to a SQL database: reads, and transactions of one load, one pure decision and one save. */
 import type { AudioError } from "../../errors.ts";
 import type { Durability } from "../rules/durability.ts";
 
@@ -13,7 +13,7 @@ export interface Statement {
 /** The rows of one statement, not parsed yet. */
 export type Rows = readonly unknown[];
 
-/** What a transaction has read, in the order in which it was asked. */
+/** The rows that a transaction has read, in the order of its statements. */
 export interface Facts {
   readonly locked: readonly Rows[];
   readonly loaded: readonly Rows[];

@@ -36,7 +36,7 @@ interface Entry {
 const damaged = (cause?: unknown): AudioError =>
   refuseBook("is damaged: its ZIP archive cannot be unpacked", cause);
 
-/** Names are only looked up, never written to a disk; one that would leave the archive shows a hostile file all the same. */
+/** Names are only looked up and never written to a disk. A name that leaves the archive still marks a hostile file. */
 function checkName(name: string): void {
   const isOutside =
     name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
@@ -63,7 +63,7 @@ export class BookArchive {
   }
 
   /**
-   * What one file holds; `null`: there is none of that name.
+   * Reads one file; `null` if no file has that name.
    *
    * @throws AudioError `invalid_request` where it is damaged, or all files read so far are too large
    */

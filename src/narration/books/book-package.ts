@@ -167,7 +167,7 @@ export function readPackage(archive: BookArchive): BookPackage {
     open: (name, attributes) => {
       const { id, href } = attributes;
       if (name === "item" && id !== undefined && href !== undefined) {
-        // What is not in the book (a sound on the web, say) matters only where it is a page.
+        // A reference out of the book (a sound on the web, say) matters only for pages.
         const type = attributes["media-type"] ?? "";
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
         items.set(id, { path: partsOf(href).file, type, isNav });

@@ -343,7 +343,7 @@ class Reader {
     this.#number = `${number}. `;
   }
 
-  /** What keeps its lines is a poem or a letter, or it is code. */
+  /** Preformatted text is a poem, a letter, or code. */
   #code(): void {
     this.#preformatted = Math.max(0, this.#preformatted - 1);
     if (this.#preformatted > 0) return;

@@ -42,7 +42,7 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
-/** What a page holds is left out as a whole, with its first words as the reason's example. */
+/** Leaves a page out as a whole, with its first words as the example. */
 function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
   const text = blocks.map(({ block }) => wordsOf(block)).join(" ");
   if (hasWords(text)) skipped.add(kind, text);

@@ -10,7 +10,7 @@ import { type PageBlock, readPage } from "./html-reader.ts";
 const textOf = (block: SourceBlock): string =>
   block.kind === "paragraph" || block.kind === "heading" ? block.text : "";
 
-/** What stands outside of `main`, or of the articles, is the site's and no text of the page. */
+/** Text outside `main`, or outside the articles, belongs to the site and not to the page. */
 function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceBlock[] {
   const isMain = [({ isInMain }: PageBlock) => isInMain, ({ isInArticle }: PageBlock) => isInArticle].find(
     (isIn) => blocks.some((each) => isIn(each) && textOf(each.block) !== ""),

@@ -1,4 +1,4 @@
-/** What a text is made of, whatever its markup: headings, paragraphs and pauses in their order. */
+/** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
 import type { Skipped, SkippedKind } from "./plan.ts";
 
 /** As it is read: `\n` is a soft line break, {@link HARD_BREAK} one that stays. */

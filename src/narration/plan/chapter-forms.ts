@@ -2,7 +2,7 @@
 import { type NumeralStyle, numeralOf } from "./numerals.ts";
 
 export interface ChapterForm {
-  /** What all headings of one sequence have in common. */
+  /** The form that all headings of one sequence share. */
   readonly key: string;
   readonly value: number;
   /** 1: a part or a book, 2: a chapter, 3: a number without a word, 4: one with a decimal. */
@@ -17,7 +17,7 @@ export interface ChapterForm {
 const FORM_MAX_UNITS = 400;
 const BARE_MAX_UNITS = 100;
 const BARE_TITLE_UNITS = 80;
-/** What the whole part of `2.1` counts for. */
+/** Weight of the whole part of `2.1`. */
 const DECIMAL_PARTS = 100;
 
 /** 1, 1.1, 2.1. */
@@ -36,7 +36,7 @@ const LEVELS: ReadonlyMap<string, number> = new Map([
     .map((word) => [word, 2] as const),
 ]);
 
-/** What is numbered in a text and is no heading of it. */
+/** Numbered items of a text that are no headings. */
 const NO_HEADING =
   /^(?:fig|figs|figure|figura|figures|table|tables|tabla|tabela|tabel|gambar|plate|illustration|exhibit|note|notes|nota|page|pages|pág|hal|line|verse|item|question|answer|speaker|image|photo|example|ejemplo|exemplo|contoh|january|february|march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|mayo|junio|julio|agosto|octubre|the|and|but|act's|mr|dr|no)$/;
 

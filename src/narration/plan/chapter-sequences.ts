@@ -16,7 +16,7 @@ interface Member extends ChapterForm {
 export interface Sequences {
   /** Headings by the index of their block. */
   readonly headings: ReadonlyMap<number, ChapterForm>;
-  /** What stands in a table of contents or a list, and is no heading however it looks. */
+  /** Entries of a table of contents or a list, which are no headings whatever their form. */
   readonly listed: ReadonlySet<number>;
 }
 
@@ -29,15 +29,15 @@ const OTHER_UNITS = 200;
 /** A character of Chinese says as much as three letters. */
 const CJK_WEIGHT = 3;
 
-/** Of 1.1, which needs less: such numbers are rare in prose. */
+/** The smaller minimum for numbers such as 1.1, because they are rare in prose. */
 const DECIMAL_LEVEL = 4;
 const MIN_OTHER = 3;
 const MIN_BARE = 2;
 const MIN_FIGURES = 3;
 const MIN_UNFINISHED = 4;
-/** Of all paragraphs that have the form: where most are no part of a sequence, none is a heading. */
+/** Share of paragraphs of one form that must be in the sequence; below it, none is a heading. */
 const MEMBERS_SHARE = 0.6;
-/** Of numbered paragraphs with text behind the number, so many may be too long for a heading. */
+/** Share of numbered paragraphs that may be too long for a heading. */
 const LONG_SHARE = 0.2;
 
 const LONG_NUMBERED = /^\s*[(（]?(\d{1,3}|[IVXLC]{1,9})([.)）、．:]?)\s+\S/;
@@ -79,7 +79,7 @@ function runsOf(members: readonly Member[]): Member[][] {
   return runs;
 }
 
-/** What a title in a table of contents does not end with. */
+/** Marks that no title in a table of contents ends with. */
 const ENDS_SENTENCE = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
 /** Characters of prose before each block, so that a stretch of them costs nothing. */

@@ -35,7 +35,7 @@ const CJK_HEADINGS: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
   [2, new RegExp(`^第 ?${CJK_NUMBER} ?[章回节節話话集](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
 ];
 
-/** What the title of a chapter does not end with. */
+/** Marks that no chapter title ends with. */
 const ENDS_LIKE_TEXT = /[.。…,，;；:：]$/;
 
 function levelOf(line: string): { readonly level: number; readonly title: string } | null {

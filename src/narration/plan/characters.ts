@@ -7,10 +7,10 @@ const CJK =
 /** Punctuation that Chinese and Japanese share with other languages; it belongs to its neighbour. */
 const SHARED_PUNCTUATION = /[\u2010-\u2027\u00b7]/u;
 
-/** What ends a quotation or a bracket. */
+/** Marks that end a quotation or a bracket. */
 export const CLOSERS = "”’\"'»」』)）\\]】》〉›";
 
-/** What may stand before the first word of a sentence, dashes of a dialogue among them. */
+/** Marks that may precede the first word of a sentence, including dialogue dashes. */
 export const OPENERS = "“‘„\"'«‹「『(（\\[【《〈¿¡—–-";
 
 export const isCjk = (character: string): boolean => CJK.test(character);

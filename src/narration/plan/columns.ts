@@ -16,7 +16,7 @@ const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
 /** Its items are no columns. */
 const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
-/** Of the legend that stands above the names of `dpkg --list`. */
+/** Matches the legend above the table of `dpkg --list`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
 /** Between two cells; the first may have a mark of its own. */

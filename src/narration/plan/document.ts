@@ -13,7 +13,7 @@ export type Edge = "speaker" | "rule" | "heading";
 export interface Run {
   readonly section: number;
   readonly voice: Speaker | null;
-  /** What stands before it; meaningless for the first. */
+  /** The edge before the run; meaningless for the first. */
   readonly edge: Edge;
   /** Silence before it that the text asks for; `null`: the usual. */
   readonly pauseSeconds: number | null;
@@ -92,16 +92,16 @@ class Builder {
   }
 }
 
-/** @param skipped is told of what holds no words */
+/** @param skipped collects what holds no words */
 export function buildDocument(
   blocks: readonly SourceBlock[],
   speakers: Speakers,
   skipped: SkippedList,
 ): NarrationDocument {
   const builder = new Builder();
-  /** Of a label with nothing behind it: the next paragraph is this speaker's. */
+  /** The speaker of a label without text; the next paragraph is theirs. */
   let announced: Speaker | null = null;
-  /** Whose turn goes on, where turns go on. */
+  /** The speaker whose turn continues. */
   let current: Speaker | null = null;
   speakers.survey(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {

@@ -9,7 +9,7 @@ const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
 /** `a)`, `(iv)`, `1.`, `•`. */
 const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
 const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
-/** What even a contract does not hold. */
+/** Signs of code that not even a contract holds. */
 const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
 
 const WORD =

@@ -1,4 +1,4 @@
-/** What of Markdown's inline tokens is heard: words, without marks, marks' addresses and tags. */
+/** Reads the words of Markdown's inline tokens, without marks, addresses and tags. */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";

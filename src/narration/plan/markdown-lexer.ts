@@ -31,7 +31,7 @@ const INLINE_MAX_UNITS = 2000;
 /** The last end of a line, a sentence or a word; where there is none, anywhere. */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
-/** What inline markup, an address or a hard break begins with; a paragraph without any is one token of text. */
+/** First characters of inline markup, addresses and hard breaks. A paragraph without them is one text token. */
 const MARKS = /[\\<[\]*_`~@]| {2}\n|:\/\/|www\./i;
 
 function* piecesOf(source: string, most: number, ends: readonly RegExp[] = PIECE_ENDS): Generator<string> {
@@ -48,7 +48,7 @@ function* piecesOf(source: string, most: number, ends: readonly RegExp[] = PIECE
 /** The library's patterns overflow the stack in a longer paragraph, and its tokens of a longer list fill the memory. */
 const BLOCK_MAX_UNITS = 100_000;
 const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
-/** What loses its meaning in two: fenced code, HTML, tables. */
+/** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
 /** Texts to be read one after the other: all of it, but where a stretch without a blank line is too long. */

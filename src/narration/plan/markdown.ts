@@ -20,12 +20,12 @@ const FRONT_MATTER = [
 ];
 
 const ALERT = /^\[!(\w+)\]\s*/;
-/** Of Pandoc and kramdown. */
+/** Attributes of headings in Pandoc and kramdown. */
 const HEADING_ATTRIBUTES = /\s*\{[#.][^{}]*\}$/;
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
 
-/** One that is not closed hides all the rest, which is to be told, and so it is none here. */
+/** An unclosed comment would hide the rest of the text without a report, so it is read as text. */
 function withoutComments(html: string): string {
   const [before = "", ...comments] = html.split("<!--");
   const behind = comments.map(
@@ -117,7 +117,7 @@ class Reader {
     }
   }
 
-  /** What is indented without a fence may be a poem, or a clause. */
+  /** An indented block without a fence may be a poem or a clause. */
   #code({ codeBlockStyle, text }: Tokens.Code): void {
     if (codeBlockStyle !== "indented" || !isText(text)) this.#skipped.add("code", text);
     else if (isFilled(text)) for (const paragraph of text.split(/\n\s*\n/)) this.#paragraph(paragraph.trim());
@@ -142,7 +142,7 @@ class Reader {
 
 const FIELD = /^(title|author)[ \t]*[:=][ \t]*(.*)$/gim;
 
-/** What the front matter says of title and author, on one line each. */
+/** Reads title and author from front matter, one line each. */
 function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
   const fields = new Map<string, string>();
   for (const [, name = "", value = ""] of matter.matchAll(FIELD)) {

@@ -1,5 +1,5 @@
 /**
- * What a narration is called: as its text says itself, else by its first heading, else by how it begins. Evidence: form.
+ * Finds the title of a narration: stated in the text, else the first heading, else the first words. Evidence: form.
  * A heading with a chapter's number names the book only where it is the only one.
  */
 import { firstCodePoints } from "../../contract/unicode.ts";

@@ -25,7 +25,7 @@ const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u250
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 const LEADER = /[ \t]*(?:\.{4,}|(?:[ \t]\.){4,}|…{2,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)/u;
 const LEADERS_MIN = 2;
-/** What is longer was broken by no page. */
+/** A longer line was not broken by a page. */
 const LINE_MAX_UNITS = 400;
 
 const ENDS_SENTENCE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
@@ -114,7 +114,7 @@ class Page {
     }
   }
 
-  /** What recurs beside page numbers. */
+  /** The text that recurs beside page numbers. */
   dropHeads(): void {
     const heads = new Map<string, number[]>();
     for (const at of this.#dropped) {

@@ -19,7 +19,7 @@ const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/g
 /** `_(softly)_` or `(_softly_)`. */
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
-/** What stands between two texts, as in a file of fortunes; without a line of its own it would be spoken. */
+/** Separators between two texts, as in a file of fortunes. Inside a paragraph they would be spoken. */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>

@@ -19,7 +19,7 @@ const RULE_PAUSE_SECONDS = 1.5;
 const LOST_CHARACTER = "\ufffd";
 const LOST_CONTEXT_UNITS = 30;
 
-/** Who asks for longer pauses between paragraphs gets none shorter before a chapter. */
+/** A pause before a chapter is never shorter than the requested pause between paragraphs. */
 function pauseAt(edge: Edge, pauseSeconds: number): number {
   if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
   return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
@@ -71,7 +71,7 @@ export function planDocument(
   };
 }
 
-/** What was lost on the way here is refused before it is paid for. */
+/** Refuses damaged text before it is paid for. */
 export function checkText(text: string): void {
   if (!text.isWellFormed()) {
     throw new AudioError(
@@ -89,14 +89,14 @@ export function checkText(text: string): void {
   );
 }
 
-/** What is given in a chat is called Markdown whatever it is; a licence or a poem in it is plain text. */
+/** A chat labels every text as Markdown. A licence or a poem without signs of Markdown is read as plain text. */
 function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText {
   return format === "markdown" && hasMarkdown(normaliseLines(text))
     ? readMarkdown(text, skipped)
     : readPlainText(text, skipped);
 }
 
-/** A heading stays with what it stands above, because the voice makes a pause there by itself. */
+/** A heading stays with the paragraph below it, because the voice pauses there by itself. */
 function paragraphsApart({ edge, paragraphs }: Run): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];

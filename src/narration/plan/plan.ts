@@ -1,4 +1,4 @@
-/** What a narration's plan is, and what it is made from. */
+/** The plan of a narration, and the request that it is made from. */
 import type { VoiceId } from "../../contract/voices.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 
@@ -11,7 +11,7 @@ export const MAX_PARTS = 20_000;
 /** Speakers by their names; a voice alone takes all else from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
 
-/** Who speaks lines of their own, in which voice and how. */
+/** A speaker with a voice and settings of their own. */
 export interface Speaker {
   readonly voice: VoiceId;
   /** Instead of the narration's, each. */
@@ -31,24 +31,24 @@ export interface PlanRequest {
   readonly pauseSeconds: number;
   /** Paragraphs are parts of their own, because silence is possible between parts alone. */
   readonly keepsPauses?: boolean | undefined;
-  /** Who speaks the lines that begin with a name and a colon. */
+  /** Speakers of lines that begin with a name and a colon. */
   readonly voices?: Voices | undefined;
 }
 
-/** What begins at a heading; the first has none where text stands before the first heading. */
+/** The text from one heading to the next; the first section has no heading where text precedes the first one. */
 export interface PlannedSection {
   readonly title: string | null;
   /** 1 (the highest) to 6; `null` where there is no heading. */
   readonly level: number | null;
 }
 
-/** What one task will speak. */
+/** The text and settings of one task. */
 export interface PlannedPart {
   /** At most 2,048 code points, with a blank line between paragraphs. */
   readonly text: string;
-  /** Of the speaker whose turn it is; absent: the narration's own. */
+  /** The speaker's voice; absent for the narration's own. */
   readonly voice?: VoiceId;
-  /** Of the speaker, instead of the narration's; absent: none. */
+  /** The speaker's settings in place of the narration's; absent for none. */
   readonly settings?: Omit<Speaker, "voice">;
   /** Index in `sections`. */
   readonly section: number;
@@ -96,7 +96,7 @@ export type SkippedKind =
   | "hidden"
   | "no_words";
 
-/** What will not be spoken, one row a kind. */
+/** What is not spoken, one row for each kind. */
 export interface Skipped {
   readonly kind: SkippedKind;
   readonly count: number;

@@ -4,7 +4,7 @@ import { excerptOf } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
 
-/** Enough to tell them apart, and no more than an answer needs. */
+/** Enough to distinguish them, and no more than an answer needs. */
 const SHOWN_MATCHES = 3;
 const CONTEXT_UNITS = 30;
 const SHOWN_QUOTE_UNITS = 60;

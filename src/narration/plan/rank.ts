@@ -1,7 +1,7 @@
 /** Gives each unit a rank that its own text decides, so that an edit elsewhere does not move a cut (docs/reference.md, Plan of a narration). */
 import { hash } from "node:crypto";
 
-/** What is compared where units are alike, as in a refrain. */
+/** The tie-breaker for equal units, as in a refrain. */
 const LOOK_AHEAD = 4;
 
 /** 48 bits: the most that a number holds exactly, and more than any book has units. */

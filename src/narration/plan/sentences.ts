@@ -59,7 +59,7 @@ export function sentenceStarts(text: string): number[] {
       if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
       const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
-      // What holds no word is no sentence: it stays with what follows.
+      // Text without a word is no sentence; it stays with the text behind it.
       if (hasWords(line.slice(begun, start))) starts.push(offset + start);
     }
     offset += line.length + 1;

@@ -18,7 +18,7 @@ export const clauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, 
 /** Where the words of a clause begin, but for the first; a script without spaces is one word. */
 export const wordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
 
-/** What belongs to the character before it: marks, joiners, variation selectors, skin tones, tags, jamo. */
+/** Code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags, jamo. */
 const EXTENDS =
   /^(?:\p{M}|\p{Variation_Selector}|\p{Emoji_Modifier}|[\u200c\u{e0020}-\u{e007f}\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f])$/u;
 const JOINER = "\u200d";

@@ -55,7 +55,7 @@ const INSIDE_PARENTHESES = new RegExp(
   "gu",
 );
 
-/** What one person says in a paragraph; `null`: the narration's own voice. */
+/** The words of one speaker in a paragraph; `null` for the narration's own voice. */
 export interface Turn {
   readonly voice: Speaker | null;
   readonly text: string;
@@ -202,7 +202,7 @@ export class Speakers {
     return turns;
   }
 
-  /** What somebody says, without the directions inside of it. */
+  /** Removes directions from the words of a speaker. */
   #withoutDirections(text: string, skipped: SkippedList): string {
     const forms = [INSIDE_BRACKETS, INSIDE_ITALICS, ...(this.#carriesOn ? [INSIDE_PARENTHESES] : [])];
     return forms.reduce(
@@ -217,7 +217,7 @@ export class Speakers {
     );
   }
 
-  /** What stands behind a label, without how it is said. */
+  /** Removes the manner of speaking behind a label. */
   #speech(text: string, { label, key }: Label, skipped: SkippedList): string {
     const words = text.slice(label.length);
     const [manner = ""] = this.#voices.has(key) ? (MANNER_FIRST.exec(words) ?? []) : [];

@@ -8,7 +8,7 @@ import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 const MAX_SECONDS = 90;
 /** A paragraph of nearly a part's length must leave room for the heading above it. */
 const UNIT_MOST_SECONDS = 70;
-/** What each side of a cut should have: below it there would be edges to be heard all the time. */
+/** The least text on each side of a cut, because shorter pieces would sound cut up. */
 const MIN_SECONDS = 20;
 
 /** A rank hears only how a unit begins, so that an edit further on moves no cut. */
@@ -27,7 +27,7 @@ const JOINT = sizeOf(PARAGRAPH_JOINT);
 /** Units, and the size of any range of them as one part. */
 class Row {
   readonly units: readonly Unit[];
-  /** Of each unit, because a range is looked through for them again and again. */
+  /** Computed once for each unit, because ranges are searched repeatedly. */
   readonly gaps: Uint8Array;
   /** All that stands before each unit where everything is one part. */
   readonly #msBefore: Float64Array;

@@ -37,7 +37,7 @@ export function holdsCues(text: string): boolean {
   return false;
 }
 
-/** What may stand above the first cue: the header of WebVTT, the number of the cue, or the fence of a chat. */
+/** Lines that may precede the first cue: the WebVTT header, the number of the cue, or a code fence of a chat. */
 const BEFORE_FIRST = /^\s*(?:WEBVTT\b.*|\d{1,6}|```\s*\w*)\s*$/;
 
 /** Whether a text that came without a file's name is subtitles: it holds cues, and begins with one. */

@@ -1,7 +1,7 @@
 /** Speaks a bare web address as its host alone: nobody listens to the rest. */
 
 const ADDRESS = /\b(?:https?:\/\/|www\.)[^\s<>"'“”‘’«»「」『』（）()[\]{}，。；：！？、]+/gi;
-/** What ends the sentence around an address rather than the address. */
+/** Marks that end the sentence around an address, not the address. */
 const TRAILING = /[.,;:!?…*_~]+$/;
 
 /** The host of an address, without `www.`; the text as it is where it is no address. */

@@ -35,7 +35,7 @@ const rowSettings = z
   .partial();
 type RowSettings = z.output<typeof rowSettings>;
 
-/** What is wrong with rows; rows with the same fault are reported together. */
+/** Collects faults of rows; reports rows with the same fault together. */
 class RowFaults {
   readonly #rows = new Map<string, number[]>();
 

@@ -4,9 +4,9 @@ import { hasWords } from "../plan/characters.ts";
 import { decodeEntities } from "../plan/entities.ts";
 import { HARD_BREAK } from "../plan/normalise.ts";
 
-/** What one voice says in a cue. */
+/** The words of one voice in a cue. */
 export interface CueWords {
-  /** Of a tag `<v NAME>`, or in brackets before the words; `null`: none. */
+  /** The name in a tag `<v NAME>`, or in brackets before the words; `null` for none. */
   readonly name: string | null;
   /** With `\n` for soft line breaks and {@link HARD_BREAK} between two speakers. */
   readonly text: string;
@@ -29,7 +29,7 @@ const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])�
 /** The dash of a speaker; before a digit it may be a sign. */
 const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
-/** What is heard in one line; `null`: nothing. */
+/** The spoken words of one line; `null` for none. */
 function spokenLine(line: string, skipped: SkippedList): string | null {
   if (SONG.test(line)) {
     skipped.add("song", line.trim());

@@ -23,7 +23,7 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
 }
 
 /**
- * What is estimated of a plan. The length of a part that is paid for is known; one that is to be spoken at another speed
+ * Estimates a plan. The length of a part that is paid for is known; one that is to be spoken at another speed
  * is reckoned from the length that it has at the plan's.
  */
 export async function likelyLate(

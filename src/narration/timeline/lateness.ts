@@ -24,7 +24,7 @@ export interface Overrun {
   readonly fittingSpeed: number | null;
 }
 
-/** What a listener does not notice, and frames of audio cannot do without. */
+/** Lateness that a listener does not notice, and that frames of audio cause. */
 const HEARD_SECONDS = 0.05;
 /** Less is within the error of an estimate. */
 const ESTIMATED_SECONDS = 0.3;
@@ -86,7 +86,7 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
 }
 
 const SPEED_MAX = 2;
-/** Of a speed that is offered. */
+/** Step of an offered speed. */
 const STEP = 0.05;
 
 /** The next speed that is offered; `null` above those that the service takes. */
@@ -97,7 +97,7 @@ function speedOver(speed: number): number | null {
 
 const PLAN_SHOWN = 5;
 
-/** What a plan says of parts that are estimated not to fit. */
+/** Remarks on parts that are estimated not to fit. */
 export function lateRemarks(parts: readonly TimedPart[]): string[] {
   const late = overruns(parts);
   if (late.length === 0) return [];

@@ -29,7 +29,7 @@ export interface TimelineRequest {
 
 export interface TimelinePlan {
   readonly plan: NarrationPlan;
-  /** What a producer should know of the cues, in whole sentences. */
+  /** Remarks on the cues, in whole sentences. */
   readonly remarks: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
 const UNKNOWN_SHOWN = 10;
 
-/** What one voice says in one cue. */
+/** The words of one voice in one cue. */
 interface Utterance {
   readonly cue: Cue;
   /** Nobody else speaks in the cue before it. */
@@ -53,7 +53,7 @@ interface Utterance {
   readonly text: string;
 }
 
-/** What will be one part. */
+/** The cues that become one part. */
 interface Sentence {
   readonly cue: Cue;
   readonly isFirst: boolean;
@@ -240,7 +240,7 @@ function goesOn(last: Sentence, cue: Cue, text: string): boolean {
   return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
 }
 
-/** What is too long for one task is several parts, of which the first alone has a time. */
+/** Text that is too long for one task becomes several parts, of which only the first has a time. */
 function partsOf({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
   const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
   const settings = {

@@ -5,7 +5,7 @@ import { normaliseLines } from "../plan/normalise.ts";
 import { type CueTimes, cueTimes } from "../plan/time-codes.ts";
 
 export interface Cue extends CueTimes {
-  /** What a person finds it by: its number in the file where the file numbers its cues, else its place. */
+  /** The cue's number in the file where the file numbers its cues, else its position. */
   readonly name: string;
   readonly lines: readonly string[];
 }

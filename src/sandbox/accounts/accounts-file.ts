@@ -1,4 +1,4 @@
-/** What an accounts file may say, and how its faults are told. */
+/** The schema of an accounts file, and the messages for its faults. */
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { SandboxUsageError } from "../usage-error.ts";
 const DEFAULT_CREDITS = 1_000_000;
 
 const keySchema = z.strictObject({
-  /** What a bearer header can carry: visible ASCII, no white space. */
+  /** Characters that a bearer header can carry: visible ASCII without white space. */
   key: z.string().regex(/^[\x21-\x7e]{1,256}$/, "must be 1 to 256 visible ASCII characters without spaces"),
   active: z.boolean().default(true),
 });
@@ -94,7 +94,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   return parseAccounts(value, source);
 }
 
-/** The account of a sandbox that was given none: one paid pack, and the key it is told. */
+/** The account of a sandbox that was given none: one paid pack, and the given key. */
 export function defaultAccounts(apiKey: string): ParsedAccounts {
   return {
     accounts: [

@@ -25,7 +25,7 @@ export class AccountDirectory {
 
   /**
    * The account behind an `Authorization` header, or `undefined` for a missing, malformed, unknown or revoked
-   * key, which the contract does not tell apart.
+   * key, which the contract does not distinguish.
    */
   accountFor(authorization: string | undefined): Account | undefined {
     const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];

@@ -19,7 +19,7 @@ const ID_MAX_CHARACTERS = 65_536;
 /** A request whose head and body have not arrived by then is given up. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** What a client reads of an error. What it must not read (a broken disk, a bug of ours) it sees as 503. */
+/** Renders an error for clients. Internal errors (a broken disk, a bug) appear as 503. */
 function asServiceError(error: FastifyError, site: Site): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {

@@ -32,7 +32,7 @@ export function authenticate(app: FastifyInstance, directory: AccountDirectory, 
   });
 }
 
-/** Who is calling; only in routes under {@link authenticate}. */
+/** The authenticated caller; set only in routes under {@link authenticate}. */
 export function callerOf(request: FastifyRequest): Account {
   return request.getDecorator<Account>(CALLER);
 }

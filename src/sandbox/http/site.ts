@@ -1,4 +1,4 @@
-/** What every route is given to answer with. */
+/** Dependencies of every route. */
 import type { AccountDirectory } from "../accounts/directory.ts";
 import type { AccountLimits } from "../accounts/limit-windows.ts";
 import type { Faults } from "../faults.ts";
@@ -13,6 +13,6 @@ export interface Site {
   readonly generator: Generator;
   /** Known once it listens, before the first request. */
   readonly baseUrl: () => string;
-  /** Told of errors that the client must not read. */
+  /** Receives errors that the client must not read. */
   readonly onFault: (error: unknown) => void;
 }

@@ -1,4 +1,4 @@
-/** What the speech engine is asked for, and what it gives. */
+/** Request and result of the speech engine. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";

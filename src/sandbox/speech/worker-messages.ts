@@ -1,4 +1,4 @@
-/** What the speech worker's thread answers to the main thread. */
+/** Messages from the speech worker to the main thread. */
 import { z } from "zod";
 import { spokenAudioSchema } from "./speech-request.ts";
 

@@ -43,7 +43,7 @@ export interface GeneratorOptions {
   readonly tasks: TaskRegistry;
   /** From creation to the end, when speech is quicker than that; it may take longer, never less. */
   readonly processingSeconds: number;
-  /** Told of what the client must not read, such as an engine that broke. */
+  /** Receives errors that the client must not read, such as a broken engine. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -68,7 +68,7 @@ export class Generator {
     await Promise.all(this.#runs);
   }
 
-  /** Never rejects: every error ends as the task's failure, or, when stopping, as nothing. */
+  /** Never rejects: an error becomes the task's failure, or is dropped while stopping. */
   async #run(task: Task): Promise<void> {
     const { clock, tasks, processingSeconds, onFault } = this.#options;
     const stop = this.#stopping.signal;

@@ -1,4 +1,4 @@
-/** The Info frame that opens a constant-bitrate MP3 and tells its exact length. */
+/** The Info frame that opens a constant-bitrate MP3 and states its exact length. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 
 const HEADER_BYTES = 4;
@@ -14,7 +14,7 @@ export const samplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(samp
 
 export interface InfoFrameFacts {
   readonly firstAudioFrameHeader: Uint8Array;
-  /** Length of this frame itself; at least 144, which every mono bitrate from 32 kbit/s at 8 kHz on gives. */
+  /** Length of this frame; at least 144 bytes, which every mono bitrate from 32 kbit/s at 8 kHz gives. */
   readonly frameBytes: number;
   readonly audioBytes: number;
   readonly frames: number;

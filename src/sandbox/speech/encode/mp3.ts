@@ -17,7 +17,7 @@ const BITRATES_KBPS = {
   48000: 128,
 } as const satisfies Record<SampleRate, number>;
 
-/** What encoder and decoder hold back together, in samples: 0.14 s at 8 kHz, heard as silence. */
+/** Delay of encoder and decoder together, in samples: 0.14 s at 8 kHz, heard as silence. */
 const DELAY_SAMPLES = 576 + 529;
 /** LAME turns every input down by 5 %; undone so that all formats are equally loud. */
 const ENCODER_GAIN = 0.95;

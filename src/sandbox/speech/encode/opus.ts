@@ -11,7 +11,7 @@ const FRAME_SECONDS = 0.02;
 const PACKETS_PER_PAGE = 50;
 const MAX_PACKET_BYTES = 1500;
 const BITRATE_BPS = 32000;
-/** Of 10: above this the ear gains nothing on synthetic speech and the time doubles. */
+/** On a scale to 10. Higher values double the time and do not improve synthetic speech. */
 const COMPLEXITY = 5;
 /** Fixed, so that the same request gives the same bytes. */
 const SERIAL = 0x5eecb00c;
@@ -99,7 +99,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     pages.push(
       oggPage({
         kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
-        // A last position short of the last packet's end tells decoders how much of it to drop.
+        // A last position before the last packet's end makes decoders drop the rest of that packet.
         granulePosition: isLast ? endGranule : done * packetGranules,
         serial: SERIAL,
         sequence: pages.length,

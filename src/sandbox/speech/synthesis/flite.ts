@@ -34,17 +34,17 @@ function flite(): Promise<Program> {
   return loaded;
 }
 
-/** What to ask a voice for so that it speaks at `f0Hz`. */
+/** The setting that makes a voice speak at `f0Hz`. */
 function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
   if (voice !== "kal16" || f0Hz <= OVERSHOOT_FROM_HZ) return f0Hz;
   return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
 }
 
-/** What a phone sequence is written under; the engine reads the phones and of the name only the punctuation. */
+/** The name of a phone sequence. The engine reads only the punctuation of a name, and the phones. */
 const PHONES_NAME = "x";
 
 /**
- * Of neighbours that are written alike the engine speaks only the first, even across a pause: a repeated phone
+ * The engine speaks only the first of equal neighbours, even across a pause: a repeated phone
  * sequence begins with a space more, which it does not hear, than the one before it.
  */
 function markup(tokens: readonly SpeechToken[]): string {

@@ -2,7 +2,7 @@
 import type { VoiceId } from "../../../contract/voices.ts";
 import type { FliteVoice } from "./flite.ts";
 
-/** What tells one voice from another. */
+/** Traits that distinguish the voices. */
 export interface VoiceTraits {
   readonly engineVoice: FliteVoice;
   /** Mean pitch at `pitch` 0. */

@@ -22,15 +22,15 @@ class ProgramExit extends Error {
   }
 }
 
-/** What one run of a command is given. */
+/** Input of one run of a command. */
 export interface ProgramRun {
   /** The program's name first, as every C program expects. */
   readonly args: readonly string[];
-  /** What the file holds before the program opens it. */
+  /** Content of the file before the program opens it. */
   readonly file: Uint8Array;
 }
 
-/** What one run sees of its host. */
+/** State that one run sees of its host. */
 interface Session {
   readonly args: readonly Uint8Array[];
   /** The only one there is, whatever name it is opened by. */
@@ -41,7 +41,7 @@ interface Session {
 /** A command in memory. */
 interface Loaded {
   readonly memory: WebAssembly.Memory;
-  /** What its memory held before it ran. */
+  /** The memory before the run. */
   readonly pristine: Uint8Array;
   readonly start: () => unknown;
   session: Session;

@@ -1,7 +1,7 @@
 /** Cuts what is spoken into stretches that the engine plans and renders at once. */
 import { type SpeechToken, syllableCount } from "./tokens.ts";
 
-/** What follows a stretch. */
+/** The pause after a stretch. */
 export type Gap = "none" | "short" | "long";
 
 /** Tokens said in one go; never begins or ends with a pause. */

@@ -97,7 +97,7 @@ function latinDefault(languages: readonly Language[]): LatinLanguage {
 }
 
 /**
- * What is spoken of a prompt, sentence by sentence in the language each one seems to be in.
+ * Reads a prompt sentence by sentence, each in the language that it seems to be in.
  *
  * @param voiceLanguages languages of the voice, for text that shows none; empty without a voice
  * @returns no tokens when the prompt has no letter and no digit, such as emoji only

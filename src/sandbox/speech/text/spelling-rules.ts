@@ -1,6 +1,6 @@
 /** Reads a word by rules, the longest or most particular first. */
 
-/** What to match at the current place (the source of a regular expression), and its phones ("" for silent). */
+/** The source of a regular expression for the current position, and its phones ("" for silent). */
 export type SpellingRule = readonly [pattern: string, phones: string];
 
 /** Builds a reader of words; what no rule matches is silent. */

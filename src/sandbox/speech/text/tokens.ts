@@ -1,4 +1,4 @@
-/** What a text becomes before it is spoken: words, phones and pauses. */
+/** The tokens of a text before it is spoken: words, phones and pauses. */
 
 const VOWELS: ReadonlySet<string> = new Set("aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split(" "));
 const CONSONANTS: ReadonlySet<string> = new Set(
@@ -15,7 +15,7 @@ export type SpeechToken =
 export const SHORT_PAUSE: SpeechToken = { kind: "pause", length: "short" };
 export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 
-/** Which vowel of a word is stressed, where the word has that many. */
+/** Index of the stressed vowel, for words with that many vowels. */
 export type Stress = "last" | "penultimate";
 
 /** No word is longer than this to the engine, which plans each word as a whole. */
