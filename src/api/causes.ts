@@ -1,4 +1,4 @@
-/** Two marks that travel as an error's cause: the request was never sent, and the bytes got so far cannot be continued. */
+/** Two marker causes of errors: the request was never sent; the download cannot continue from its partial bytes. */
 import { AudioError } from "../errors.ts";
 
 /** Cause of a failure before the first byte of the request was written: the service cannot have seen it. */
@@ -6,7 +6,7 @@ export class UnsentRequest extends Error {
   override readonly name = "UnsentRequest";
 }
 
-/** Cause of a failure after which the bytes got so far cannot be continued (416, a range that does not fit, surplus). */
+/** Cause of a failure after which a download cannot continue from its partial bytes (416, wrong range, surplus bytes). */
 export class StaleBytes extends Error {
   override readonly name = "StaleBytes";
   /** The size that a 416 states in its Content-Range, or `null`. */
@@ -18,7 +18,7 @@ export class StaleBytes extends Error {
   }
 }
 
-/** The {@link StaleBytes} behind a failure, or `null`. A cause, because `withIds` keeps causes and not subclasses. */
+/** Returns the {@link StaleBytes} cause of a failure, or `null`. It is a cause, because `withIds` does not keep subclasses. */
 export function staleBytes(error: unknown): StaleBytes | null {
   return error instanceof AudioError && error.cause instanceof StaleBytes ? error.cause : null;
 }

@@ -1,17 +1,17 @@
-/** Reads an answer of the content endpoint: whether it is audio at all, which part of it, and where the whole ends. */
+/** Parses an answer of the content endpoint: whether it is audio, which range it has, and how long the audio is. */
 import { AudioError } from "../errors.ts";
 import { StaleBytes } from "./causes.ts";
 import type { HttpResponse } from "./transport.ts";
 
-/** One stretch of audio bytes on its way. */
+/** One range of audio bytes, being received. */
 export interface ContentResponse {
   /** Offset of the first byte of `body`: 0 for a 200. */
   readonly start: number;
-  /** Size of the whole audio; `null` when the answer does not say. */
+  /** The size of the whole audio; `null` if the answer does not state it. */
   readonly totalBytes: number | null;
   /** Ends early: throws AudioError `network_error` or `timeout`. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** The answer does not say where the audio ends (no length, no chunks), so a cut looks like an end. */
+  /** Whether the answer lacks both length and chunks, so that a broken connection looks like the end. */
   readonly isEndUnmarked?: boolean;
   discard(): void;
 }
@@ -32,7 +32,7 @@ export function parseContentLength(header: string | undefined): number | null {
   return readInteger(header?.trim());
 }
 
-/** `bytes 0-99/200` or `bytes 0-99/*`; `null` for anything else, also for a range that contradicts itself. */
+/** Parses `bytes 0-99/200` or `bytes 0-99/*`; `null` for anything else, including contradictory ranges. */
 export function parseContentRange(header: string | undefined): ContentRange | null {
   const match = /^bytes[ \t]+(\d{1,15})-(\d{1,15})\/(\d{1,15}|\*)$/i.exec(header?.trim() ?? "");
   const firstByte = readInteger(match?.[1]);
@@ -42,7 +42,7 @@ export function parseContentRange(header: string | undefined): ContentRange | nu
   return totalBytes !== null && lastByte >= totalBytes ? null : { firstByte, lastByte, totalBytes };
 }
 
-/** The size that a 416 states: `bytes * /200` without the blank; `null` when it states none. */
+/** Parses the size in a 416, `bytes * /200` without the blank; `null` if it has none. */
 export function parseUnsatisfiedRange(header: string | undefined): number | null {
   return readInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
@@ -56,16 +56,16 @@ const refuse = (response: HttpResponse, message: string, cause?: Error): AudioEr
   });
 };
 
-/** One type, with or without parameters: several would be several claims about the same bytes. */
+/** One type, with or without parameters. Several types are refused, because they contradict each other. */
 const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
-/** Transfer codings that leave the bytes as they are. Chunks mark the end only where they come last. */
+/** Transfer codings that do not change the bytes. Chunks mark the end only if they are the last coding. */
 const PLAIN_CODINGS = /^\s*(?:(?:chunked|identity)\s*(?:,\s*|$))*$/i;
 const ENDS_IN_CHUNKS = /(?:^|[\s,])chunked\s*$/i;
 
 /**
- * Only what is said to be audio counts as audio. A page of a gateway under a 200 would otherwise be kept for the
- * audio that was paid for: raw pcm has no signature that could distinguish the two later.
+ * Requires an audio type. Otherwise a gateway's page with a 200 could be saved as paid audio, because raw pcm has no
+ * signature that could reveal it later.
  */
 function refuseForeign(response: HttpResponse): void {
   const encoding = response.header("content-encoding");
@@ -78,7 +78,7 @@ function refuseForeign(response: HttpResponse): void {
   }
 }
 
-/** Passes a body on and complains about bytes beyond its announced length, before they get to anybody. */
+/** Passes a body on. Throws at bytes beyond the announced length, without passing them on. */
 async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onSurplus: () => AudioError) {
   let seenBytes = 0;
   for await (const chunk of body) {
@@ -89,10 +89,10 @@ async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onS
 }
 
 /**
- * Reads a 200 or a 206.
+ * Parses a 200 or a 206.
  *
- * @param fromByte what was asked for; 0 means that no Range was sent
- * @throws AudioError `unexpected_response`; with {@link StaleBytes} as its cause when the range does not fit
+ * @param fromByte the requested offset; 0 means that no Range was sent
+ * @throws AudioError `unexpected_response`, with {@link StaleBytes} as its cause if the range does not fit
  */
 export function readContent(response: HttpResponse, fromByte: number): ContentResponse {
   refuseForeign(response);
@@ -119,7 +119,7 @@ export function readContent(response: HttpResponse, fromByte: number): ContentRe
   return { start: firstByte, totalBytes, body, isEndUnmarked: totalBytes === null, discard };
 }
 
-/** A 416, with the size that it states behind it. */
+/** Creates the error for a 416, with the stated size in its cause. */
 export function unsatisfiedRange(response: HttpResponse, taskId: string): AudioError {
   const totalBytes = parseUnsatisfiedRange(response.header("content-range"));
   response.discard();

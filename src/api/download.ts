@@ -1,4 +1,4 @@
-/** Brings one audio into a sink: resumes after every break, starts over where it must, and stops where nothing moves. */
+/** Downloads one audio into a sink. Resumes after breaks, restarts if it must, and stops without progress. */
 import type { Clock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
@@ -11,53 +11,52 @@ export interface ByteSink {
   /** Bytes written since the start or the last restart. */
   readonly size: number;
   write(chunk: Uint8Array): Promise<void>;
-  /** Back to 0 bytes. */
+  /** Truncates to 0 bytes. */
   restart(): Promise<void>;
 }
 
-/** Opens the audio at an offset. An abort of `signal` ends the request, and the body that it gave. */
+/** Opens the audio at an offset. An abort of `signal` ends the request and its body. */
 export type OpenContent = (fromByte: number, signal: AbortSignal) => Promise<ContentResponse>;
 
-/** The least that counts as coming forward. */
+/** The minimum speed that counts as progress. */
 interface LeastProgress {
   readonly bytes: number;
   readonly withinMs: number;
 }
 
 /**
- * 1 KiB a second, measured over a minute. Every link that people still use (2G brings four times as much) gets
- * through however long it takes, and a peer that hands out single bytes does not.
+ * 1 KiB a second, measured over a minute. Every real link is faster (2G has four times as much), and a peer that sends
+ * single bytes is cut off.
  */
 const MIN_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
-/** How often in a row an attempt may end without a byte that no attempt before it had brought. */
+/** The attempts in a row that may end without any new byte. */
 const MAX_BREAKS_AT_ONE_BYTE = 5;
-/** How often in a row attempts may break before they have together brought {@link LeastProgress.bytes}. */
+/** The attempts in a row that may break before they add up to {@link LeastProgress.bytes}. */
 const MAX_BREAKS_WITHIN_A_STRETCH = 30;
 
 export interface DownloadOptions {
   readonly maxBytes: number;
   readonly clock: Clock;
-  /** The caller's: aborts with its reason. */
+  /** The caller's signal. Its abort rejects with its reason. */
   readonly signal: AbortSignal;
-  /** A body that brings fewer bytes than these in this time is broken off, and asked for again from there. */
+  /** A slower body is aborted, and requested again from where it ended. */
   readonly leastProgress?: LeastProgress;
   /**
-   * How long to wait after a break.
+   * Returns how long to wait after a break.
    *
-   * @param breaks 1 for the first in a row that brought nothing new
-   * @param error what the break was: a 503 may say how long to wait
+   * @param breaks the breaks in a row without a new byte, from 1
+   * @param error the cause of the break; a 503 may state how long to wait
    */
   readonly pauseMs?: (breaks: number, error: AudioError) => number;
 }
 
 /**
- * Brings the whole audio into the sink, or throws: exact bytes or an error. There is no limit on the whole time,
- * because a slow link must get through; what is limited is standing still (see {@link LeastProgress}) and the
- * number of breaks.
+ * Downloads the exact bytes of the whole audio, or throws. Does not limit the total time, because a slow link must
+ * succeed. Limits the time without progress (see {@link LeastProgress}) and the number of breaks.
  *
- * @throws AudioError `too_large`, `timeout`, `network_error`, `unexpected_response`, whatever `open` throws that a
- *   repeat would not mend, or what the sink throws; the reason of the signal when it aborts
+ * @throws AudioError `too_large`, `timeout`, `network_error`, `unexpected_response`, permanent errors of `open`, or
+ *   errors of the sink; the reason of the signal if it aborts
  */
 export async function downloadInto(
   sink: ByteSink,
@@ -97,22 +96,22 @@ const stalled = (): AudioError =>
 const emptyAudio = (): AudioError =>
   new AudioError("unexpected_response", "The service sent an empty audio.", { retryable: true });
 
-/** A break of the connection, or a 416 for what comes after the last byte; surplus bytes are no such thing. */
+/** Whether an error is a break of the connection or a 416 after the last byte. Surplus bytes are neither. */
 function isHarmlessAtEnd(error: AudioError): boolean {
   const stale = staleBytes(error);
   return stale === null || stale.totalBytes !== null;
 }
 
-/** The state that a download keeps between attempts. */
+/** The state that attempts share. */
 class Transfer {
   readonly #sink: ByteSink;
   readonly #open: OpenContent;
   readonly #options: DownloadOptions;
-  /** The most bytes that any attempt got to: starting over is no progress. */
+  /** The highest offset that any attempt reached, because a restart is not progress. */
   furthestBytes = 0;
-  /** Size of the whole, as soon as an answer states it. */
+  /** The total size, once an answer has stated it. */
   #totalBytes: number | null = null;
-  /** Size of a whole body whose end nothing confirmed; the same size twice is believed. */
+  /** The size of a complete body with an unconfirmed end. The same size twice counts as confirmed. */
   #unconfirmedBytes: number | null = null;
 
   constructor(sink: ByteSink, open: OpenContent, options: DownloadOptions) {
@@ -122,10 +121,10 @@ class Transfer {
   }
 
   /**
-   * One request, from where the sink ends.
+   * Sends one request from the end of the sink.
    *
-   * @returns `null` when everything is here, else what broke and another attempt may mend
-   * @throws what another attempt would not mend
+   * @returns `null` if the audio is complete, else the error that another attempt may resolve
+   * @throws permanent errors
    */
   async attempt(): Promise<AudioError | null> {
     let response: ContentResponse;
@@ -138,7 +137,7 @@ class Transfer {
       this.#options.signal.throwIfAborted();
       if (!this.#fits(response)) {
         if (this.#sink.size > 0) await this.#startOver();
-        // A body that begins at 0 is of use as it is; any other has to be asked for again.
+        // A body from offset 0 is usable after a restart; any other has to be requested again.
         if (response.start !== 0)
           return broken("The service sent another part of the audio than was asked for.");
       }
@@ -152,7 +151,7 @@ class Transfer {
     }
   }
 
-  /** Whether an answer goes on exactly where the sink ends, in an audio of the size known so far. */
+  /** Whether an answer continues exactly at the end of the sink, in an audio of the known size. */
   #fits(response: ContentResponse): boolean {
     const isSameAudio =
       response.totalBytes === null || this.#totalBytes === null || response.totalBytes === this.#totalBytes;
@@ -162,8 +161,8 @@ class Transfer {
   /**
    * Writes a body to the sink.
    *
-   * @returns what broke the body, or `null` at its end
-   * @throws whatever the sink throws, `too_large`, or the reason of the abort
+   * @returns the error that broke the body, or `null` at its end
+   * @throws errors of the sink, `too_large`, or the reason of the abort
    */
   async #pour(body: AsyncIterable<Uint8Array>): Promise<unknown> {
     const { clock, signal, leastProgress = MIN_PROGRESS } = this.#options;
@@ -171,7 +170,7 @@ class Transfer {
     let leftMs = leastProgress.withinMs;
     let sinceBytes = 0;
     for (;;) {
-      // Only the waiting counts: the service is not to blame for the time that the disk takes.
+      // Count only the waiting, because slow disks are not the service's fault.
       const askedAtMs = clock.steadyMs();
       let step: IteratorResult<Uint8Array>;
       try {
@@ -205,19 +204,19 @@ class Transfer {
       return sizeBytes === this.#totalBytes ? null : broken("The audio ended before its announced length.");
     }
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
-    // Only a request for the bytes behind it distinguishes an end from a cut: a 416 states the size.
+    // Request the bytes after the end, because only the size in a 416 distinguishes an end from a broken connection.
     this.#unconfirmedBytes = sizeBytes;
     return broken("The end of the audio could not be told from a broken connection.");
   }
 
-  /** Sorts a failure: everything is here all the same (`null`), worth another attempt, or final (thrown). */
+  /** Classifies a failure: `null` if the audio is complete anyway, returned for another attempt, or thrown if permanent. */
   async #afterFailure(error: unknown): Promise<AudioError | null> {
     this.#options.signal.throwIfAborted();
     if (!(error instanceof AudioError)) throw error;
     const stale = staleBytes(error);
     const sizeBytes = this.#sink.size;
     const knownBytes = this.#totalBytes ?? stale?.totalBytes ?? null;
-    // All bytes are here: what the socket did afterwards does not matter.
+    // All bytes are here, so a later failure of the socket is irrelevant.
     if (sizeBytes > 0 && knownBytes === sizeBytes && isHarmlessAtEnd(error)) return null;
     if (stale !== null) {
       if (sizeBytes > 0) await this.#startOver();

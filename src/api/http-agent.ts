@@ -33,7 +33,7 @@ export async function openAgent(
   });
 }
 
-/** Calls `report` just before the first byte is written: until then the service cannot have seen the request. */
+/** Calls `report` just before the first byte is written, because the service cannot have seen the request until then. */
 export function beforeWriting(report: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart;

@@ -1,18 +1,18 @@
-/** Reads small JSON bodies: at most 1 MiB, stopped while it streams. */
+/** Reads small JSON bodies. Stops a stream at 1 MiB. */
 import type { HttpResponse } from "./transport.ts";
 
 export const JSON_BODY_MAX_BYTES = 1024 * 1024;
-/** Room for a task. */
+/** The first size of the buffer, enough for a usual task. */
 const USUAL_BYTES = 4096;
 
-/** A body that is no JSON we would read, and why, in words that follow "the answer". */
+/** A body that is not acceptable JSON. The message follows "the answer". */
 export class UnreadableBody extends Error {
   override readonly name = "UnreadableBody";
 }
 
 /**
  * @returns the parsed body
- * @throws UnreadableBody when it is encoded, too long, not UTF-8 or not JSON; AudioError when the connection fails
+ * @throws UnreadableBody if it is compressed, too long, not UTF-8 or not JSON; AudioError if the connection fails
  */
 export async function readJson(response: HttpResponse): Promise<unknown> {
   const encoding = response.header("content-encoding");
@@ -20,12 +20,12 @@ export async function readJson(response: HttpResponse): Promise<unknown> {
     response.discard();
     throw new UnreadableBody("is compressed, which was not asked for");
   }
-  // One buffer that grows: a chunk of one byte takes a thousand times its size, and a service may send a million.
+  // Use one growing buffer, because a stored chunk of one byte takes a kilobyte, and a service may send a million.
   let bytes = Buffer.alloc(USUAL_BYTES);
   let sizeBytes = 0;
   for await (const chunk of response.body) {
     const sizeAfter = sizeBytes + chunk.byteLength;
-    // Leaving the loop drops the connection.
+    // Leaving the loop closes the connection.
     if (sizeAfter > JSON_BODY_MAX_BYTES) {
       throw new UnreadableBody(`is longer than ${JSON_BODY_MAX_BYTES} bytes`);
     }

@@ -1,8 +1,8 @@
-/** Turns failures of sockets, TLS and the HTTP parser into {@link AudioError}s. */
+/** Converts failures of sockets, TLS and the HTTP parser to {@link AudioError}s. */
 import { AudioError } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
 
-/** The request never left: no address, nobody listening, no route, no connection in time. */
+/** Codes of requests that were never sent: no address, connection refused, no route, no connection in time. */
 const UNREACHABLE = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -30,12 +30,12 @@ const TIMEOUTS = new Set([
 const CERTIFICATE =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|CRL_|ERROR_IN_C|INVALID_CA$|INVALID_PURPOSE$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
-/** Wrong use of Node or undici, a failed assertion, a part of this program that is not installed. */
+/** Codes of faults of this program: wrong use of Node or undici, a failed assertion, a missing module. */
 const OUR_FAULT =
   /^(ERR_INVALID_|ERR_ASSERTION|ERR_MODULE_|MODULE_NOT_FOUND|UND_ERR_INVALID_|UND_ERR_NOT_SUP)/;
 const OUR_FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError];
 
-/** All codes of an error, of its causes and of the errors inside an AggregateError, outermost first. */
+/** Returns the codes of an error, its causes and the errors of an AggregateError, outermost first. */
 function networkCodes(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > 6) return [];
   const own = "code" in error && typeof error.code === "string" ? [error.code] : [];
@@ -50,14 +50,14 @@ function isProxyRefusal(error: unknown): error is Error {
 const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
-/** The parser also complains of an end that came too early, which is a break and not malformed. */
+/** The parser also reports a premature end, which is a broken connection and not malformed. */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
   return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
 }
 
 /**
- * Whether an error comes from the network at all. A mistake of this program must stay what it is: as a
- * `network_error` it would be repeated for an hour, and nobody would ever look for it.
+ * Whether an error comes from the network. A fault of this program must not become a `network_error`, because it would
+ * be retried for an hour and its cause never found.
  */
 function isOfTheNetwork(error: unknown, codes: readonly string[]): boolean {
   if (!(error instanceof Error) || OUR_FAULTS.some((kind) => error instanceof kind)) return false;
@@ -66,12 +66,12 @@ function isOfTheNetwork(error: unknown, codes: readonly string[]): boolean {
 }
 
 /**
- * A failure of the connection, as the caller may see it.
+ * Converts a failure of the connection to the caller's error.
  *
  * @param host the configured host, for the message
  * @param isSent whether a byte of the request can have been written
  * @returns AudioError `network_error`, `timeout` or `unexpected_response`, retryable unless it is the certificate;
- *   anything that is no failure of the network comes back as it is
+ *   any other error is returned unchanged
  */
 export function networkFailure(error: unknown, host: string, isSent: boolean): unknown {
   const codes = networkCodes(error);

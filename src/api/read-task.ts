@@ -1,4 +1,4 @@
-/** Reads an AudioTask from an answer, leniently where money is concerned. */
+/** Parses an AudioTask from an answer, leniently, so that paid audio is not lost over a bad field. */
 import { z } from "zod";
 import {
   OUTPUT_FORMATS,
@@ -16,13 +16,13 @@ import {
 import { isTaskId } from "../contract/wire.ts";
 import { cleanServiceText, type KeyGuard } from "./service-text.ts";
 
-/** A task as the service states it; snake_case ends here. A part that broke the contract is `null`. */
+/** A task as the service reported it, in camelCase. A field that breaks the contract is `null`. */
 export interface ObservedTask {
   readonly taskId: string;
   readonly status: TaskStatus;
-  /** The cleaned text that the service sent in place of a valid status, `""` if withheld; absent for a valid status. */
+  /** An unknown status, cleaned; `""` if withheld. Absent if the status is one of the contract. */
   readonly unknownStatus?: string;
-  /** `null`: the service stated no bill that can be read. */
+  /** `null` if the service stated no readable bill. */
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
   readonly output: {
@@ -30,18 +30,18 @@ export interface ObservedTask {
     readonly sampleRateHz: SampleRate;
     readonly durationSeconds: number;
   } | null;
-  /** The message is cleaned, at most 500 code points, and `""` where it is withheld. */
+  /** The message is cleaned and has at most 500 code points; `""` if withheld. */
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** Harmless contract violations in the answer, for the log. */
+  /** Violations of the contract that leave the answer usable; for the log. */
   readonly oddities: readonly string[];
 }
 
 const ODDITIES_MAX = 10;
 
-/** A code is a word for programs; a sentence in its place is somebody speaking to the reader. */
+/** Accepts single words as codes, because a sentence in a code's place may be a prompt injection. */
 const ERROR_CODE = /^[a-z0-9_]{1,64}$/;
 
-/** An answer is a task if it has an id and any status, even an unknown one. */
+/** The minimum of a task: an id, and a field that marks it as a task, even an unknown status. */
 const core = z.union([
   z.object({ id: z.string().refine(isTaskId), status: z.string() }),
   z.object({ id: z.string().refine(isTaskId), object: z.literal("audio.generation") }),
@@ -61,7 +61,7 @@ const parts = {
   error: z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 };
 
-/** Zod's words about known fields; a path is ours, an unknown key never gets here. */
+/** Formats Zod's issues. Paths are safe to show, because they name known fields only. */
 function findOddities(body: unknown): string[] {
   const issues = audioTaskSchema.safeParse(body).error?.issues ?? [];
   return issues
@@ -69,7 +69,7 @@ function findOddities(body: unknown): string[] {
     .map((issue) => cleanServiceText(`${issue.path.join(".")}: ${issue.message}`, 200));
 }
 
-/** The only place where words of the wire become a status. */
+/** Maps the service's status to ours. Nothing else does. */
 function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" | "unknownStatus"> {
   const said = statusField.safeParse(body).data?.status;
   const known = knownStatus.safeParse(said);
@@ -78,12 +78,12 @@ function statusIn(body: unknown, guard: KeyGuard): Pick<ObservedTask, "status" |
 }
 
 /**
- * Reads a task (docs/contract.md, AudioTask). The id is what counts: a status that is not known means `queued`, so
- * that the task is asked for again, and any other part that breaks the contract becomes `null`. Each is reported as an
- * oddity, because paid audio must not be lost over a bad field.
+ * Parses a task (docs/contract.md, AudioTask). Requires only the id, because paid audio must not be lost over a bad
+ * field. An unknown status becomes `queued`, so that the task is polled again. Any other field that breaks the contract
+ * becomes `null`. Each violation is reported as an oddity.
  *
- * @param guard for the texts that the service wrote
- * @returns `null` when the body is not a task at all
+ * @param guard cleans the service's texts
+ * @returns `null` if the body is not a task
  */
 export function readTask(body: unknown, guard: KeyGuard): ObservedTask | null {
   const id = core.safeParse(body).data?.id;

@@ -1,4 +1,4 @@
-/** Turns an answer other than success into an {@link AudioError} (docs/contract.md, Errors). */
+/** Converts an unsuccessful answer to an {@link AudioError} (docs/contract.md, Errors). */
 import {
   isServiceErrorCode,
   SERVICE_ERROR_STATUS,
@@ -17,7 +17,7 @@ const OPERATION_WORDS: Readonly<Record<Operation, string>> = {
   content: "the download",
 };
 
-/** The code that a status implies where the body does not say; 404 and 403 are not here, see {@link impliedCode}. */
+/** The codes that statuses imply if the body has none. For 404 and 403 see {@link impliedCode}. */
 const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
   400: "invalid_request",
   401: "invalid_api_key",
@@ -28,9 +28,9 @@ const IMPLIED: Readonly<Record<number, ServiceErrorCode>> = {
 };
 
 /**
- * The code behind a status whose body names none that fits. A 403 or 404 without the contract's body comes from
- * something in between (a gateway, a wrong base address): taking it for "this task does not exist" could make
- * somebody pay twice.
+ * Returns the code for a status whose body names no fitting code. A 403 or 404 without the contract's body comes from
+ * a gateway or a wrong base address. It does not count as "this task does not exist", because the user could then pay
+ * twice.
  */
 function impliedCode(
   status: number,
@@ -49,18 +49,18 @@ function impliedCode(
 export interface Rejection {
   readonly status: number;
   readonly operation: Operation;
-  /** The parsed body; `undefined` when there was none or it could not be read. */
+  /** The parsed body; `undefined` if missing or unreadable. */
   readonly body: unknown;
   readonly retryAfter: string | undefined;
   readonly nowWallMs: number;
   readonly taskId: string | undefined;
-  /** The service's words, fit to show; `""` where they are withheld. */
+  /** The service's message, safe to show; `""` if withheld. */
   readonly clean: (text: string) => string;
 }
 
 /**
- * The code that the body states, where it belongs to the status. Not for 409, whose two codes belong to one
- * operation each, so the status says more than the body.
+ * Returns the body's code if it fits the status. Ignores the body for 409, because each of its two codes belongs to
+ * one operation, so the operation decides.
  */
 function statedCode(code: string | undefined, status: number): ServiceErrorCode | null {
   if (code === undefined || status === 409 || !isServiceErrorCode(code)) return null;
@@ -83,12 +83,12 @@ function describe(status: number, operation: Operation): string {
   return `The service answered ${words} with HTTP ${status}.`;
 }
 
-/** @param words what the service said, cleaned; `""` where it said nothing that may be shown */
+/** @param words the service's message, cleaned; `""` if there is none that may be shown */
 function sayReason(words: string): string {
   return words === "" ? NO_USABLE_REASON : `The service says: ${quoteServiceText(words)}`;
 }
 
-/** Any answer that is not the success of its operation, as the failure that the caller sees. */
+/** Converts any answer other than its operation's success to the caller's error. */
 export function rejectionError(rejection: Rejection): AudioError {
   const { status, operation, nowWallMs, retryAfter, taskId } = rejection;
   const said = serviceErrorBody.safeParse(rejection.body).data?.error;

@@ -1,11 +1,11 @@
-/** Which failures are repeated, and how long after: pure tables over {@link AudioError}. */
+/** Decides which failures are retried, and after how long: pure tables over {@link AudioError}. */
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 import { AudioError, type ErrorCode } from "../errors.ts";
 import { UnsentRequest } from "./causes.ts";
 
-const BACKOFF_LEAST_MS = 1000;
-const BACKOFF_MOST_MS = 30_000;
-const RETRY_AFTER_MOST_SECONDS = 600;
+const MIN_BACKOFF_MS = 1000;
+const MAX_BACKOFF_MS = 30_000;
+const MAX_RETRY_AFTER_SECONDS = 600;
 
 /** The decision after a failed create. `limited`: wait, then take a slot again. `unavailable`: a 503. */
 export type CreateDecision =
@@ -18,17 +18,16 @@ export type CreateDecision =
 export type ReadDecision = CreateDecision | { readonly kind: "not_ready" };
 
 /**
- * Whether the request cannot have reached the service: refused, not resolved, no connection in time,
- * certificate. Nothing is concluded from a code, which may as well be that of a connection that broke later:
- * the transport marks what it never wrote.
+ * Whether the request cannot have reached the service: refused, not resolved, no connection in time, certificate.
+ * Relies on the transport's mark of unsent requests, because a connection that breaks later can have the same code.
  */
 export function wasNeverSent(error: unknown): boolean {
   return error instanceof AudioError && error.cause instanceof UnsentRequest;
 }
 
 /**
- * Refusals that come before a task is made. A create that met one of them has made none, whoever said it: the
- * service, a gateway in front of it (which then let nothing through), or this program, which sent nothing.
+ * Refusals that precede the creation of a task. A create with one of these codes created none, whether the code came
+ * from the service, from a gateway (which let nothing through), or from this program (which sent nothing).
  */
 const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
   "invalid_request",
@@ -43,9 +42,9 @@ const REFUSED_BEFORE_ANY_TASK: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the service may hold a task, and a reservation, after a create that failed like this. Where that cannot
- * be ruled out the answer is yes: a 503 too, because a gateway says it also for a create that went through behind
- * it, and every other 5xx, time-out, broken connection and answer that could not be read.
+ * Whether the service may hold a task and a reservation after a create that failed with this error. Returns true
+ * unless it is ruled out: also for a 503, because a gateway can send one for a create that succeeded behind it, and
+ * for every other 5xx, time-out, broken connection and unreadable answer.
  */
 export function mayHaveArrived(error: AudioError): boolean {
   return !wasNeverSent(error) && !REFUSED_BEFORE_ANY_TASK.has(error.code);
@@ -58,11 +57,11 @@ export function mayHaveArrived(error: AudioError): boolean {
  * @param random in [0, 1)
  */
 export function backoffMs(attempt: number, random: () => number): number {
-  const ceiling = Math.min(BACKOFF_MOST_MS, BACKOFF_LEAST_MS * 2 ** Math.max(0, Math.min(attempt, 16)));
-  return BACKOFF_LEAST_MS + random() * (ceiling - BACKOFF_LEAST_MS);
+  const ceiling = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** Math.max(0, Math.min(attempt, 16)));
+  return MIN_BACKOFF_MS + random() * (ceiling - MIN_BACKOFF_MS);
 }
 
-/** The same key and body again, except where the answer would be the same for ever (docs/contract.md, Idempotency). */
+/** Retries with the same key and body, unless the answer would always be the same (docs/contract.md, Idempotency). */
 export function decideCreate(error: AudioError, attempt: number, random: () => number): CreateDecision {
   switch (error.code) {
     case "rate_limit":
@@ -86,13 +85,13 @@ export function decideCreate(error: AudioError, attempt: number, random: () => n
   }
 }
 
-/** The same for queries and downloads, which may always be repeated; 401 and 404 stop. */
+/** Decides for queries and downloads, which are always safe to repeat. 401 and 404 stop. */
 export function decideRead(error: AudioError, attempt: number, random: () => number): ReadDecision {
   return error.code === "not_ready" ? { kind: "not_ready" } : decideCreate(error, attempt, random);
 }
 
 /**
- * How long a download pauses after a break: what a 503 asks for, else the backoff.
+ * Returns how long a download pauses after a break: the delay of a 503, else the backoff.
  *
  * @param attempt 1 after the first break
  * @param random in [0, 1)
@@ -103,17 +102,17 @@ export function pauseAfterBreakMs(error: AudioError, attempt: number, random: ()
 }
 
 /**
- * `Retry-After` in seconds: seconds or an HTTP date; unreadable, negative or absent counts as 60; capped at 600.
+ * Parses `Retry-After`, in seconds or as an HTTP date. Unreadable, negative and absent values count as 60; the cap is 600.
  *
  * @param nowWallMs wall-clock milliseconds, for a date
  */
 export function parseRetryAfter(header: string | undefined, nowWallMs: number): number {
   const text = header?.trim() ?? "";
-  if (/^\d+$/.test(text)) return Math.min(RETRY_AFTER_MOST_SECONDS, Number(text));
-  // Only what looks like a date: Date.parse would read "-5" or "1 x" as some year.
+  if (/^\d+$/.test(text)) return Math.min(MAX_RETRY_AFTER_SECONDS, Number(text));
+  // Accept only what looks like a date, because Date.parse would read "-5" or "1 x" as a year.
   const isDate = /^[A-Za-z]{3,9},? /.test(text);
-  // All three forms of an HTTP date are in GMT; the oldest does not say so and would be read as local time.
+  // Add GMT to the oldest of the three HTTP date forms, because it would otherwise be read as local time.
   const dateMs = isDate ? Date.parse(/GMT$/.test(text) ? text : `${text} GMT`) : Number.NaN;
   const seconds = Math.ceil((dateMs - nowWallMs) / 1000);
-  return seconds >= 0 ? Math.min(RETRY_AFTER_MOST_SECONDS, seconds) : RETRY_AFTER_SECONDS;
+  return seconds >= 0 ? Math.min(MAX_RETRY_AFTER_SECONDS, seconds) : RETRY_AFTER_SECONDS;
 }

@@ -1,12 +1,12 @@
-/** Makes text that the service wrote fit to show: cleaned, without the API key, and withheld where it reads like orders. */
+/** Makes the service's text safe to show: cleans it, removes the API key, and withholds text that looks like a prompt injection. */
 import { firstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
 export const SERVICE_TEXT_MAX_CODE_POINTS = 500;
-/** More of a service's text is not looked at. */
+/** Only this much of a service's text is examined. */
 const MAX_READ_CODE_POINTS = 4096;
 
-/** Stands where the service's words would, when they are withheld or there are none. */
+/** Replaces the service's message if it is withheld or missing. */
 export const NO_USABLE_REASON = "The service gave no usable reason.";
 
 /** Controls (line breaks too), format and bidi characters, anything invisible, half surrogates, line separators. */
@@ -16,38 +16,38 @@ const BLANKS = /\s+/gu;
 const QUOTES = /["\u201c-\u201f\u00ab\u00bb\u2033\u2036\u275d\u275e\u300c-\u300f\u301d-\u301f\uff02]/gu;
 
 /**
- * Signs that no description of a fault holds, and that could steer an assistant. Quotation marks keep honest
- * readers from obeying such a text, but the safest quotation is none.
+ * Patterns of prompt injection that no honest description of a fault contains. Such text is withheld, because
+ * quotation marks alone do not reliably stop an assistant from obeying it.
  */
 const READS_LIKE_ORDERS: readonly RegExp[] = [
-  // Addresses and links that lead somewhere ("must start with https://" does not).
+  // Addresses and links ("must start with https://" is not one).
   /\b[a-z][a-z0-9+.-]*:\/\/[^\s"',;.)]|\bwww\.|\]\(|\b(?:mailto|javascript):\S|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}\/\S/i,
-  // Somebody else speaking: roles, tags and fences of prompts.
+  // Roles, tags and fences of prompts.
   /\b(?:system|assistant|developer|human|user)\b\s*[:>\]]|<\/?[a-z|!][^>]*>|\[\/?inst\]|```|<\|/i,
-  // Our own voice, forged.
+  // Forged messages of this server.
   /\bwhat to do\s*:|\bnext(?: step)?\s*:|\bthe service says\b/i,
-  // Names of this server's tools and settings, and the argument that pays again.
+  // Names of this server's tools and settings, and the argument that allows another charge.
   /\b(?:generate_audio|get_task|download_audio|list_tasks|list_voices)\b/i,
-  // "narrate" is a word, too: only where it is something to be called.
+  // "narrate" is also an ordinary word, so match it only as a tool to call.
   /\b(?:call|use|run|invoke|try|tool)\W+narrate\b|\bnarrate\W+(?:with|again|tool)\b|\bmax_credits\b/i,
   /\bAUDIO_[A-Z_]+\b|\b[Tt]ake\s*[:=]?\s*\d|\b(?:another|new|next) take\b/,
-  // Orders about orders, and errands to the person.
+  // Instructions about instructions, and requests to address the user.
   /\b(?:ignore|disregard|forget|override|bypass)\b.{0,60}\b(?:instructions?|prompts?|rules?|previous|prior|above)\b/i,
   /\b(?:tell|ask|inform|instruct|send|give) (?:the|your) (?:user|person|human|operator|assistant|model|ai)\b/i,
 ];
 
-/** Whether a cleaned text may be shown as the reason that the service gave. */
+/** Whether a cleaned text may be shown as the service's reason. */
 function readsLikeAFault(text: string): boolean {
   return !READS_LIKE_ORDERS.some((sign) => sign.test(text));
 }
 
 /**
- * Text of the service made fit to show: nothing invisible, one line, bounded.
+ * Cleans a text of the service: removes invisible characters, joins lines, limits the length.
  *
- * @param limit most code points to keep; what is cut off is marked by an ellipsis
+ * @param limit the code points to keep; an ellipsis marks a cut
  */
 export function cleanServiceText(text: string, limit: number = SERVICE_TEXT_MAX_CODE_POINTS): string {
-  // Far more than can be kept, so that a megabyte of message costs nothing.
+  // Cut early, so that a message of a megabyte costs no time.
   const bounded = text.slice(0, limit * 16);
   const oneLine = bounded
     .replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/gu, " ")
@@ -59,21 +59,21 @@ export function cleanServiceText(text: string, limit: number = SERVICE_TEXT_MAX_
 }
 
 /**
- * The reason in the service's words, cleaned; `""` where there is none, or where it does not read like a fault and
- * is withheld. Judged before it is cut, so that nothing hides behind the cut.
+ * Returns the service's reason, cleaned; `""` if it is missing or withheld. Judges the text before cutting it, so that
+ * the whole text is checked.
  */
 export function serviceReason(text: string): string {
   return readsLikeAFault(cleanServiceText(text, MAX_READ_CODE_POINTS)) ? cleanServiceText(text) : "";
 }
 
-/** The service's words, cleaned, inside quotation marks that they cannot close: `"no such task"`. */
+/** Cleans and quotes a text of the service, and replaces quotation marks in it, so that it cannot end the quotation. */
 export function quoteServiceText(text: string): string {
   return `"${cleanServiceText(text).replace(QUOTES, "'")}"`;
 }
 
-/** Keeps the API key out of everything that the service wrote. */
+/** Removes the API key from the service's texts. */
 export interface KeyGuard {
-  /** The reason in the service's words, see {@link serviceReason}, without the key. */
+  /** Returns {@link serviceReason} without the key. */
   readonly reason: (text: string) => string;
   readonly holdsKey: (text: string) => boolean;
 }
@@ -81,7 +81,7 @@ export interface KeyGuard {
 export function createKeyGuard(apiKey: string): KeyGuard {
   const redact = createRedact([apiKey]);
   return {
-    // Stripped first and redacted then: a key with something invisible inside is a key all the same.
+    // Remove invisible characters before redacting, because they could hide a key.
     reason: (text) => serviceReason(redact(cleanServiceText(text, MAX_READ_CODE_POINTS))),
     holdsKey: createDetector([apiKey]),
   };

@@ -1,4 +1,4 @@
-/** The service's operations (docs/contract.md, Endpoints), one request each: nothing is retried, no limit is counted. */
+/** The service's operations (docs/contract.md, Endpoints), one request each, without retries and limits. */
 import { type Clock, systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
 import { REQUEST_BODY_MAX_BYTES } from "../contract/service-limits.ts";
@@ -26,25 +26,25 @@ export type { ContentResponse } from "./content.ts";
 export type { ObservedTask } from "./read-task.ts";
 
 /**
- * The service. Every failure of service or network is an {@link AudioError} (`network_error`, `timeout`,
- * `unexpected_response` or one of the service's own codes); an abort rejects with the signal's reason, and a
- * mistake of this program stays what it is.
+ * The service. Failures of service or network are {@link AudioError}s (`network_error`, `timeout`,
+ * `unexpected_response` or one of the service's own codes). An abort rejects with the signal's reason. Faults of this
+ * program are thrown unchanged.
  */
 export interface Service {
   /**
-   * Creates or replays a task. 200 and 201 count as 202: an id that is known is never thrown away.
+   * Creates or replays a task. 200 and 201 count as 202, because a known id must not be lost.
    *
-   * @param body canonical AudioInput, sent as it is
+   * @param body canonical AudioInput, sent unchanged
    */
   create(body: string, idempotencyKey: string, signal: AbortSignal): Promise<ObservedTask>;
   /** Queries a task. */
   query(taskId: string, signal: AbortSignal): Promise<ObservedTask>;
   /**
-   * Opens the audio at a byte offset; a Range is sent only for one above 0. A 416, or a range other than the one
-   * asked for, is `unexpected_response` with a `StaleBytes` as its cause.
+   * Opens the audio at a byte offset. Sends a Range only for an offset above 0. A 416 or a range other than the
+   * requested one is `unexpected_response` with a `StaleBytes` as its cause.
    */
   content(taskId: string, fromByte: number, signal: AbortSignal): Promise<ContentResponse>;
-  /** Breaks off everything under way and lets go of the sockets. */
+  /** Aborts all requests under way and closes the sockets. */
   close(): Promise<void>;
 }
 
@@ -55,10 +55,10 @@ export interface ServiceOptions {
   readonly deadlines?: Partial<Deadlines>;
 }
 
-/** Statuses under which a create has been accepted; the contract knows 202 alone. */
+/** Statuses of an accepted create. The contract has 202 only. */
 const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
 
-/** The client of one service address. Nothing is loaded, resolved or connected before the first request. */
+/** Creates the client of one service address. Loads, resolves and connects nothing before the first request. */
 export function createService(address: ServiceAddress, options: ServiceOptions): Service {
   const deadlines = { ...DEADLINES, ...options.deadlines };
   return new HttpService(
@@ -162,7 +162,7 @@ class HttpService implements Service {
   }
 
   /**
-   * The path of a task. The id becomes a path segment, so its form is checked here once more, whoever vouches for it.
+   * Returns the path of a task. Checks the id again, because it becomes a path segment.
    *
    * @throws AudioError `invalid_request`
    */
@@ -181,14 +181,14 @@ class HttpService implements Service {
     }
     const task = readTask(body, this.#guard);
     if (task === null) throw unexpected(response, "The service's answer is not a task with an id.", taskId);
-    // It would go into URLs, results and the ledger, where the key must never be.
+    // Refuse an id with the key, because it would get into URLs, results and the ledger.
     if (this.#guard.holdsKey(task.taskId)) {
       throw unexpected(response, "The service's answer names a task by the API key.", taskId);
     }
     return task;
   }
 
-  /** The failure behind an answer that is no success of its operation. */
+  /** Returns the error for an answer other than its operation's success. */
   async #rejection(
     response: HttpResponse,
     signal: AbortSignal,
@@ -213,11 +213,11 @@ class HttpService implements Service {
       taskId: taskId ?? this.#strayId(response, body),
       clean: this.#guard.reason,
     });
-    // A status may say enough without its body; where it does not, the break of the connection is what happened.
+    // If the status alone does not explain the failure, report the broken connection instead.
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
-  /** The id in an answer that should not hold a task, but does: it is worth keeping. */
+  /** Returns the id of a task in an answer that should have none, because it must not be lost. */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = readTask(body, this.#guard)?.taskId;

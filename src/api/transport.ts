@@ -1,4 +1,4 @@
-/** Sends requests to the service's origin: their deadlines, their aborts, and whether they were ever written. */
+/** Sends requests to the service's origin, with deadlines and aborts, and marks requests that were never written. */
 import type { Dispatcher } from "undici";
 import { systemClock } from "../clock.ts";
 import type { ProxySettings, ServiceAddress } from "../config/config.ts";
@@ -9,11 +9,11 @@ import { beforeWriting, openAgent } from "./http-agent.ts";
 import { networkFailure } from "./network-failure.ts";
 
 /**
- * How long each phase of a request may take, in milliseconds. None of them is scaled by `AUDIO_TIME_SCALE`, which
- * is about the service's limits.
+ * The time limits of a request's phases in milliseconds. `AUDIO_TIME_SCALE` does not scale them, because it applies to
+ * the service's limits.
  */
 export interface Deadlines {
-  /** For a connection, TLS and proxy included. */
+  /** For connecting, including TLS and proxy. */
   readonly connectMs: number;
   /** For a whole create, from call to parsed answer. */
   readonly createMs: number;
@@ -21,7 +21,7 @@ export interface Deadlines {
   readonly queryMs: number;
   /** From asking for the content to its headers. */
   readonly contentHeadersMs: number;
-  /** Without a byte of a body. How slowly audio may come is for the download to say. */
+  /** For silence within a body. The download limits how slow audio may be. */
   readonly idleBodyMs: number;
 }
 
@@ -39,31 +39,31 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** For everything, up to the end of `read`. */
+  /** Limits the whole request, up to the end of `read`. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
 
 export interface HttpResponse {
   readonly status: number;
-  /** A header; one that came several times is joined by commas, so that a doubled one is never taken for none. */
+  /** Returns a header. Repeated ones are joined by commas, so that a repeated header never counts as missing. */
   header(name: string): string | undefined;
-  /** The body, once. Failures are {@link AudioError}s, or the reason of the caller's signal. */
+  /** The body, which can be read once. Fails with {@link AudioError} or the reason of the caller's signal. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Drops the connection, unless the body has been read to its end. */
+  /** Closes the connection unless the body was read to its end. */
   discard(): void;
 }
 
 export interface Transport {
   /**
-   * Sends a request and hands its answer to `read`, all within the request's deadline. A body that `read` leaves
-   * may still be read afterwards; then only silence is bounded.
+   * Sends a request and passes its answer to `read` within the request's deadline. The caller may read an unread body
+   * afterwards; then only silence is limited.
    *
    * @throws AudioError `network_error`, `timeout` or `unexpected_response`; the signal's reason when it aborts;
    *   what `read` throws
    */
   exchange<T>(request: HttpRequest, read: (response: HttpResponse) => Promise<T>): Promise<T>;
-  /** Breaks off everything under way. */
+  /** Aborts all requests under way. */
   close(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ const stopping = (): AudioError =>
     cause: new UnsentRequest("the program was stopping"),
   });
 
-/** A transport to one origin. Redirects are not followed and nothing is repeated: one call, one request. */
+/** Creates a transport to one origin. Each call sends one request, without redirects and retries. */
 export function createTransport(
   address: ServiceAddress,
   proxy: ProxySettings,
@@ -133,10 +133,10 @@ function asHttpResponse(
   idleMs: number,
   failure: (error: unknown) => unknown,
 ): HttpResponse {
-  // Dropping a body before its end emits an error, which would end the process if nothing listened.
+  // Listen for errors, because dropping a body early emits one, which would otherwise end the process.
   body.on("error", () => undefined);
 
-  /** Only the time in which a chunk is waited for counts as silence: a reader may pause for as long as it likes. */
+  /** Counts only the time spent waiting for a chunk as silence, because a reader may pause for any time. */
   const watchSilence = (): NodeJS.Timeout =>
     setTimeout(() => body.destroy(timeout("nothing came for too long")), idleMs);
 

@@ -1,19 +1,18 @@
-/** Durations of the ledger: places in flight, quarters of the budget, leases. */
+/** Durations of the ledger: places in flight, spend quarters, leases. */
 import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /**
- * A task is waited for no longer than this, and taken to have ended and been charged by then: the service recovers for
- * at most 60 minutes. Without it, a record lost between its task's acceptance and its end would hold a place in flight
- * for ever.
+ * After this time a task counts as ended and charged, because the service recovers for at most 60 minutes. Without the
+ * limit, a record lost between its task's acceptance and end would hold a place in flight for ever.
  */
 export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /** Spend is summed by quarters of an hour. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
-/** A process that is alive renews its leases three times within this. */
+/** A living process renews its leases three times within this time. */
 const LEASE_TTL_MS = 15_000;
-/** Shorter, a machine that is merely busy would lose leases. */
+/** The minimum, because a busy machine would lose shorter leases. */
 const MIN_LEASE_TTL_MS = 3_000;
 
 /** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */

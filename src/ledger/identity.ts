@@ -4,13 +4,13 @@ import { createHash, createHmac } from "node:crypto";
 /** The account whose limits are counted: origin and API key, as a hash that reveals neither. */
 export type KeyId = string;
 
-/** Changes only when the canonical spelling changes: every installation must derive the same keys. */
+/** Changes only with the canonical form, because every installation must derive the same keys. */
 const KEY_PREFIX = "agm1-";
 const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
-/** Digits of a SHA-256 that keep records distinct, and short enough for a handle. */
+/** The length of a SHA-256 prefix: long enough to be unique in a ledger, short enough for a handle. */
 const RECORD_ID_DIGITS = 32;
 
-/** Parts are length-prefixed, so that no two lists of parts ever hash alike. */
+/** Prefixes each part with its length, so that different lists of parts never have the same hash. */
 function hash(...parts: readonly string[]): string {
   const digest = createHash("sha256");
   for (const part of parts) digest.update(`${Buffer.byteLength(part)}:`).update(part);
@@ -43,17 +43,17 @@ export function recordId(work: string, account: KeyId): string {
 
 /** Names that records are found by. Hashed, because an index holds no text of any length. */
 export const workName = (workId: string): string => `work:${hash(workId)}`;
-/** The work that the text as it was given would be, where the input has other words. */
+/** The work of the original text, if the input was respelled. */
 export const writtenName = (workId: string): string => `written:${hash(workId)}`;
 export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
-/** A task of an attempt that failed, before the record tried again. */
+/** The task of an earlier, failed attempt. */
 export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;
 export const pathName = (path: string): string => `path:${hash(path)}`;
 
-/** Records that share such a name belong to one task of the service. */
+/** Records that share such a name refer to one task of the service. */
 export const isTaskName = (name: string): boolean => name.startsWith("task:");
 
-/** Equal on every machine for one API key, and of no use to find that key. */
+/** Equal on every machine for one API key, and does not reveal the key. */
 export function accountFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }

@@ -1,4 +1,4 @@
-/** The ledger: records, their leases, and what happens to them, by events. */
+/** The ledger: records, their leases, and the events that change them. */
 import { randomInt } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
@@ -15,21 +15,21 @@ import { durabilityOf } from "./rules/durability.ts";
 import { eachTaskOnce } from "./rules/shared-task.ts";
 import { StoredRecords } from "./stored-records.ts";
 
-/** Others change a record at the same moment now and then; as often as this in a row, something is wrong. */
+/** More conflicts in a row than this are a fault, because concurrent changes of one record are rare. */
 const MAX_CONFLICTS = 20;
 
-/** Leaves room for many more writes in an integer of 32 bits. */
+/** Leaves room for many more revisions in a 32-bit integer. */
 const FIRST_REVISION_MAX = 2 ** 30;
 
 export interface ChangeOptions {
-  /** A slot whose create has ended with this change. */
+  /** The slot of a create that ended with this change. */
   readonly slot?: SlotRelease | undefined;
   readonly lease?: "renew" | "release";
 }
 
 export type Admitted =
   | { readonly kind: "admitted"; readonly record: TaskRecord }
-  /** Another process has changed the record, removed it, or drives it now. */
+  /** Another process has changed or removed the record, or drives it now. */
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
   | Exclude<Admission, { readonly kind: "admitted" | "conflict" }>;
 
@@ -54,37 +54,37 @@ export class Ledger {
     this.#stored = new StoredRecords(store, clock, log);
   }
 
-  /** This API key's record. A damaged one is an error and never "no record". */
+  /** Returns this API key's record. Throws for a damaged one, which is never treated as "no record". */
   async get(recordId: string): Promise<TaskRecord | null> {
     const value = await this.store.get(recordId);
     if (value === undefined) return null;
     return await this.#stored.read({ keyId: this.identity.keyId, recordId, value });
   }
 
-  /** The records of a work, this key's first; others' are those of keys that this machine has used. */
+  /** Returns the records of a work under the keys that this machine has used, this key's first. */
   async ofWork(workId: string): Promise<TaskRecord[]> {
     return await this.#named(workName(workId));
   }
 
-  /** Records of this work, and those whose input is a respelling of its text. */
+  /** Returns the records of this work, and those whose input is a respelling of its text. */
   async ofWrittenWork(workId: string): Promise<TaskRecord[]> {
     return [...(await this.ofWork(workId)), ...(await this.#named(writtenName(workId)))];
   }
 
-  /** By the task that a record has now; where there is none, by that of an attempt that failed. */
+  /** Finds a record by its current task, else by the task of a failed attempt. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
     const { origin } = this.identity;
     const records = await this.#named(taskName(origin, taskId));
     return records.length > 0 ? records : await this.#named(earlierTaskName(origin, taskId));
   }
 
-  /** Records of every origin, because the file is here whatever service made it. */
+  /** Searches every origin, because the file is here whichever service created it. */
   async ofPath(path: string): Promise<TaskRecord[]> {
     return await this.#named(pathName(path));
   }
 
   /**
-   * Newest first, each task once. What cannot be read is logged and passed over, because one damaged record must not
+   * Returns records newest first, each task once. Skips and logs unreadable ones, because one damaged record must not
    * hide all others.
    */
   async list(query: ListQuery): Promise<TaskRecord[]> {
@@ -96,7 +96,7 @@ export class Ledger {
     }
   }
 
-  /** A damaged record of this key is an error; another key's is a hint, and passed over. */
+  /** Throws for a damaged record of this key. Skips damaged records of other keys, because they are only hints. */
   async #named(name: string): Promise<TaskRecord[]> {
     const records: TaskRecord[] = [];
     for (const stored of await this.store.named(name)) {
@@ -108,12 +108,12 @@ export class Ledger {
   }
 
   /**
-   * Takes the lease of a record for this process, writing the draft where there is no such record. A lease whose
+   * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose
    * processId is a dead process of this machine is taken over at once.
    *
-   * @param draft as it was last seen. Where it is gone from the ledger and had no task, it was refused and forgotten:
-   *   then the claim is a new one, which knows nothing of the sends before
-   * @returns what is stored, and whether the lease is ours
+   * @param draft the record as last read. If it is missing and had no task, it was refused and deleted; the claim is
+   *   then a new one without the earlier sends
+   * @returns the stored record, and whether this process has the lease
    */
   async claim(draft: TaskRecord): Promise<{ record: TaskRecord; isOurs: boolean }> {
     const row = rowOf(draft.taskId === null ? { ...unsent(draft), revision: 0 } : draft);
@@ -127,11 +127,11 @@ export class Ledger {
   }
 
   /**
-   * Applies an event to a record: the table's answer is written if the record is still what the caller knows, else
-   * the event is applied to what is stored. An event that is no news for what the caller knows writes nothing.
+   * Applies an event to a record and writes the result. If the stored record differs from the caller's, applies the
+   * event to the stored one. Writes nothing if the event does not change the caller's record.
    *
-   * @param known the record as it was last seen; where the ledger has lost it and it has a task, it is written again
-   * @returns the record with the event in it; `null` where nothing is left to remember
+   * @param known the record as last read. If the ledger has lost it and it has a task, it is written again
+   * @returns the record after the event; `null` if the record was removed
    * @throws AudioError `store_unavailable`
    */
   async apply(
@@ -167,7 +167,7 @@ export class Ledger {
       const found = answer.value === undefined ? null : { keyId, recordId, value: answer.value };
       const stored = found === null ? null : await this.#stored.read(found);
       if (stored === null && next.taskId === null) return null;
-      // Refused although the revision is the expected one: the columns are damaged.
+      // The columns are damaged, because the store refused the write although the revision matches.
       const isOdd: boolean = stored?.revision === expectedRevision;
       if (found !== null && isOdd) await this.#stored.setAside(found, "its columns say something else");
       expectedRevision = stored === null || isOdd ? null : stored.revision;
@@ -177,8 +177,8 @@ export class Ledger {
   }
 
   /**
-   * Asks for a create to be sent now: pause, rate, places in flight and budget are judged, and the record becomes
-   * `unresolved`, in one step.
+   * Requests admission of a create. Checks pause, rate, places in flight and budget, and sets the record to
+   * `unresolved`, in one transaction.
    *
    * @param send a new name for this send; see {@link releaseAdmission}
    * @param wantedBy the narration that pays for it, `null`: a caller asked for it by itself; and whether all callers have
@@ -217,7 +217,7 @@ export class Ledger {
     throw unavailable("The ledger stayed busy with the same record.");
   }
 
-  /** An admission that was never used, or whose answer was lost: place, slot and reservation are given back. */
+  /** Releases place, slot and reservation of an admission that was not used or whose answer was lost. */
   async releaseAdmission(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
     const slot: SlotRelease = { slotId: send, outcome: "unsent" };
@@ -230,8 +230,8 @@ export class Ledger {
 }
 
 /**
- * A claim begins at 0, also that of a record which was removed before. The first write picks a random revision, because
- * a late or repeated write to the removed record must not fit the new one.
+ * A claim begins at 0, even for a record that was removed before. The first write picks a random revision, so that a
+ * late or repeated write to the removed record does not match the new one.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, FIRST_REVISION_MAX) : revision + 1;

@@ -1,4 +1,4 @@
-/** The life of a record: a pure table of status and event. What a record says of its task changes by it alone. */
+/** Pure state machine of records. Nothing else changes what a record states about its task. */
 import type { ObservedTask } from "../api/read-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
@@ -8,15 +8,15 @@ import { isRefunded, type TaskRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
 
 /**
- * Events that can happen to a record. An event names the attempt, the send or the task that it is about: one that comes late,
- * from a process that had slept, changes nothing of what has happened since.
+ * The events of a record. Each names its attempt, send or task, so that a late event from a suspended process does not
+ * change later states.
  */
 export type TaskEvent =
-  /** A create is about to be sent. Written before it is, so that a crash leaves an attempt whose answer is unknown. */
+  /** A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown answer. */
   | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
-  /** That send certainly made no task. */
+  /** The send certainly created no task. */
   | { readonly kind: "notTaken"; readonly send: string }
-  /** The create was not sent or was refused. It is not sent again by itself; a call that asks for it gets this reason. */
+  /** The request was not sent or not accepted. It is not sent again automatically; a call gets this reason. */
   | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
   /** The service reported the status of this attempt's task. */
   | {
@@ -25,22 +25,22 @@ export type TaskEvent =
       readonly task: ObservedTask;
       readonly atMs: number;
     }
-  /** The service does not know the task any more. */
+  /** The service no longer knows the task. */
   | { readonly kind: "gone"; readonly taskId: string }
-  /** The service had said that the task succeeded, and then that its audio is not ready. */
+  /** The service reported success, and then that the audio is not ready. */
   | { readonly kind: "resultRevoked"; readonly taskId: string; readonly atMs: number }
   | { readonly kind: "saved"; readonly file: SavedFile }
   | { readonly kind: "tooLarge"; readonly taskId: string }
-  /** The attempt's task failed, and the request is to be tried once more. `error`: handles of that attempt end with it. */
+  /** The attempt's task failed, and the request gets a new attempt. `error` ends the handles of the failed one. */
   | { readonly kind: "again"; readonly failed: number; readonly error?: StoredError | undefined }
-  /** The name that the audio is to be saved under, as long as it has no file, and the file that is to give way for it. */
+  /** Sets the name for audio that is not saved yet, and the file that it replaces. */
   | { readonly kind: "named"; readonly fileName: string | null; readonly replaces: Replaced | null }
-  /** Audio that is saved is about to get a further name, which another file gives up for it. */
+  /** Saved audio is about to get another name and replace the file that has it. */
   | { readonly kind: "replacing"; readonly replaced: Replaced }
-  /** A part of a narration that somebody asks for by itself: from now on it is shown like all else. */
+  /** A user requested a narration's part directly, so lists show it from now on. */
   | { readonly kind: "listed" };
 
-/** The fields of an attempt before anything was sent. */
+/** The fields of an attempt before anything is sent. */
 export const NO_TASK_YET = {
   status: "waiting",
   refusal: null,
@@ -59,7 +59,7 @@ export const NO_TASK_YET = {
   polledAtMs: null,
 } as const satisfies Partial<TaskRecord>;
 
-/** The record as if nothing had been sent of its attempt: what a claim begins with where there is none. */
+/** Returns the record as if its attempt had never been sent. */
 export function unsent(record: TaskRecord): TaskRecord {
   const spend = earlier(record, record.spend?.atMs ?? record.createdAtMs);
   return { ...record, ...NO_TASK_YET, spend };
@@ -67,7 +67,7 @@ export function unsent(record: TaskRecord): TaskRecord {
 
 const ORDER = { queued: 0, processing: 1, succeeded: 2, failed: 2 } as const;
 
-/** The record after an event; the very same object where the event is no news for it. */
+/** Returns the record after an event, or the same object if the event changes nothing. */
 export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
   switch (event.kind) {
     case "sent":
@@ -107,7 +107,7 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
   }
 }
 
-/** The reservation of a running or unanswered attempt; nothing for a task that was made and paid for elsewhere. */
+/** Returns what a running or unanswered attempt counts: nothing for a task that was created and paid for elsewhere. */
 function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }
@@ -120,7 +120,7 @@ function sent(record: TaskRecord, event: TaskEvent & { kind: "sent" }): TaskReco
     status: "unresolved",
     refusal: null,
     send: event.send,
-    // It was sent before and the answer not seen: whatever becomes of this send, that one may have made the task.
+    // An earlier send of this attempt has no answer, so it may have created the task whatever happens to this send.
     mayHaveArrived: record.mayHaveArrived || record.status === "unresolved",
     sentAtMs: event.atMs,
     spend: reservation(record, event.atMs),
@@ -141,7 +141,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   if (record.attempt !== event.attempt || isOther) return record;
   const seen = { ...record, isGone: false, polledAtMs: atMs };
   const hadEnded = record.status === "succeeded" || record.status === "failed";
-  // An answer that is older than the known status only shows that the service was asked.
+  // An answer older than the known status only shows that the service was asked.
   const isBackwards = record.status === "processing" && ORDER[task.status] < ORDER.processing;
   if (record.taskId !== null && (hadEnded || isBackwards)) return seen;
   const hasEnded = task.status === "succeeded" || task.status === "failed";
@@ -162,7 +162,7 @@ function observed(record: TaskRecord, event: TaskEvent & { kind: "observed" }): 
   };
 }
 
-/** The charge of a task that has ended. A charge that the service did not state counts as the whole reservation. */
+/** Returns the charge of a task that has ended. If the service stated none, the full reservation counts. */
 function chargedCredits(task: ObservedTask): number {
   if (task.status === "failed" && isRefunded(task)) return 0;
   return task.billing?.charged_credits ?? RESERVED_CREDITS;

@@ -1,4 +1,4 @@
-/** A name of this machine that no network, container or new host name changes: random, kept in the state folder. */
+/** A random id of this machine in the state folder. Changes of network, container or host name do not affect it. */
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export async function machineId(stateDir: string | null): Promise<string> {
     await writeFile(file, `${fresh}\n`, { flag: "wx", mode: 0o600 });
     return fresh;
   } catch {
-    // Another process was first, or nobody can write here.
+    // Another process was first, or the folder is not writable.
     return (await readId(file)) ?? fresh;
   }
 }

@@ -1,4 +1,4 @@
-/** Opens the ledger that the settings name, for the account that they name. */
+/** Opens the ledger for the settings' store and API key. */
 import type { Clock } from "../clock.ts";
 import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
@@ -21,7 +21,7 @@ export interface LedgerOptions {
   readonly clock: Clock;
 }
 
-/** Nothing is connected or created yet: the first use does that, and reports what is wrong. */
+/** Connects and creates nothing yet. The first use does that, and reports faults. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;

@@ -1,4 +1,4 @@
-/** The record of one request: its schema, and values derived from it. */
+/** The schema of a record, which stores one request, and the values derived from a record alone. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../contract/audio-format.ts";
 import { billingSchema } from "../contract/audio-task.ts";
@@ -14,7 +14,7 @@ import {
 import { storedErrorSchema } from "./stored-error.ts";
 
 /**
- * `waiting`: claimed, nothing sent. `unresolved`: a create was sent, or is about to be, and its answer not seen.
+ * `waiting`: claimed, nothing sent. `unresolved`: a create was or is about to be sent, and its answer is unknown.
  * The other four are the service's own.
  */
 export const RECORD_STATUSES = [
@@ -27,9 +27,9 @@ export const RECORD_STATUSES = [
 ] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
-/** One saved copy of the audio. Its size and hash alone decide whether it is the audio, on any machine. */
+/** One saved copy of the audio. Only size and hash show, on any machine, that it is the audio. */
 const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
-  /** Absolute, with real path. */
+  /** The absolute real path. */
   path: z.string(),
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
@@ -49,30 +49,30 @@ export const taskRecordSchema = z.looseObject({
   /** Grows with every write; a write of an older one is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
-  /** Same input and take at one origin, whatever the account. */
+  /** Hash of input, take and origin. Equal for all API keys. */
   workId: z.string(),
   keyId: z.string(),
   origin: z.string(),
-  /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task made elsewhere. */
+  /** Canonical AudioInput, the exact bytes that are hashed and sent; `null` for a task created elsewhere. */
   input: z.string().nullable(),
-  /** The prompt as it was given, where words of it were respelled for the input; `null`: they are the same. */
+  /** The prompt as the user gave it, if words were respelled for the input; otherwise `null`. */
   writtenPrompt: z.string().nullable().default(null),
   take: z.int().positive().nullable(),
   attempt: z.int().positive(),
   idempotencyKey: z.string().nullable(),
   status: z.enum(RECORD_STATUSES),
-  /** Why a request that waits is not sent by itself; `null`: nothing has refused it. */
+  /** Why a waiting request is not sent automatically; `null` if it was not refused. */
   refusal: z.object({ error: storedErrorSchema, atMs: z.number() }).nullable().default(null),
-  /** The newest send of this attempt: the answer to an older one says nothing of it. */
+  /** The newest send of this attempt. An answer to an older send does not apply to it. */
   send: z.string().nullable(),
   /** An earlier send of this attempt may have reached the service. */
   mayHaveArrived: z.boolean(),
   taskId: z.string().nullable(),
-  /** Task ids of earlier, failed attempts. A caller that holds one still finds the record by it. */
+  /** Task ids of earlier, failed attempts, so that a caller with such an id still finds the record. */
   earlierTaskIds: z.array(z.string()).default([]),
-  /** The service answered 404, twice, for a task id that it had given us. */
+  /** Whether the service answered 404 twice for a task id that it had issued. */
   isGone: z.boolean(),
-  /** The audio is larger than is taken: fetched again only when somebody asks for it. */
+  /** Whether the audio exceeds the size limit. It is then fetched again only on request. */
   isTooLarge: z.boolean(),
   billing: billingSchema.nullable(),
   audioSeconds: z.number().positive().nullable(),
@@ -83,16 +83,16 @@ export const taskRecordSchema = z.looseObject({
       durationSeconds: z.number().positive(),
     })
     .nullable(),
-  /** The cleaned error of the task, when it failed. */
+  /** The error of a failed task, already cleaned. */
   taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** The amount that the budget counts for this record, with a wall-clock date; includes earlier attempts. */
+  /** What the budget counts for this record and its earlier attempts, dated by the wall clock. */
   spend: z.object({ credits: z.number().nonnegative(), atMs: z.number() }).nullable(),
-  /** Charges of earlier attempts that failed. */
+  /** What the service charged for earlier attempts although they failed. */
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
-  /** Where its audio belongs: among a person's files, or with the parts of narrations, which no list shows. */
+  /** Where the audio belongs: among the user's files, or among the parts of narrations, which lists omit. */
   shelf: z.enum(["output", "parts"]).default("output"),
-  /** The file that gives its name to this audio, from when the person asked for that until this audio is saved. */
+  /** The file that this audio replaces. Set from the user's request until this audio is saved. */
   replaces: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
@@ -103,7 +103,7 @@ export const taskRecordSchema = z.looseObject({
 });
 export type TaskRecord = z.infer<typeof taskRecordSchema>;
 
-/** Whether a record leaves work that any process may take up: an accepted task to watch, or audio to save. */
+/** Whether a record has work left that any process may do: an accepted task to watch, or audio to save. */
 export function isOpen(record: TaskRecord): boolean {
   if (record.isGone || record.isTooLarge) return false;
   switch (record.status) {
@@ -112,7 +112,7 @@ export function isOpen(record: TaskRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // The outcome of an unanswered create is learnt only by sending it again, which needs a call that asks for it.
+    // The outcome of an unanswered create is learnt by repeating it, which requires a new call.
     case "unresolved":
     case "waiting":
     case "failed":
@@ -120,15 +120,15 @@ export function isOpen(record: TaskRecord): boolean {
   }
 }
 
-/** Whether a task that failed was refunded. A bill that cannot be read is no refund. */
+/** Whether a failed task was refunded. An unreadable bill does not count as a refund. */
 export const isRefunded = ({ billing }: Pick<TaskRecord, "billing">): boolean =>
   billing !== null && (billing.charged_credits ?? 0) === 0;
 
-/** Statuses that an open record can have; see {@link isOpen}. */
+/** The statuses of open records; see {@link isOpen}. */
 export const isOpenStatus = (status: RecordStatus): boolean =>
   status === "queued" || status === "processing" || status === "succeeded";
 
-/** Why a record takes one of the account's two places in flight: a create not answered, or a task that runs. */
+/** Why a record holds one of the account's two places in flight: an unanswered create, or a running task. */
 export type Flight = "sent" | "accepted";
 
 export function flightOf(record: TaskRecord): Flight | null {
@@ -137,7 +137,7 @@ export function flightOf(record: TaskRecord): Flight | null {
   return isRunning && !record.isGone ? "accepted" : null;
 }
 
-/** A record as the store keeps it: the value, and the columns that follow from it. Both are written together. */
+/** A record as stored: its JSON value and the columns derived from it, written together. */
 export interface Row {
   readonly keyId: string;
   readonly recordId: string;
@@ -145,13 +145,13 @@ export interface Row {
   readonly origin: string;
   readonly status: RecordStatus;
   readonly isOpen: boolean;
-  /** Whether a person's lists show it. */
+  /** Whether lists show it. */
   readonly isListed: boolean;
   readonly flight: Flight | null;
   readonly spend: { readonly credits: number; readonly atMs: number } | null;
-  /** When it was refused, by the wall clock; `null`: it holds something that has to be kept. */
+  /** The wall-clock time of the refusal; `null` if the record must be kept. */
   readonly refusedAtMs: number | null;
-  /** Hashed names that the record is found by: its work, its tasks, its files. */
+  /** Hashed names for lookup: the record's work, tasks and files. */
   readonly names: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
@@ -159,11 +159,11 @@ export interface Row {
   readonly value: string;
 }
 
-/** The canonical input with the prompt as it was given. */
+/** The canonical input with the prompt as the user gave it. */
 export const writtenInput = (input: string, writtenPrompt: string | null): string =>
   writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
 
-/** A respelled request is found by the text that was given, too. */
+/** Includes the original text's name, so that a respelled request is found by it, too. */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
   return [writtenName(workIdOf(origin, writtenInput(input, writtenPrompt), take))];

@@ -1,4 +1,4 @@
-/** Reads stored values as records; one that cannot be read is set aside and reported, and never taken for "no record". */
+/** Parses stored values as records. An unreadable one is set aside and reported, and never treated as "no record". */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -32,7 +32,7 @@ export class StoredRecords {
     );
   }
 
-  /** `null`, and a line in the log, for what cannot be read; it stays where it is. */
+  /** Returns `null` and logs a line for an unreadable value, which stays in place. */
   readLeniently({ recordId, value }: StoredValue): TaskRecord | null {
     const record = parseRecord(value);
     if (record?.recordId === recordId) return record;
@@ -40,7 +40,7 @@ export class StoredRecords {
     return null;
   }
 
-  /** Keeps a copy among the documents, then removes the record; its spend stays counted. */
+  /** Copies the value to the documents, then removes the record. Its spend stays counted. */
   async setAside(stored: StoredValue, why: string): Promise<void> {
     const { recordId, value } = stored;
     const asideKey = `set-aside:${recordId}:${this.#clock.wallMs()}`;

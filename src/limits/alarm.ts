@@ -1,7 +1,7 @@
 /** A sleeper that can be woken early. */
 import type { Clock } from "../clock.ts";
 
-/** A wake-up call is never lost: one that comes while nobody sleeps ends the next sleep at once. */
+/** Never loses a signal: one that arrives while nothing sleeps ends the next sleep at once. */
 export class Wakeup {
   readonly #clock: Clock;
   #sleeper: AbortController | undefined;
@@ -16,7 +16,7 @@ export class Wakeup {
     this.#sleeper?.abort();
   }
 
-  /** Forgets earlier calls, because their news is read anyway. */
+  /** Clears earlier signals, because the caller is about to check their reasons anyway. */
   reset(): void {
     this.#isRung = false;
   }

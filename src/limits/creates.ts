@@ -13,14 +13,14 @@ import { type Answer, PriorityQueue } from "./priority-queue.ts";
 import { BUDGET_WINDOW_MS, type LimitTiming } from "./timing.ts";
 
 export interface CreateOrder {
-  /** As it was last seen; `waiting`, or `unresolved` for the repeat of a send. */
+  /** The record as last read: `waiting`, or `unresolved` to repeat a send. */
   readonly record: TaskRecord;
   /**
-   * The narration that it is sent for: its limit is judged with the create, and creates that a caller asks for by
-   * itself go first. `null`: a caller asked for it by itself. It may change while the create waits.
+   * The narration that the create is sent for; `null` for a direct request. Checks the narration's limit with the
+   * create. Direct requests go first. The value can change while the create waits.
    */
   narrationId?(): string | null;
-  /** Only callers with a handle wait for it now: it is not sent once their handles are cancelled. */
+  /** Whether only callers with a handle wait now. The create is not sent once all their handles are cancelled. */
   isForHandles?(): boolean;
   onWaiting(reason: WaitReason, waitMs: number): void;
 }
@@ -28,10 +28,10 @@ export interface CreateOrder {
 /** Why a create waits in the queue. */
 export type WaitReason = CreateHold;
 
-/** A create may be sent now, and its record says so; or somebody else is at the same work. */
+/** `admitted`: the create may be sent, and its record is already `unresolved`. `changed`: another process has changed the record. */
 export type CreateGrant =
   | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
-  /** Nobody wants it any more, or another process drives the narration that it was for. */
+  /** Every caller has cancelled, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean };
 
@@ -44,7 +44,7 @@ export interface CreatesOptions {
   readonly housekeeping: Housekeeping;
 }
 
-/** Refusals that say nothing about the creates that wait behind. */
+/** Refusals that apply to one create only, so the creates behind it keep waiting. */
 const OF_ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
 
 export class Creates {
@@ -58,7 +58,7 @@ export class Creates {
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && OF_ONE_CREATE.has(error.code)),
       giveBack: (grant) => this.giveBack(grant),
-      // A sent create already has a place in flight. If it queued behind a job that waits for that place, both would wait forever.
+      // A repeat goes first, because it already has its place in flight: behind a job that needs that place, both would wait for ever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;
@@ -73,18 +73,18 @@ export class Creates {
     return await this.#line.enter(order, signal);
   }
 
-  /** A place in flight may have become free: whoever waits for one asks now. */
+  /** Asks again for the create at the head, because a place in flight may be free. */
   freed(): void {
     this.#line.wake();
   }
 
-  /** Sends everyone away; what is just being asked for is given back before this resolves. */
+  /** Rejects all waiting creates. Resolves after an admission that is just being requested is released. */
   async close(error: unknown): Promise<void> {
     this.#line.dismiss(error);
     await this.#line.idle();
   }
 
-  /** Releases an admission that nobody uses. Never rejects: a failed write is retried later. */
+  /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
   async giveBack(grant: CreateGrant): Promise<void> {
     if (grant.kind === "admitted") await this.#releaseAdmission(grant.record, grant.send);
   }
@@ -96,7 +96,7 @@ export class Creates {
     this.#line.wake();
   }
 
-  /** Behind others nobody asks for this order yet; over the budget, its turn would bring nothing but this. */
+  /** Refuses an order over the budget before it queues, because its turn would only bring the same refusal. */
   async #refuseOverBudget({ record }: CreateOrder): Promise<void> {
     const { creditBudget, ledger } = this.#options;
     if (creditBudget === null || record.status === "unresolved") return;
@@ -123,7 +123,7 @@ export class Creates {
         { narrationId: narrationId?.() ?? null, isForHandles: isForHandles?.() ?? false },
       )
       .catch((error: unknown) => {
-        // The answer may have been lost on its way: then the store holds place and credits for nobody.
+        // The answer may be lost after the commit. Then the store holds a place and credits that no create uses.
         void this.#releaseAdmission(record, send);
         throw error;
       });
@@ -137,11 +137,11 @@ export class Creates {
       case "over_limit":
         throw overLimit(admission.maxCredits, admission.billedCredits);
       case "over_budget":
-        // Earlier attempts of this record count, too.
+        // The cost of this record's earlier attempts counts, too.
         throw overBudget(creditBudget ?? 0, admission.countedCredits + record.earlierCredits);
       case "held": {
         const { reason } = admission;
-        // This process is not notified of the end of another process's task.
+        // Poll, because this process is not notified when another process's task ends.
         const mostMs =
           reason === "paused" || reason === "rate" ? Number.POSITIVE_INFINITY : timing.inFlightPollMs;
         const waitMs = Math.max(1, Math.ceil(Math.min(mostMs, admission.waitMs)));

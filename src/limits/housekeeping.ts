@@ -1,4 +1,4 @@
-/** Signs of life while something is pending or leased, and reports to the store that failed at first. */
+/** Sends heartbeats while slots are pending or leases are held, and retries reports that the store did not take. */
 import type { Clock } from "../clock.ts";
 import { describeCause, type Log } from "../log.ts";
 import { Ticker } from "./ticker.ts";
@@ -6,20 +6,20 @@ import { Ticker } from "./ticker.ts";
 export interface HousekeepingOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Between signs of life while requests are pending. */
+  /** The time between heartbeats while requests are pending. */
   readonly heartbeatMs: number;
-  /** Between renewals of leases; every write of a record renews its lease, too. */
+  /** The time between renewals of leases. Every write of a record renews its lease, too. */
   readonly renewalMs: number;
-  /** Keeps what is pending, and these leases; names the leases that are another process's by now. */
+  /** Renews pending slots and the given leases. Returns the leases that another process has acquired. */
   readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
-/** A slot that was not released yet stays pending. That blocks a create rather than allowing one too many. */
+/** A slot stays pending until the store knows how its create ended, because blocking a slot is safer than freeing it. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #pending = new Set<string>();
   readonly #leases = new Map<string, () => void>();
-  readonly #owed = new Set<() => Promise<void>>();
+  readonly #unwritten = new Set<() => Promise<void>>();
   readonly #running = new Set<Promise<void>>();
   readonly #heartbeat: Ticker;
   readonly #renewal: Ticker;
@@ -30,7 +30,7 @@ export class Housekeeping {
     this.#heartbeat = new Ticker({
       clock,
       intervalMs: heartbeatMs,
-      isNeeded: () => this.#pending.size > 0 || this.#owed.size > 0,
+      isNeeded: () => this.#pending.size > 0 || this.#unwritten.size > 0,
       tick: () => this.#beat(),
     });
     this.#renewal = new Ticker({
@@ -41,7 +41,7 @@ export class Housekeeping {
     });
   }
 
-  /** A slot is pending until it is unwatched. */
+  /** Marks a slot as pending until `unwatch`. */
   watch(slotId: string): void {
     this.#pending.add(slotId);
     this.#heartbeat.start();
@@ -51,7 +51,7 @@ export class Housekeeping {
     this.#pending.delete(slotId);
   }
 
-  /** Renews a lease. Calls `onLost` when another process takes it and drives the record. */
+  /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */
   keepLease(recordId: string, onLost: () => void): void {
     this.#leases.set(recordId, onLost);
     this.#renewal.start();
@@ -61,14 +61,14 @@ export class Housekeeping {
     this.#leases.delete(recordId);
   }
 
-  /** Writes to the store what no caller can act on; retries with each heartbeat until it succeeds. */
-  report(what: string, tell: () => Promise<unknown>): Promise<void> {
+  /** Writes a fact to the store. After a failure, retries at each heartbeat, because no caller could act on the error. */
+  report(what: string, write: () => Promise<unknown>): Promise<void> {
     const attempt = async (): Promise<void> => {
       try {
-        await tell();
+        await write();
       } catch (error) {
         this.#options.log.warn(`${what} could not be told to the store yet`, error);
-        this.#owed.add(async () => void (await tell()));
+        this.#unwritten.add(async () => void (await write()));
         this.#heartbeat.start();
       }
     };
@@ -77,7 +77,7 @@ export class Housekeeping {
     return run.finally(() => this.#running.delete(run));
   }
 
-  /** Ends after the reports that are under way. */
+  /** Stops the heartbeats. Resolves after the reports that are under way. */
   async close(): Promise<void> {
     this.#heartbeat.close();
     this.#renewal.close();
@@ -85,11 +85,11 @@ export class Housekeeping {
   }
 
   async #beat(): Promise<void> {
-    // Each is written on its own, because one that never succeeds must not block the others or the heartbeat.
-    for (const tell of [...this.#owed]) {
+    // Each write has its own try, because one that always fails must not block the others or the heartbeat.
+    for (const write of [...this.#unwritten]) {
       try {
-        await tell();
-        this.#owed.delete(tell);
+        await write();
+        this.#unwritten.delete(write);
       } catch (error) {
         this.#options.log.debug(`still owed to the store: ${describeCause(error)}`);
       }

@@ -1,4 +1,4 @@
-/** Decides which request of one API key may be sent now: queues in this process, slots in the ledger, pauses of the service. */
+/** Decides when requests of one API key may be sent: queues in this process, slots in the ledger, shared pauses. */
 import type { Clock } from "../clock.ts";
 import { AudioError } from "../errors.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -29,7 +29,7 @@ export interface Spending {
   readonly today: number;
   readonly last7Days: number;
   readonly last30Days: number;
-  /** The rest of the 24-hour budget; `null` without a budget. */
+  /** What is left of the budget for 24 hours; `null` without a budget. */
   readonly budget: { readonly credits: number; readonly left: number } | null;
 }
 
@@ -37,41 +37,41 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface Limits {
   /**
-   * Waits for its turn to send one create, first come first served within the process; the repeat of an unanswered
-   * send goes first. When it is admitted, its record is `unresolved` already. `onWaiting` is called each time the
-   * reason for waiting is learnt, with the milliseconds until it is asked again.
+   * Waits for its turn to send one create, first come, first served within the process. The repeat of an unanswered
+   * send goes first. An admitted record is already `unresolved`. Calls `onWaiting` with each reason for waiting and
+   * the milliseconds until the next try.
    *
-   * @throws AudioError `budget_exceeded`, at once; `store_unavailable` where the store is lost: creates are
-   *   refused then, also those that wait. The signal's reason, once it aborts: the queue is left then, and an
-   *   admission just won is given back.
+   * @throws AudioError `budget_exceeded`, at once; `store_unavailable` if the store is lost, which refuses waiting
+   *   creates, too. The signal's reason when it aborts: the create then leaves the queue, and an admission that was
+   *   just granted is released.
    */
   admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateGrant>;
-  /** An admission that is not used after all: nothing was sent. Never rejects. */
+  /** Releases an admission for which nothing was sent. Never rejects. */
   giveBack(grant: CreateGrant): Promise<void>;
-  /** The create of an admission has ended, however: no signs of life are needed for it any more. */
+  /** Ends the heartbeats of an admission, because its create has ended, with or without success. */
   ended(send: string): void;
   /**
-   * Runs one query or download within this process's 60 in 60 s. Other processes are not asked, because a 429 on a
-   * read costs nothing: it pauses the reads of this process. Polls slow down once half of the reads are used, and
-   * leave 8 of the 60 to downloads.
+   * Runs one query or download within this process's 60 reads in 60 s. Does not coordinate with other processes,
+   * because a 429 on a read costs nothing and only pauses the reads of this process. Polls slow down once half of the
+   * reads are used, and leave 8 of the 60 to downloads.
    */
   read<T>(signal: AbortSignal, run: () => Promise<T>, options?: ReadOptions): Promise<T>;
   /**
-   * A 429 was answered. Creates pause in every process that uses this key and store, reads in this process.
+   * Applies a 429: pauses creates in every process that uses this key and store, and reads in this process.
    *
    * @param retryAfterSeconds as the service said it, unscaled, already capped
    */
   pause(limitClass: LimitClass, retryAfterSeconds: number): Promise<void>;
   /** Returns the credits that all keys of the origin have spent, and the rest of the budget. */
   spending(): Promise<Spending>;
-  /** A task has left its place in flight: whoever waits here for one asks now. */
+  /** Asks again for waiting creates, because a task has left its place in flight. */
   freed(): void;
-  /** Keeps the lease of a record until it is dropped; calls `onLost` when another process takes it. */
+  /** Renews the lease of a record until it is dropped. Calls `onLost` when another process has acquired it. */
   keepLease(recordId: string, onLost: () => void): void;
   dropLease(recordId: string): void;
-  /** Writes to the store what no caller can act on, and retries until it succeeds. Never rejects. */
-  report(what: string, tell: () => Promise<unknown>): Promise<void>;
-  /** Ends signs of life and sends away everyone who waits. The store stays open. */
+  /** Writes a fact to the store, and retries until it succeeds, because no caller could act on the error. Never rejects. */
+  report(what: string, write: () => Promise<unknown>): Promise<void>;
+  /** Stops heartbeats and rejects all waiting requests. The store stays open. */
   close(): Promise<void>;
 }
 
@@ -119,7 +119,7 @@ export function createLimits(options: LimitsOptions): Limits {
     freed: () => creates.freed(),
     keepLease: (recordId, onLost) => housekeeping.keepLease(recordId, onLost),
     dropLease: (recordId) => housekeeping.dropLease(recordId),
-    report: (what, tell) => housekeeping.report(what, tell),
+    report: (what, write) => housekeeping.report(what, write),
     async close() {
       const closing = new AudioError("store_unavailable", "The server is stopping; nothing was sent.", {
         retryable: true,

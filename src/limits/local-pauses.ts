@@ -1,7 +1,7 @@
-/** The pauses that this process itself received, while the store may not know them. */
+/** The pauses that this process received itself, kept because the store may not know them yet. */
 import type { Clock } from "../clock.ts";
 
-/** Requests that the service limits apart: creates, and queries with downloads. */
+/** Classes of requests with separate limits: creates, and reads (queries and downloads). */
 export type LimitClass = "creates" | "reads";
 
 export class LocalPauses {
@@ -12,13 +12,13 @@ export class LocalPauses {
     this.#clock = clock;
   }
 
-  /** A longer pause already set stays. */
+  /** Keeps a longer pause that is already set. */
   set(limitClass: LimitClass, ms: number): void {
     const untilMs = this.#clock.steadyMs() + ms;
     this.#untilMs.set(limitClass, Math.max(untilMs, this.#untilMs.get(limitClass) ?? 0));
   }
 
-  /** Milliseconds left; 0 when nothing holds the class. */
+  /** The milliseconds left; 0 without a pause. */
   leftMs(limitClass: LimitClass): number {
     return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
   }

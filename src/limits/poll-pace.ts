@@ -1,17 +1,17 @@
-/** How fast this process may poll as its reads are used up: pure arithmetic. */
+/** Computes the pace of this process's polls from the reads that are left. Pure. */
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 
-/** Until so many are used nobody is slowed down. */
+/** Polls slow down only above this number of used reads. */
 const FREE_READS = 30;
 const FASTEST = 25;
-/** Left to downloads and to calls that ask explicitly. */
+/** The reads reserved for downloads and explicit queries. */
 const RESERVED_READS = 8;
 
-/** Reads of one window that polls may use. */
+/** The reads of one window that polls may use. */
 export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
 
 /**
- * Milliseconds between two polls of this process: none while at most half is used, then more the less is left.
+ * The milliseconds between two polls of this process: 0 while at most half of the reads are used, then growing.
  *
  * @param used reads that count in the window
  */

@@ -1,20 +1,20 @@
-/** A queue of this process: first come, first served among those of one rank, one asks at a time. */
+/** An in-process queue: first come, first served within a rank. Only the head asks for its grant. */
 import type { Clock } from "../clock.ts";
 import { Wakeup } from "./alarm.ts";
 
-/** The answer to a request for a grant: the grant, or the reason for a refusal and the time to ask again. */
+/** The grant, or the reason for the refusal and when to ask again. */
 export type Answer<Grant, Reason> =
   | { readonly granted: Grant }
   | { readonly refused: Reason; readonly waitMs: number };
 
 export interface LineOptions<Request, Grant, Reason> {
   readonly clock: Clock;
-  /** Asks for the request at the head. A rejection fails that request, and by `failsAll` everyone behind it. */
+  /** Asks for the request at the head. A rejection fails that request, and also all behind it if `failsAll` returns true. */
   ask(request: Request): Promise<Answer<Grant, Reason>>;
   failsAll(error: unknown): boolean;
-  /** A grant whose asker has gone meanwhile. */
+  /** Receives a grant whose caller has left meanwhile. */
   giveBack(grant: Grant): Promise<void>;
-  /** Lower goes first. Asked each time, for it may change while a request waits. */
+  /** The lowest rank goes first. Called each time, because a rank may change while its request waits. */
   rank(request: Request): number;
   onWaiting(request: Request, reason: Reason, waitMs: number): void;
 }
@@ -25,7 +25,7 @@ interface Waiter<Request, Grant> {
   readonly reject: (error: unknown) => void;
 }
 
-/** One asks at a time, the head of the line; all others wait behind it. */
+/** Only the head of the queue asks; all others wait behind it. */
 export class PriorityQueue<Request, Grant, Reason> {
   readonly #options: LineOptions<Request, Grant, Reason>;
   readonly #alarm: Wakeup;
@@ -43,12 +43,12 @@ export class PriorityQueue<Request, Grant, Reason> {
     return this.#waiters.length;
   }
 
-  /** Asks again now: something may have become free. */
+  /** Asks again now, because a grant may be free. */
   wake(): void {
     this.#alarm.ring();
   }
 
-  /** Waits for a grant. Rejects with the signal's reason once that aborts, and leaves the line then. */
+  /** Waits for a grant. If the signal aborts, leaves the queue and rejects with its reason. */
   enter(request: Request, signal: AbortSignal): Promise<Grant> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -79,13 +79,13 @@ export class PriorityQueue<Request, Grant, Reason> {
     });
   }
 
-  /** Everyone who waits is sent away with `error`. */
+  /** Rejects all waiting requests with `error`. */
   dismiss(error: unknown): void {
     for (const waiter of [...this.#waiters]) waiter.reject(error);
     this.#alarm.ring();
   }
 
-  /** Resolves when nobody waits and nothing is being asked: what was granted to nobody has been given back by then. */
+  /** Resolves when the queue is empty and no request is being asked for. Unused grants are returned by then. */
   async idle(): Promise<void> {
     await this.#serving;
   }
@@ -110,7 +110,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     return first;
   }
 
-  /** Never rejects: each failure belongs to a waiter. */
+  /** Never rejects, because each failure rejects the request that it belongs to. */
   async #serve(): Promise<void> {
     this.#isServing = true;
     for (let head = this.#first(); head !== undefined; head = this.#first()) {

@@ -16,9 +16,9 @@ export interface ReadsOptions {
 export type ReadWaitReason = "paused" | "rate";
 
 export interface ReadOptions {
-  /** Asked again and again: such reads keep a pace, and leave some of the budget to the others. */
+  /** Whether the read is a poll. Polls keep a pace, and leave some of the window to other reads. */
   readonly isPoll?: boolean;
-  /** Called each time a wait begins, in milliseconds; not for the pace that polls keep. */
+  /** Called with the milliseconds of each wait, except for the pace of polls. */
   readonly onWaiting?: (reason: ReadWaitReason, waitMs: number) => void;
 }
 
@@ -31,9 +31,9 @@ type Line = PriorityQueue<ReadOptions, Read, Reason>;
 export class Reads {
   readonly #options: ReadsOptions;
   readonly #line: Line;
-  /** Apart, because polls that wait must not hold back a download. */
+  /** A separate queue, because waiting polls must not delay a download. */
   readonly #pollLine: Line;
-  /** The reads that count in the window, oldest first. */
+  /** The reads in the window, oldest first. */
   #reads: Read[] = [];
   #lastPollMs = Number.NEGATIVE_INFINITY;
 
@@ -49,7 +49,7 @@ export class Reads {
     try {
       return await run();
     } finally {
-      // It counts from its end, because the service may have counted it as late as that.
+      // A read counts from its end, because the service may count it as late as that.
       read.atMs = this.#options.clock.steadyMs();
     }
   }
@@ -64,7 +64,7 @@ export class Reads {
       clock: this.#options.clock,
       ask: async () => ask(),
       failsAll: () => true,
-      // A read that nobody sends counts for one window.
+      // An unused read counts for one window.
       giveBack: async () => {},
       rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {
@@ -98,7 +98,7 @@ export class Reads {
     return { refused: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
   }
 
-  /** Reads that count in the window. */
+  /** The number of reads in the window. */
   #used(): number {
     const { clock, timing } = this.#options;
     const fromMs = clock.steadyMs() - timing.windowMs;

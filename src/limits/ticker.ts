@@ -1,4 +1,4 @@
-/** A loop that runs only while it is needed, and stops by itself. */
+/** A loop that stops by itself as soon as it is not needed. */
 import type { Clock } from "../clock.ts";
 
 export interface TickerOptions {
@@ -18,7 +18,7 @@ export class Ticker {
     this.#options = options;
   }
 
-  /** Begins to tick, unless it does already; it ends by itself when it is not needed any more. */
+  /** Starts the loop unless it runs. It ends by itself when it is not needed. */
   start(): void {
     if (this.#isRunning || this.#stop.signal.aborted) return;
     this.#isRunning = true;

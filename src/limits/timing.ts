@@ -1,23 +1,23 @@
 /** Every duration of the limits, scaled for tests. */
 import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
-/** All in milliseconds of this process's steady clock. */
+/** Durations in milliseconds of this process's steady clock. */
 export interface LimitTiming {
   readonly windowMs: number;
-  /** How long an unanswered create's in-flight slot outlives the last sign of life of its process. */
+  /** How long an unanswered create keeps its place in flight after the last heartbeat of its process. */
   readonly lapseMs: number;
   readonly heartbeatMs: number;
-  /** Interval at which a job asks again while it waits for another process's task to end. */
+  /** The interval at which a job asks whether another process's task has ended. */
   readonly inFlightPollMs: number;
 }
 
 const LAPSE_SECONDS = 30;
 const HEARTBEAT_MS = 5_000;
 const IN_FLIGHT_POLL_MS = 250;
-/** Clocks are read in milliseconds, and differently on both sides: windows end this much later than they must. */
+/** Added to every window, because client and service round their clocks to milliseconds differently. */
 const MARGIN_MS = 20;
 
-/** @param timeScale 0.001 to 1; minimums keep the intervals within the precision of timers */
+/** @param timeScale 0.001 to 1; minimums apply, because timers are not arbitrarily fine */
 export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {
@@ -28,5 +28,5 @@ export function limitTiming(timeScale: number): LimitTiming {
   };
 }
 
-/** The budget's window runs on the wall clock and is never scaled: it is about money. */
+/** The budget's window. It uses the wall clock and is never scaled, because it concerns money. */
 export const BUDGET_WINDOW_MS = 24 * 60 * 60 * 1000;

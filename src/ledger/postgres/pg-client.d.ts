@@ -2,7 +2,7 @@
 declare module "pg/lib/client.js" {
   import type { Client as PgClient } from "pg";
   export default class Client extends PgClient {
-    /** Parameters that are sent to the server at the start of a connection. */
+    /** Parameters sent to the server at the start of a connection. */
     getStartupConf(): Record<string, string>;
     ref(): void;
     unref(): void;

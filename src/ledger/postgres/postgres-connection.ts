@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL: what is sent together is sent at once, and each answer has its time. */
+/** One connection to PostgreSQL. Sends statements in batches, and limits the time of each answer. */
 import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
@@ -177,12 +177,12 @@ export class PostgresConnection {
 
   async #bounded<T>(mostMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
     const waitMs = Math.max(1, Math.min(mostMs, untilMs - performance.now()));
-    // After that the answers that are still to come belong to nobody: only a new connection is clean.
+    // Only a new connection is clean, because answers that still arrive on this one belong to no request.
     const timer = setTimeout(() => this.#socket.destroy(new NoAnswer()), waitMs);
     try {
       return await work();
     } catch (error) {
-      // Errors from the server have a severity; all others come from the connection.
+      // Errors of the server have a severity; errors of the connection have none.
       if (error instanceof Error && "severity" in error && error.severity !== undefined) throw error;
       this.drop();
       throw new LostConnection(error);
@@ -192,7 +192,7 @@ export class PostgresConnection {
   }
 }
 
-/** PostgreSQL's text holds no NUL. What the ledger writes has it escaped; what it looks up may come from anybody. */
+/** PostgreSQL's text cannot hold NUL. The ledger escapes it in what it writes, but a lookup key may contain one. */
 const withoutNul = (value: SqlValue): SqlValue =>
   typeof value === "string" ? value.replaceAll("\0", "\u{fffd}") : value;
 

@@ -1,4 +1,4 @@
-/** The ledger in a PostgreSQL database: one connection a process, used in turn, and repeated after what passes. */
+/** The ledger in a PostgreSQL database. Uses one connection per process in turn, and repeats work after transient faults. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type PostgresAddress, readPostgresAddress } from "../../config/postgres-address.ts";
@@ -11,13 +11,13 @@ import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
 /** How long a server may be away before its absence is reported. */
 const PATIENCE_MS = 5_000;
-/** With less time left another try could only end as "no answer", which would hide the reason. */
+/** Makes no further try with less time left, because it could only end as "no answer", which would hide the reason. */
 const MIN_TRY_MS = 250;
-/** For so long after a report there is one short try a call, because a tool call asks the ledger several times. */
+/** For this long after a report each call makes one short try, because a tool call asks the ledger several times. */
 const KNOWN_AWAY_MS = 10_000;
 const ONE_TRY_MS = 2_000;
 
-/** A wait that is worth a word. */
+/** After this long without an answer, waiting callers are given the reason. */
 const UNUSUAL_MS = 500;
 
 const NOT_ANSWERED = new LostConnection(new NoAnswer());
@@ -66,7 +66,7 @@ export class PostgresEngine implements SqlEngine {
   #waitingSinceMs = 0;
   #isClosed = false;
 
-  /** @throws AudioError `configuration_error` for an address that is none */
+  /** @throws AudioError `configuration_error` for an invalid address */
   constructor({ storeUrl, log, clockSql }: PostgresEngineOptions) {
     const address = readPostgresAddress(storeUrl);
     if ("what" in address) {
@@ -153,9 +153,9 @@ export class PostgresEngine implements SqlEngine {
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
     const isKnownAway =
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
-    // All that waited through an absence fails together.
+    // Everything that waited during the absence fails together.
     if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
-    // Waiting for this process's own other work is no absence.
+    // Waiting for other work of this process does not count as an absence.
     const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);
     const untilMs = startedAtMs + (isKnownAway ? ONE_TRY_MS : PATIENCE_MS);
     for (;;) {
@@ -169,7 +169,7 @@ export class PostgresEngine implements SqlEngine {
           throw storeFault(this.description, error);
         }
         this.#log.debug(`the ledger's database is asked again: ${describeCause(error)}`);
-        // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
+        // This timer keeps the process alive, unlike the clock's, because a write under way must not be cut off.
         await pause(20 + Math.random() * 80);
       }
     }

@@ -1,9 +1,9 @@
-/** Explains errors of the PostgreSQL server, and says which ones a retry may fix. */
+/** Describes faults of the PostgreSQL server, and decides whether a retry may help. */
 import { z } from "zod";
 import { AudioError } from "../../errors.ts";
 import { systemCode } from "../../files/file-failure.ts";
 
-/** The connection broke or brought no answer; what was sent may have taken effect. */
+/** The connection broke or timed out. The statements that were sent may have taken effect. */
 export class LostConnection extends Error {
   constructor(cause: unknown) {
     super("the connection was lost", { cause });
@@ -16,7 +16,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** COMMIT of a transaction that failed is no error; its answer says ROLLBACK. */
+/** COMMIT of a failed transaction succeeds, but its answer says ROLLBACK. */
 export class NotCommitted extends Error {
   constructor() {
     super("the server rolled the transaction back");
@@ -30,12 +30,12 @@ const CALL_AGAIN = "Call again: nothing is paid twice.";
 const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
 interface Words {
-  /** To go after the name of the database. */
+  /** Follows the name of the database in the message. */
   readonly what: string;
   readonly remedy: string;
-  /** True where it may pass within seconds, such as a restart. */
+  /** Whether the fault may pass within seconds, such as a restart. */
   readonly mayPass?: boolean;
-  /** False where somebody has to change something first. */
+  /** False if a person has to change something first. */
   readonly isRetryable?: boolean;
 }
 
@@ -146,7 +146,7 @@ function wordsOfLoss(cause: unknown): Words {
   };
 }
 
-/** True where the same work may succeed at once or within seconds; it is repeated then, because it may run twice. */
+/** Whether to repeat the work, because it may succeed at once or within seconds. Every transaction may run twice. */
 export const mayPass = (error: unknown): boolean => wordsOf(error)?.mayPass ?? false;
 
 /** After a failover the same address leads to the new primary, but only on a new connection. */

@@ -5,7 +5,7 @@ import { sql } from "../store/sql-engine.ts";
 import type { PostgresConnection } from "./postgres-connection.ts";
 import { foreignTables, otherLayout } from "./postgres-faults.ts";
 
-/** The lock under which tables are made ("AuGM"): two first processes may start together. */
+/** The lock for creating tables ("AuGM"), because two first processes may start together. */
 const CREATION_LOCK = 0x4175474d;
 
 /** Sorts by bytes, as SQLite does, whatever the language of the database. */
@@ -35,7 +35,7 @@ export async function prepareTables(
   const [found] = await connection.run([FIND], untilMs);
   const known = nameRows.parse(found?.rows);
   if (known.length === 0) {
-    // The second statement sees what another process has made meanwhile, unlike a look by to_regclass.
+    // Unlike to_regclass, the second statement sees tables that another process has created meanwhile.
     const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
     const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND], untilMs);
     const isMade = nameRows.parse(foundNow?.rows).length > 0;

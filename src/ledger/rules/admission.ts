@@ -11,7 +11,7 @@ export interface CreateLimits {
   readonly maxInFlight: number;
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
   readonly lapseMs: number;
-  /** The limit for all records of the origin together, without the asking record's earlier spend. */
+  /** The most that all records of the origin may spend together, without the requesting record's earlier spend. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
@@ -22,7 +22,7 @@ export interface NarrationFacts {
   /** The most that it may cost. */
   readonly maxCredits: number;
   readonly lease: Lease | null;
-  /** Reservations and charges of the narration, without the asking record. */
+  /** The credits that it has reserved or was charged, without the requesting record. */
   readonly billedCredits: number;
 }
 
@@ -35,14 +35,14 @@ export interface AdmissionQuestion {
   readonly limits: CreateLimits;
 }
 
-/** The state of the ledger at the moment of the question. */
+/** The state of the ledger at the time of the decision. */
 export interface AdmissionFacts {
   /** `undefined`: no such record. */
   readonly record:
     | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
-  /** Places in flight of the API key's other records. */
+  /** The places of the API key's other records. */
   readonly otherPlaces: readonly Place[];
   /** Credits of the origin inside the budget's window, without this record's own. */
   readonly countedCredits: number;

@@ -1,4 +1,4 @@
-/** The shared state of one API key: a pause, the creates of the last minute, and the processes that are alive. Pure. */
+/** The state of one API key: its pause, the creates of the last minute, and the heartbeats of processes. Pure. */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";

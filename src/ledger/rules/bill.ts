@@ -1,4 +1,4 @@
-/** Sums the reservations and charges of the tasks that were sent for a narration. Pure. */
+/** Sums what a narration has reserved or was charged, over the tasks that were sent for it. Pure. */
 
 import { MAXIMUM_CHARGE_CREDITS } from "../../contract/billing.ts";
 

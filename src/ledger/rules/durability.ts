@@ -1,4 +1,4 @@
-/** Which changes of a record must outlive a power cut. Pure. */
+/** Decides which changes of a record must survive a power cut. Pure. */
 import { isOpen, type TaskRecord } from "../record.ts";
 
 /**
@@ -8,8 +8,8 @@ import { isOpen, type TaskRecord } from "../record.ts";
 export type Durability = "power_cut" | "process_kill";
 
 /**
- * Money, task ids and files must outlive a power cut. How an accepted task stands need not, because the
- * service says it again as long as the record is open.
+ * Money, task ids and files must survive a power cut. The status of an accepted task need not, because the service
+ * repeats it as long as the record is open.
  */
 export function durabilityOf(before: TaskRecord | null, after: TaskRecord | null): Durability {
   if (before === null || after === null) return "power_cut";
@@ -28,7 +28,7 @@ const hasSameNames = (before: TaskRecord, after: TaskRecord): boolean =>
 const spendsTheSame = ({ spend: one }: TaskRecord, { spend: other }: TaskRecord): boolean =>
   one?.credits === other?.credits && one?.atMs === other?.atMs;
 
-/** A new date counts as more, because it may move the spend into another window. */
+/** A new date counts as an increase, because it may move the spend into another window. */
 const spendsMore = (before: TaskRecord, after: TaskRecord): boolean => {
   if (spendsTheSame(before, after)) return false;
   if (before.spend === null || after.spend === null) return true;

@@ -1,4 +1,4 @@
-/** Handles: calls that were answered as tasks of the protocol's extension; when one is shared, wanted or ended. Pure. */
+/** Handles: calls answered as tasks of the protocol's extension. Decides when one is shared, wanted or ended. Pure. */
 import { z } from "zod";
 import type { KeyId } from "../identity.ts";
 import { RECORD_STATUSES } from "../record.ts";
@@ -7,27 +7,27 @@ import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 export const wishSchema = z.object({
   fileName: z.string().nullable(),
   replace: z.boolean(),
-  /** The call found a task that was there already. */
+  /** The call found an existing task. */
   replayed: z.boolean(),
 });
 
-/** The file name and mode that a call wants; calls that want the same share a handle. */
+/** The purpose of a call. Calls with the same purpose share a handle. */
 export type Wish = Pick<z.infer<typeof wishSchema>, "fileName" | "replace">;
 
-/** How it ended; the rest is for whoever gave the handle out. */
+/** How the handle ended. The issuer of the handle interprets the other fields. */
 export const handleEndSchema = z.looseObject({ kind: z.string() });
 export type HandleEnd = z.infer<typeof handleEndSchema>;
 
-/** Times are the wall clock's. */
+/** All times are wall-clock times. */
 export interface Handle {
-  /** Random, because nobody may guess it. */
+  /** Random, so that it cannot be guessed. */
   readonly handle: string;
   readonly kind: "request" | "narration";
   readonly keyId: KeyId;
   /** The id of the record or the narration. */
   readonly targetId: string;
   readonly openedAtMs: number;
-  /** The first attempt that is made for it; free repeats belong to it as well. */
+  /** The first attempt made for the handle, which free repeats belong to, too. */
   readonly attempt: number;
   readonly wish: z.infer<typeof wishSchema>;
   readonly cancelAskedAtMs: number | null;
@@ -35,17 +35,17 @@ export interface Handle {
   readonly end: HandleEnd | null;
 }
 
-/** How the handle of a request ended: once, and for every process that is asked about it. */
+/** How the handle of a request ended. Written once, and the same for every process. */
 export const requestEndSchema = z.discriminatedUnion("kind", [
   /** Its audio was saved. */
   z.object({ kind: z.literal("done") }),
-  /** Nothing had been sent for it, and nothing ever is. */
+  /** Nothing was sent for it, and nothing will be. */
   z.object({ kind: z.literal("cancelled") }),
   z.object({ kind: z.literal("error"), error: storedErrorSchema }),
 ]);
 export type RequestEnd = z.infer<typeof requestEndSchema>;
 
-/** The fields of a handle's record that the rules need. */
+/** The facts that the rules need about a handle's record. */
 const targetSchema = z.looseObject({
   status: z.enum(RECORD_STATUSES),
   attempt: z.int().positive(),
@@ -53,7 +53,7 @@ const targetSchema = z.looseObject({
 });
 export type HandleTarget = z.infer<typeof targetSchema>;
 
-/** `null`: there is no such record, or it cannot be read. */
+/** `null` for a missing or unreadable record. */
 export function handleTarget(value: string | undefined): HandleTarget | null {
   try {
     return value === undefined ? null : targetSchema.parse(JSON.parse(value));
@@ -65,10 +65,10 @@ export function handleTarget(value: string | undefined): HandleTarget | null {
 export const isWanted = ({ endedAtMs, cancelAskedAtMs }: Handle): boolean =>
   endedAtMs === null && cancelAskedAtMs === null;
 
-/** A new handle's row, but for what its target says. */
+/** A new handle's row without the fields that its target determines. */
 export type HandleDraft = Pick<Handle, "handle" | "keyId" | "targetId" | "openedAtMs">;
 
-/** The handle of a call: one that is open and wants the same, else a new one. */
+/** Returns the open handle with the same purpose, else a new one. */
 export function openedHandle(
   open: readonly Handle[],
   { status, attempt, taskId }: HandleTarget,
@@ -87,7 +87,7 @@ export function openedHandle(
   return {
     ...draft,
     kind: "request",
-    // A call does not repeat an attempt that has failed: it begins the next.
+    // A call begins the next attempt, because it never repeats a failed one.
     attempt: attempt + (hasFailed ? 1 : 0),
     wish: { fileName, replace, replayed: taskId !== null && !hasFailed },
     cancelAskedAtMs: null,
@@ -96,11 +96,11 @@ export function openedHandle(
   };
 }
 
-/** A handle ends once: what comes later changes nothing. */
+/** Ends a handle. Leaves a handle that has ended unchanged. */
 export const endedHandle = (handle: Handle, end: HandleEnd, endedAtMs: number): Handle =>
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
-/** A handle that somebody cancels: it ends at once where nothing of its record is sent, else once that is so. */
+/** Cancels a handle. It ends at once if nothing of its record is sent, otherwise as soon as that is true. */
 export function cancelledHandle(handle: Handle, target: HandleTarget | null, atMs: number): Handle {
   if (!isWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";
@@ -108,7 +108,7 @@ export function cancelledHandle(handle: Handle, target: HandleTarget | null, atM
   return isUnsent ? endedHandle(asked, { kind: "cancelled" }, atMs) : asked;
 }
 
-/** An attempt that a new call leaves behind, and the error that its handles end with. */
+/** An attempt that a new call replaces, and the error that its handles end with. */
 export interface FailedAttempt {
   readonly attempt: number;
   readonly error: StoredError;
@@ -116,9 +116,9 @@ export interface FailedAttempt {
 }
 
 /**
- * The handles that end because their record waits from now on: nothing of it is sent.
+ * Returns the handles that end because their record waits from now on, so nothing of it is sent.
  *
- * @param failed the attempt that a new call has left behind
+ * @param failed the attempt that a new call replaces
  */
 export function endedByWaiting(open: readonly Handle[], failed: FailedAttempt | null): Handle[] {
   return open.flatMap((handle) => {

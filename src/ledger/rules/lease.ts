@@ -3,12 +3,12 @@ import type { ProcessId } from "../../process-id.ts";
 
 export interface Lease {
   readonly owner: ProcessId;
-  /** When it was last renewed, on the steady clock. */
+  /** The steady-clock time of the last renewal. */
   readonly atMs: number;
   readonly ttlMs: number;
 }
 
-/** The owner of a lease, or `null` when it is free or has expired. A date in the future counts from now. */
+/** Returns the owner of a lease; `null` if it is free or has expired. A date in the future counts as now. */
 export function leaseOwner(lease: Lease | null, nowMs: number): ProcessId | null {
   if (lease === null) return null;
   return nowMs - Math.min(lease.atMs, nowMs) < lease.ttlMs ? lease.owner : null;
@@ -17,8 +17,8 @@ export function leaseOwner(lease: Lease | null, nowMs: number): ProcessId | null
 /**
  * Takes or renews a lease.
  *
- * @param replacing an owner that is known to be dead: its lease is taken at once
- * @returns the lease as it is now, which may be another process's
+ * @param replacing an owner that is known to be dead, so its lease is taken at once
+ * @returns the current lease, which may belong to another process
  */
 export function acquiredLease(
   current: Lease | null,
@@ -28,18 +28,18 @@ export function acquiredLease(
   const { owner, ttlMs, replacing } = wanted;
   const held = leaseOwner(current, nowMs);
   if (current !== null && held !== null && held !== owner && held !== replacing) {
-    // A date in the future counts from when it is first seen.
+    // A date in the future counts as the time when it is first seen.
     return { ...current, atMs: Math.min(current.atMs, nowMs) };
   }
   return { owner, ttlMs, atMs: nowMs };
 }
 
-/** The lease with a new date, if this process owns it, however late; another's or a free one stays as it is. */
+/** Renews a lease of this process, even an expired one. Leaves free and other processes' leases unchanged. */
 export function renewedLease(current: Lease | null, owner: ProcessId, nowMs: number): Lease | null {
   return current?.owner === owner ? { ...current, atMs: nowMs } : current;
 }
 
-/** `null` when this process owned it; another's stays as it is. */
+/** Releases a lease of this process. Leaves other processes' leases unchanged. */
 export function releasedLease(current: Lease | null, owner: ProcessId): Lease | null {
   return current?.owner === owner ? null : current;
 }

@@ -1,13 +1,13 @@
-/** Places in flight: which creates and tasks the service counts as running, and until when. Pure. */
+/** Decides which creates and tasks hold a place in flight, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
 import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
 import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
-/** A place whose time is long over keeps its date with `flight: null`, so that a later write does not renew it. */
+/** A place that ended long ago keeps its date with `flight: null`, so that a later write does not renew it. */
 export interface Place {
   readonly flight: Flight | null;
-  /** When the flight began, on the steady clock. */
+  /** The steady-clock time when the place was taken. */
   readonly atMs: number | null;
   readonly owner: ProcessId | null;
 }
@@ -20,7 +20,7 @@ export interface Lapse {
   readonly windowMs: number;
 }
 
-/** When a place becomes free by itself; the end of the task frees it earlier. */
+/** Returns when a place expires. The end of the task frees it earlier. */
 function placeEndMs(
   { flight, atMs, owner }: Place,
   { heartbeats }: ApiKeyState,
@@ -35,7 +35,7 @@ function placeEndMs(
   return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
 }
 
-/** When the places that are taken now become free, soonest first. */
+/** Returns when the places that are taken now expire, soonest first. */
 export function placeEndsMs(
   places: readonly Place[],
   state: ApiKeyState,
@@ -53,7 +53,7 @@ export function isLongOver(place: Place, state: ApiKeyState, lapse: Lapse, nowMs
   return placeEndMs(place, state, lapse, nowMs) <= nowMs - IN_FLIGHT_AT_MOST_MS;
 }
 
-/** The place of a record after a write. Its date changes only when the kind of flight changes. */
+/** Returns the place of a record after a write. Its date changes only with the kind of flight. */
 export function placeAfterWrite(
   stored: { readonly place: Place; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },

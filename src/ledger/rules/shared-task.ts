@@ -1,17 +1,17 @@
-/** A task counts once, although records of several API keys may name it: which of them counts, and which is listed. Pure. */
+/** Selects the record that counts and the one that is listed when records of several API keys name one task. Pure. */
 
 import type { SpendShare } from "./spend.ts";
 
-/** The spend of one task, as one record has it. */
+/** What one record states about a task. */
 export interface TaskShare {
   readonly status: string | null;
   readonly spend: SpendShare | null;
 }
 
 /**
- * Returns the credits that a budget counts for a task that several records name: those of a record that knows the end, because the
- * others may still hold the reservation; of several the most, because a record may include earlier attempts, and then
- * the earliest, so that the answer never depends on the order of the records.
+ * Returns what a budget counts for a task that several records name. Records that know the task's end come first,
+ * because the others may still hold the reservation. Among these the highest amount counts, because a record may
+ * include earlier attempts. Among equal amounts the earliest counts, so that the order of the records is irrelevant.
  */
 export function countedSpend(records: readonly TaskShare[]): SpendShare | null {
   const ended = records.filter(({ status }) => status === "succeeded" || status === "failed");
@@ -26,7 +26,7 @@ interface NamedTask {
   readonly taskId: string | null;
 }
 
-/** Leaves out a record whose task another one names, too: this key's stays, else the first. */
+/** Lists each task once. Keeps this key's record, else the first. */
 export function eachTaskOnce<T extends NamedTask>(records: readonly T[], keyId: string): T[] {
   const kept = new Map<string, T>();
   for (const record of records) {

@@ -1,10 +1,10 @@
-/** Sums the spend of records by origin and quarter of an hour, so that a budget reads no record. Pure. */
+/** Sums the spend of records by origin and quarter of an hour, so that a budget needs no record. Pure. */
 import { SPEND_BUCKET_MS } from "../horizons.ts";
 
-/** Longer than any budget's window, so that a wall clock that runs days ahead for a while forgets no sum of today. */
+/** Longer than any budget's window, so that no sum of today is lost if the wall clock runs days ahead for a while. */
 export const SPEND_KEPT_MS = 30 * 24 * 60 * 60_000;
 
-/** The amount that one record adds to one quarter of an hour. */
+/** The share of one record in the sum of one quarter of an hour. */
 export interface SpendShare {
   readonly quarter: number;
   readonly credits: number;
@@ -18,14 +18,14 @@ export function spendShare(
     : { quarter: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
 }
 
-/** The newest quarter that lies wholly before the window. Quarters in the future count, so a clock set back frees nothing. */
+/** Returns the newest quarter that is wholly before the window. Future quarters count, so setting the clock back frees nothing. */
 export function lastQuarterBefore(wallMs: number, windowMs: number): number {
   return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;
 }
 
 /**
- * The changes of sums when shares are taken out and put in, in the order of quarters, so that transactions lock
- * alike.
+ * Returns the changes of sums for removed and added shares. They are in the order of quarters, so that all
+ * transactions take locks in one order.
  */
 export function spendChanges(
   out: ReadonlyArray<SpendShare | null>,

@@ -1,8 +1,8 @@
-/** Explains errors of the ledger file. */
+/** Describes faults of the ledger file. */
 import { AudioError } from "../../errors.ts";
 import { systemReason } from "../../files/file-failure.ts";
 
-/** SQLite's primary result codes that are distinguished here. */
+/** SQLite's primary result codes that get their own message or handling. */
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
 const SQLITE_READONLY = 8;
@@ -33,7 +33,7 @@ export function damagedFile(file: string, cause?: unknown): AudioError {
   });
 }
 
-/** @param why to go after a colon */
+/** @param why follows a colon in the message */
 export function unusableFolder(folder: string, why: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The state folder ${folder} cannot be used: ${why}.`, {
     remedy: "Set AUDIO_STATE_DIR to a folder of your own that can be written, or mend what is named.",
@@ -57,11 +57,11 @@ export function otherLayout(file: string): AudioError {
   );
 }
 
-/** Somebody has removed a table or a column. */
+/** Whether a table or a column is missing, because another program has removed it. */
 const lacksTable = (error: unknown): boolean =>
   error instanceof Error && /^no such (?:table|column)/.test(error.message);
 
-/** Whatever went wrong with the file or its folder, as the one error that callers see. */
+/** Converts any failure of the file or its folder to the one error that callers see. */
 export function storeFault(file: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const code = resultCode(error);

@@ -1,4 +1,4 @@
-/** The ledger's folder and file on the disk: creation, permissions, a whole first version. */
+/** Creates the ledger's folder and file with their permissions, atomically. */
 import {
   accessSync,
   chmodSync,
@@ -33,8 +33,8 @@ function hasCode(error: unknown, ...codes: string[]): boolean {
 }
 
 /**
- * Makes the folder and what is missing above it, for this person alone. One level at a time and after a check of
- * the nearest folder that exists: a recursive mkdir never returns on some pseudo file systems.
+ * Creates the folder and its missing parents for this user only. Creates one level at a time after a check of the
+ * nearest folder that exists, because a recursive mkdir never returns on some pseudo file systems.
  */
 function ensureFolder(folder: string): void {
   const missing: string[] = [];
@@ -63,7 +63,7 @@ function ensureFolder(folder: string): void {
   if (missing.length === 0) tightenFolder(folder);
 }
 
-/** Closes an existing folder to others where it is recognisably ours; a shared one keeps its mode. */
+/** Removes the access of other users to an existing folder if it is recognisably ours. A shared one keeps its mode. */
 function tightenFolder(folder: string): void {
   const { mode, uid } = statSync(folder);
   if ((mode & 0o077) === 0 || uid !== process.getuid?.()) return;
@@ -77,8 +77,8 @@ function tightenFile(file: string): void {
 }
 
 /**
- * Writes an empty ledger beside its place and links it there whole, so that a file that is empty or cut short can
- * only be a damaged one, and that two processes starting together end with one file.
+ * Writes an empty ledger to a temporary file and links it to its path when complete. So an empty or truncated file is
+ * always a damaged one, and two processes that start together share one file.
  */
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const draft = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
@@ -88,8 +88,8 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
     chmodSync(draft, FILE_MODE);
     const db = new sqlite.DatabaseSync(draft);
     try {
-      // Everything is in the file itself before it has a write-ahead log, for a log is merged when the file is closed,
-      // and a disk that is full by then is not reported.
+      // Write everything before the file gets a write-ahead log, because a log is merged when the file is closed, and
+      // SQLite does not report a disk that is full by then.
       db.exec(
         `PRAGMA synchronous = FULL; BEGIN; ${TABLES.join("; ")};
          PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${LAYOUT_VERSION}; COMMIT`,
@@ -113,10 +113,10 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
 }
 
 /**
- * The path of a ledger file that exists and belongs to this person alone.
+ * Returns the path of a ledger file that exists and that only this user can access.
  *
- * @throws AudioError `store_unavailable` for a folder that cannot be one and for a file that was emptied; otherwise
- *   the file system's own error
+ * @throws AudioError `store_unavailable` for an unusable folder and for an emptied file; otherwise the file system's
+ *   own error
  */
 export function prepareLedgerFile(sqlite: typeof NodeSqlite, stateDir: string): string {
   ensureFolder(stateDir);

@@ -14,13 +14,13 @@ import { APPLICATION_ID, LEDGER_FILE_NAME, prepareLedgerFile } from "./ledger-fi
 import { loadSqlite } from "./load-sqlite.ts";
 import { folderWarnings } from "./state-folder.ts";
 
-/** How long SQLite itself waits for a lock, which blocks the whole process; the rest is waited for asleep. */
+/** How long SQLite itself waits for a lock, which blocks the whole process. Longer waits sleep between tries. */
 const BLOCKING_WAIT_MS = 100;
 const LOCK_WAIT_MS = 5_000;
 
-/** A transaction that takes this long blocks the process as long: other work then gets its turn in between. */
+/** After a transaction this slow, other work runs before the next one, because transactions block the process. */
 const SLOW_MS = 100;
-/** On a disk this slow, merging the journal at the end would outlast the time that a process has to stop. */
+/** On a disk this slow, merging the journal at exit would take longer than a process has to stop. */
 const TOO_SLOW_TO_MERGE_MS = 500;
 
 const headerSchema = z.object({ application_id: z.int().optional(), user_version: z.int().optional() });
@@ -61,7 +61,7 @@ class Connection {
       this.#db.exec(`PRAGMA synchronous = ${durability === "power_cut" ? "FULL" : "NORMAL"}`);
       this.#durability = durability;
     }
-    // Takes the write lock at the start, because a lock taken later can only fail and never wait.
+    // Takes the write lock at the start, because SQLite cannot wait for a lock that is taken later.
     return this.#within("BEGIN IMMEDIATE", () => {
       const locked = this.#all(locks);
       // Read inside the transaction, so that no process sees an entry newer than its own now.
@@ -76,7 +76,7 @@ class Connection {
     return statements.length > 1 ? this.#within("BEGIN", () => this.#all(statements)) : this.#all(statements);
   }
 
-  /** Whether the file was deleted or replaced under us: what is written then is lost. */
+  /** Whether the file was deleted or replaced while it is open. Writes would then be lost. */
   isMoved(): boolean {
     return statSync(this.#file, { throwIfNoEntry: false })?.ino !== this.#inode;
   }
@@ -112,7 +112,7 @@ class Connection {
 
 export class SqliteEngine implements SqlEngine {
   readonly forUpdate = "";
-  /** It answers or fails in the turn in which it is asked. */
+  /** Answers or fails synchronously. */
   readonly trouble = null;
   readonly description: string;
   readonly #file: string;
@@ -152,7 +152,7 @@ export class SqliteEngine implements SqlEngine {
     return folderWarnings(this.#options.stateDir);
   }
 
-  /** On a very slow disk the journal stays unmerged, and the next process merges it. */
+  /** Leaves the journal unmerged on a very slow disk. The next process merges it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#slowestMs < TOO_SLOW_TO_MERGE_MS) this.#connection?.close();
@@ -172,7 +172,7 @@ export class SqliteEngine implements SqlEngine {
   async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
     const startedAtMs = performance.now();
     for (;;) {
-      // A timer that ends the process in time must not starve behind transactions that follow each other.
+      // Lets timers run between transactions, because the one that ends the process in time must not starve.
       if (this.#slowestMs > SLOW_MS) await yieldToOthers();
       try {
         const connection = this.#open();
@@ -184,7 +184,7 @@ export class SqliteEngine implements SqlEngine {
       } catch (error) {
         const waitedMs = performance.now() - startedAtMs;
         if (!isBusy(error) || waitedMs >= LOCK_WAIT_MS) throw storeFault(this.#file, error);
-        // A timer that keeps the process alive, unlike the clock's: a write under way must not be cut off.
+        // This timer keeps the process alive, unlike the clock's, because a write under way must not be cut off.
         await pause(2 + Math.random() * 20);
       }
     }

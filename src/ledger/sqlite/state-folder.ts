@@ -1,7 +1,7 @@
-/** Recognises a state folder on which SQLite is not safe: shares of a network, and folders that a program synchronises. */
+/** Detects state folders on which SQLite is not safe: network shares, and folders that a program synchronises. */
 import { readFileSync, statfsSync } from "node:fs";
 
-/** As Linux numbers them; elsewhere these numbers mean nothing. */
+/** Linux's numbers of file systems; other systems use other numbers. */
 const NETWORK_FILE_SYSTEMS = new Map([
   [0x6969, "NFS"],
   [0x517b, "SMB"],
@@ -12,7 +12,7 @@ const NETWORK_FILE_SYSTEMS = new Map([
   [0x01021997, "9P, a folder of the machine around this one"],
 ]);
 
-/** Stands for disks of every kind, which only the table of mounts distinguishes. */
+/** FUSE's number. Only the mount table says which file system is behind it. */
 const FUSE = 0x65735546;
 const NETWORK_FUSE =
   /^fuse\.(?:rclone|sshfs|s3fs|gcsfuse|glusterfs|grpcfuse|davfs2?|onedriver|google-drive-ocamlfuse)$/;
@@ -20,7 +20,7 @@ const NETWORK_FUSE =
 const SYNCED_FOLDERS =
   /^(?:OneDrive\b.*|Dropbox\b.*|Google ?Drive|My Drive|CloudStorage|Mobile Documents|iCloud ?Drive|Nextcloud|ownCloud|Box(?: Sync)?|pCloud ?Drive|MEGA)$/i;
 
-/** Whole sentences; none where nothing is wrong, or nothing is known. */
+/** Returns whole sentences; none if the folder is safe or cannot be judged. */
 export function folderWarnings(stateDir: string): string[] {
   const synced = stateDir.split(/[\\/]/).find((name) => SYNCED_FOLDERS.test(name));
   if (synced !== undefined) {
@@ -48,7 +48,7 @@ function networkShare(stateDir: string): string | null {
   }
 }
 
-/** The kind of the file system that is mounted nearest above a path, as the kernel names it. */
+/** Returns the kernel's name for the type of the file system that holds a path. */
 function mountKind(path: string): string | undefined {
   let nearest = "";
   let kind: string | undefined;
@@ -58,7 +58,7 @@ function mountKind(path: string): string | undefined {
       String.fromCharCode(Number.parseInt(octal, 8)),
     );
     const isAbove = point === "/" || path === point || path.startsWith(`${point}/`);
-    // The last of equal ones lies on top.
+    // The last of equal mount points is the visible one.
     if (!isAbove || point.length < nearest.length) continue;
     nearest = point;
     kind = / - (\S+) /.exec(line)?.[1];
