@@ -2,7 +2,7 @@
 import type { Service } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
-import { IN_FLIGHT_AT_MOST_MS } from "../ledger/horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "../ledger/horizons.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
@@ -27,7 +27,7 @@ export function timingFor(config: {
 }): Timing {
   return {
     pollIntervalMs: config.pollIntervalSeconds * 1000 * config.timeScale,
-    recoveryMs: IN_FLIGHT_AT_MOST_MS * config.timeScale,
+    recoveryMs: MAX_IN_FLIGHT_MS * config.timeScale,
     scale: config.timeScale,
     followMs: 150,
     transferWaitMs: config.waitSeconds * 1000,

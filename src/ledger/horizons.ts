@@ -5,7 +5,7 @@ import { RECOVERY_WINDOW_SECONDS } from "../contract/service-limits.ts";
  * After this time a task counts as ended and charged, because the service recovers for at most 60 minutes. Without the
  * limit, a record lost between its task's acceptance and end would hold a place in flight for ever.
  */
-export const IN_FLIGHT_AT_MOST_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
+export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 
 /** Spend is summed by quarters of an hour. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;

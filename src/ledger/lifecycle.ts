@@ -2,7 +2,7 @@
 import type { ObservedTask } from "../api/read-task.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { Replaced, SavedFile } from "../files/saved-file.ts";
-import { IN_FLIGHT_AT_MOST_MS } from "./horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "./horizons.ts";
 import { idempotencyKey } from "./identity.ts";
 import { isRefunded, type TaskRecord } from "./record.ts";
 import type { StoredError } from "./stored-error.ts";
@@ -173,7 +173,7 @@ function charge(record: TaskRecord, task: ObservedTask, nowMs: number): TaskReco
   const credits = chargedCredits(task) + record.earlierCredits;
   if (credits === 0) return null;
   const reservedAtMs = record.spend?.atMs ?? nowMs;
-  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowMs, reservedAtMs + IN_FLIGHT_AT_MOST_MS)) };
+  return { credits, atMs: Math.max(reservedAtMs, Math.min(nowMs, reservedAtMs + MAX_IN_FLIGHT_MS)) };
 }
 
 function saved(record: TaskRecord, file: SavedFile): TaskRecord {

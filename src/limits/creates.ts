@@ -45,7 +45,7 @@ export interface CreatesOptions {
 }
 
 /** Refusals that apply to one create only, so the creates behind it keep waiting. */
-const OF_ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
+const ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits_reached"]);
 
 export class Creates {
   readonly #options: CreatesOptions;
@@ -56,7 +56,7 @@ export class Creates {
     this.#line = new PriorityQueue({
       clock: options.clock,
       ask: (order) => this.#ask(order),
-      failsAll: (error) => !(error instanceof AudioError && OF_ONE_CREATE.has(error.code)),
+      failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
       giveBack: (grant) => this.giveBack(grant),
       // A repeat goes first, because it already has its place in flight: behind a job that needs that place, both would wait for ever.
       rank: ({ record, narrationId }) => {

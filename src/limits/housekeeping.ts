@@ -37,7 +37,7 @@ export class Housekeeping {
       clock,
       intervalMs: renewalMs,
       isNeeded: () => this.#leases.size > 0,
-      tick: () => this.#giveSignOfLife(),
+      tick: () => this.#sendHeartbeat(),
     });
   }
 
@@ -94,10 +94,10 @@ export class Housekeeping {
         this.#options.log.debug(`still owed to the store: ${describeCause(error)}`);
       }
     }
-    if (this.#pending.size > 0) await this.#giveSignOfLife();
+    if (this.#pending.size > 0) await this.#sendHeartbeat();
   }
 
-  async #giveSignOfLife(): Promise<void> {
+  async #sendHeartbeat(): Promise<void> {
     const held = [...this.#leases.keys()];
     try {
       for (const recordId of await this.#options.heartbeat(held)) {

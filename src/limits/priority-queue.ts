@@ -1,6 +1,6 @@
 /** An in-process queue: first come, first served within a rank. Only the head asks for its grant. */
 import type { Clock } from "../clock.ts";
-import { Wakeup } from "./alarm.ts";
+import { Wakeup } from "./wakeup.ts";
 
 /** The grant, or the reason for the refusal and when to ask again. */
 export type Answer<Grant, Reason> =
@@ -45,7 +45,7 @@ export class PriorityQueue<Request, Grant, Reason> {
 
   /** Asks again now, because a grant may be free. */
   wake(): void {
-    this.#alarm.ring();
+    this.#alarm.signal();
   }
 
   /** Waits for a grant. If the signal aborts, leaves the queue and rejects with its reason. */
@@ -72,7 +72,7 @@ export class PriorityQueue<Request, Grant, Reason> {
       };
       const onAbort = (): void => {
         waiter.reject(signal.reason);
-        this.#alarm.ring();
+        this.#alarm.signal();
       };
       signal.addEventListener("abort", onAbort, { once: true });
       this.#join(waiter);
@@ -82,7 +82,7 @@ export class PriorityQueue<Request, Grant, Reason> {
   /** Rejects all waiting requests with `error`. */
   dismiss(error: unknown): void {
     for (const waiter of [...this.#waiters]) waiter.reject(error);
-    this.#alarm.ring();
+    this.#alarm.signal();
   }
 
   /** Resolves when the queue is empty and no request is being asked for. Unused grants are returned by then. */
@@ -94,7 +94,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     const { onWaiting, clock } = this.#options;
     const isAlone = this.#waiters.length === 0;
     this.#waiters.push(waiter);
-    if (!isAlone && this.#first() === waiter) this.#alarm.ring();
+    if (!isAlone && this.#first() === waiter) this.#alarm.signal();
     if (this.#blocked !== undefined) {
       onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
     }

@@ -14,7 +14,7 @@ import { Reservoir } from "./reservoir.ts";
  */
 const FADING_SAMPLES = 2 * 576;
 
-interface Place {
+interface PlacedPart {
   readonly part: Mp3Part;
   /** Frames of the joined file before this part's own. */
   readonly firstFrame: number;
@@ -40,13 +40,13 @@ function silentFramesAfter(part: Mp3Part, next: Mp3Part | undefined, pauseSecond
 function place(
   parts: readonly Mp3Part[],
   request: JoinRequest,
-): { places: Place[]; frames: number; bytes: number; framesBefore: number } {
+): { places: PlacedPart[]; frames: number; bytes: number; framesBefore: number } {
   const [first] = parts;
   const framesBefore =
     first === undefined ? 0 : silentFramesUntil(first, 0, request.parts[0]?.startSeconds ?? 0);
   let frames = framesBefore;
   let bytes = first === undefined ? 0 : framesBefore * silentFrame(first.headerBytes).byteLength;
-  const places = parts.map((part, index): Place => {
+  const places = parts.map((part, index): PlacedPart => {
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
     const next = parts[index + 1];
     const paused = silentFramesAfter(part, next, pauseSeconds);
@@ -61,7 +61,7 @@ function place(
   return { places, frames, bytes, framesBefore };
 }
 
-function spanOf({ part, firstFrame }: Place): Span {
+function spanOf({ part, firstFrame }: PlacedPart): Span {
   const { samples, sampleRateHz } = part.header;
   const { leadingSamples, trailingSamples } = part.edges;
   return {
@@ -71,7 +71,7 @@ function spanOf({ part, firstFrame }: Place): Span {
 }
 
 /** About how many bytes of audio lie before a frame of the joined file. */
-function bytesBefore(first: Mp3Part, places: readonly Place[], frame: number): number {
+function bytesBefore(first: Mp3Part, places: readonly PlacedPart[], frame: number): number {
   const found = places.findLast(({ firstFrame }) => firstFrame <= frame);
   if (found === undefined) return frame * silentFrame(first.headerBytes).byteLength;
   const { part, firstFrame, firstByte } = found;

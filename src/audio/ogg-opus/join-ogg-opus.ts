@@ -19,7 +19,7 @@ const SILENT_PACKETS_MIN = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
 const SILK_SILENCE = Uint8Array.of(0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84);
 
-interface Place {
+interface PlacedPart {
   readonly part: OpusPart;
   /** Samples of the stream before this part's own. */
   readonly offset: number;
@@ -62,11 +62,11 @@ function silenceAfter(
 function place(
   parts: readonly OpusPart[],
   request: JoinRequest,
-): { places: Place[]; samples: number; before: readonly Uint8Array[] } {
+): { places: PlacedPart[]; samples: number; before: readonly Uint8Array[] } {
   const [first] = parts;
   const before = first === undefined ? [] : silenceBefore(first, request.parts[0]?.startSeconds ?? 0);
   let samples = before.length * SILENCE_SAMPLES;
-  const places = parts.map((part, index): Place => {
+  const places = parts.map((part, index): PlacedPart => {
     const next = parts[index + 1];
     const position = samples + part.samples + (next?.head.preSkip ?? 0) - (first?.head.preSkip ?? 0);
     const pauseSeconds = request.parts[index]?.pauseAfterSeconds ?? 0;
@@ -79,7 +79,7 @@ function place(
   return { places, samples, before };
 }
 
-const spanOf = ({ part, offset }: Place, filePreSkip: number): Span => ({
+const spanOf = ({ part, offset }: PlacedPart, filePreSkip: number): Span => ({
   startSeconds: (offset + part.head.preSkip - filePreSkip) / RATE_HZ,
   endSeconds: (offset + part.samples - part.trimSamples - filePreSkip) / RATE_HZ,
 });
@@ -107,7 +107,7 @@ function headOf(parts: readonly OpusPart[], first: OpusPart): OpusHead {
 }
 
 /** @param end the position where the stream ends: packets that lie behind it altogether are left out */
-async function copySound(file: PartFile, placed: Place, end: number, writer: PageWriter): Promise<void> {
+async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
   let position = placed.offset;
   for await (const page of soundOf(file)) {

@@ -1,7 +1,7 @@
 /** The state of one API key: its pause, the creates of the last minute, and the heartbeats of processes. Pure. */
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
-import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "../horizons.ts";
 
 const slotSchema = z.object({
   slotId: z.string(),
@@ -122,6 +122,6 @@ export function withReleasedSlot(
 
 /** Notes that a process is alive, and forgets processes that were last seen longer ago than any task may run. */
 export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowMs: number): ApiKeyState {
-  const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - IN_FLIGHT_AT_MOST_MS);
+  const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - MAX_IN_FLIGHT_MS);
   return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowMs } };
 }

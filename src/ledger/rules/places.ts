@@ -1,6 +1,6 @@
 /** Decides which creates and tasks hold a place in flight, and until when. Pure. */
 import type { ProcessId } from "../../process-id.ts";
-import { IN_FLIGHT_AT_MOST_MS } from "../horizons.ts";
+import { MAX_IN_FLIGHT_MS } from "../horizons.ts";
 import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
@@ -29,7 +29,7 @@ function placeEndMs(
 ): number {
   // A date in the future was written before the steady clock restarted.
   const startMs = Math.min(atMs ?? nowMs, nowMs);
-  if (flight === "accepted") return startMs + IN_FLIGHT_AT_MOST_MS;
+  if (flight === "accepted") return startMs + MAX_IN_FLIGHT_MS;
   const seenAtMs = Math.max(startMs, owner === null ? startMs : (heartbeats[owner] ?? startMs));
   // Bounded, because a living process may have given up on this create.
   return Math.min(seenAtMs + lapseMs, startMs + windowMs + lapseMs);
@@ -50,7 +50,7 @@ export function placeEndsMs(
 
 /** Whether a place ended so long ago that no task of it can still run. */
 export function isLongOver(place: Place, state: ApiKeyState, lapse: Lapse, nowMs: number): boolean {
-  return placeEndMs(place, state, lapse, nowMs) <= nowMs - IN_FLIGHT_AT_MOST_MS;
+  return placeEndMs(place, state, lapse, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
 /** Returns the place of a record after a write. Its date changes only with the kind of flight. */

@@ -4,7 +4,7 @@ import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph } from "./normalise.ts";
 import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
-import { ITALIC_MARK, type Speakers } from "./speakers.ts";
+import { ITALIC_MARK, type SpeakerLabels } from "./speaker-labels.ts";
 
 /** Why a run ends and another begins; of several between two runs, the last in this list counts. */
 export type Edge = "speaker" | "rule" | "heading";
@@ -95,7 +95,7 @@ class Builder {
 /** @param skipped collects what holds no words */
 export function buildDocument(
   blocks: readonly SourceBlock[],
-  speakers: Speakers,
+  speakers: SpeakerLabels,
   skipped: SkippedList,
 ): NarrationDocument {
   const builder = new Builder();

@@ -6,7 +6,7 @@ import { decodeEntities } from "./entities.ts";
 import { isWordsInBrackets } from "./html-elements.ts";
 import { isOfLibrary } from "./markdown-lexer.ts";
 import { dropUnspoken, HARD_BREAK } from "./normalise.ts";
-import { ITALIC_MARK } from "./speakers.ts";
+import { ITALIC_MARK } from "./speaker-labels.ts";
 import { hostOf, speakAddresses } from "./web-addresses.ts";
 
 /** `[^1]`: nothing to be heard. */

@@ -9,7 +9,7 @@ import { keepLines, paragraphsOf } from "./kept-lines.ts";
 import { normaliseLines } from "./normalise.ts";
 import { withoutPageFurniture } from "./page-furniture.ts";
 import { headingOf, markUnderlined } from "./source-headings.ts";
-import { ITALIC_MARK } from "./speakers.ts";
+import { ITALIC_MARK } from "./speaker-labels.ts";
 import { withoutCues } from "./subtitles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 

@@ -9,7 +9,7 @@ import { hasMarkdown } from "./markdown-signs.ts";
 import { normaliseLines } from "./normalise.ts";
 import { readPlainText } from "./plain-text.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
-import { Speakers } from "./speakers.ts";
+import { SpeakerLabels } from "./speaker-labels.ts";
 import { split } from "./split.ts";
 import { withPauses } from "./written-pauses.ts";
 
@@ -47,7 +47,7 @@ export function planDocument(
   request: Omit<PlanRequest, "text" | "format">,
 ): NarrationPlan {
   const skipped = new SkippedList();
-  const speakers = new Speakers(request.voices ?? {});
+  const speakers = new SpeakerLabels(request.voices ?? {});
   const { blocks, title, author } = read(skipped);
   const document = buildDocument(withPauses(blocks), speakers, skipped);
   const parts = planParts(document, request, skipped);

@@ -8,7 +8,7 @@ export const PLAN_VERSION = 2;
 /** Twice as many as 8 MiB of prose make: a text with more consists of headings or labels. */
 export const MAX_PARTS = 20_000;
 
-/** Speakers by their names; a voice alone takes all else from the narration. */
+/** SpeakerLabels by their names; a voice alone takes all else from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
 
 /** A speaker with a voice and settings of their own. */
@@ -31,7 +31,7 @@ export interface PlanRequest {
   readonly pauseSeconds: number;
   /** Paragraphs are parts of their own, because silence is possible between parts alone. */
   readonly keepsPauses?: boolean | undefined;
-  /** Speakers of lines that begin with a name and a colon. */
+  /** SpeakerLabels of lines that begin with a name and a colon. */
   readonly voices?: Voices | undefined;
 }
 

@@ -7,7 +7,7 @@ import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 /** Longer parts save under two per cent; past two minutes a part might be cut off unnoticed. */
 const MAX_SECONDS = 90;
 /** A paragraph of nearly a part's length must leave room for the heading above it. */
-const UNIT_MOST_SECONDS = 70;
+const MAX_UNIT_SECONDS = 70;
 /** The least text on each side of a cut, because shorter pieces would sound cut up. */
 const MIN_SECONDS = 20;
 
@@ -129,8 +129,8 @@ function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
  */
 export function split(paragraphs: readonly string[], speed: number): Stretch[] {
   const most = {
-    speechMs: UNIT_MOST_SECONDS * 1000 * speed,
-    codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * UNIT_MOST_SECONDS) / MAX_SECONDS),
+    speechMs: MAX_UNIT_SECONDS * 1000 * speed,
+    codePoints: Math.floor((PROMPT_MAX_CODE_POINTS * MAX_UNIT_SECONDS) / MAX_SECONDS),
   };
   const units = unitsOf(paragraphs, most);
   const row = new Row(units, paragraphs);

@@ -14,7 +14,7 @@ import {
 } from "../plan/plan.ts";
 import { checkText } from "../plan/plan-narration.ts";
 import { sentenceStarts } from "../plan/sentences.ts";
-import { Speakers } from "../plan/speakers.ts";
+import { SpeakerLabels } from "../plan/speaker-labels.ts";
 import { split } from "../plan/split.ts";
 import { type CueWords, cueWords } from "./cue-words.ts";
 import { type Cue, readCues } from "./read-cues.ts";
@@ -67,7 +67,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   checkText(text);
   const skipped = new SkippedList();
   const read = readCues(text, skipped);
-  const speakers = new Speakers(voices);
+  const speakers = new SpeakerLabels(voices);
   const unknown = new Map<string, number>();
   const spoken = utterancesOf(read.cues, { voices, speakers, unknown, skipped });
   const hasMarks =
@@ -143,7 +143,7 @@ function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
 
 interface Reading {
   readonly voices: Voices;
-  readonly speakers: Speakers;
+  readonly speakers: SpeakerLabels;
   /** Names that tags give and `voices` does not, with the number of their cues. */
   readonly unknown: Map<string, number>;
   readonly skipped: SkippedList;

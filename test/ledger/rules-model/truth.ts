@@ -1,5 +1,5 @@
 /** What really happened in a course, in a time that never restarts: every answer of the ledger is held against it. */
-import { IN_FLIGHT_AT_MOST_MS, SPEND_BUCKET_MS } from "../../../src/ledger/horizons.ts";
+import { MAX_IN_FLIGHT_MS, SPEND_BUCKET_MS } from "../../../src/ledger/horizons.ts";
 import type { ClaimAnswer, WriteAnswer } from "../../../src/ledger/ledger-store.ts";
 import { type Flight, flightOf, type TaskRecord } from "../../../src/ledger/record.ts";
 import type { Admission } from "../../../src/ledger/rules/admission.ts";
@@ -341,7 +341,7 @@ export class Truth {
     const atMs = latest(`place ${record.recordId}`, flight.atMs);
     if (flight.kind === "accepted") {
       // A task that is heard of again after its time was over has a place again.
-      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + IN_FLIGHT_AT_MOST_MS;
+      return (isStrictest ? Math.max(atMs, statusAtMs) : atMs) + MAX_IN_FLIGHT_MS;
     }
     const beat = this.#heartbeats.get(flight.owner);
     const seenMs = Math.max(atMs, beat === undefined ? atMs : latest(`state ${key}`, beat.atMs));

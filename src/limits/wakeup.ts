@@ -5,25 +5,25 @@ import type { Clock } from "../clock.ts";
 export class Wakeup {
   readonly #clock: Clock;
   #sleeper: AbortController | undefined;
-  #isRung = false;
+  #isSignalled = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  ring(): void {
-    this.#isRung = true;
+  signal(): void {
+    this.#isSignalled = true;
     this.#sleeper?.abort();
   }
 
   /** Clears earlier signals, because the caller is about to check their reasons anyway. */
   reset(): void {
-    this.#isRung = false;
+    this.#isSignalled = false;
   }
 
   /** Sleeps `ms` milliseconds or until rung. */
   async sleep(ms: number): Promise<void> {
-    if (!this.#isRung) {
+    if (!this.#isSignalled) {
       const sleeper = new AbortController();
       this.#sleeper = sleeper;
       try {
@@ -34,6 +34,6 @@ export class Wakeup {
         this.#sleeper = undefined;
       }
     }
-    this.#isRung = false;
+    this.#isSignalled = false;
   }
 }

@@ -79,7 +79,7 @@ interface VoicelessName {
 const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
 /** The speakers of one narration, who remember whether they were heard. */
-export class Speakers {
+export class SpeakerLabels {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
   readonly #heard = new Set<string>();
   /** Names that begin paragraphs again and again without a colon, each behind its form. */
