@@ -3,7 +3,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelClient } from "./client.ts";
 
-/** All of them ask OpenAI by default, and take its address from the environment. */
+/** All of them ask OpenAI or Gemini, and take the address from the environment. */
 function library(name: string, packages: readonly string[]): ModelClient {
   return {
     kind: "model",
@@ -15,6 +15,8 @@ function library(name: string, packages: readonly string[]): ModelClient {
       desk.setEnv({
         OPENAI_API_KEY: "scripted",
         OPENAI_BASE_URL: `${modelUrl}/v1`,
+        GEMINI_API_KEY: "scripted",
+        GOOGLE_GEMINI_BASE_URL: modelUrl,
         OPENAI_AGENTS_DISABLE_TRACING: "1",
         MASTRA_TELEMETRY_DISABLED: "1",
         LANGSMITH_TRACING: "false",
@@ -41,4 +43,7 @@ export const LIBRARIES: readonly ModelClient[] = [
     "@llamaindex/core@0.6.23",
     "@llamaindex/env@0.1.31",
   ]),
+  library("Genkit", ["genkit@1.42.0", "@genkit-ai/mcp@1.42.0", "@genkit-ai/compat-oai@1.42.0"]),
+  library("Strands", ["@strands-agents/sdk@1.19.0", "@modelcontextprotocol/sdk@1.32.0", "openai@6.45.0"]),
+  library("Google ADK", ["@google/adk@2.0.0", "@modelcontextprotocol/sdk@1.32.0"]),
 ];
