@@ -1,4 +1,6 @@
 /** The interface of a client program under test, and its inputs. */
+
+import type { Scene } from "./conversation.ts";
 import type { Desk, Ended } from "./desk.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -20,6 +22,8 @@ interface Pinned {
   readonly variant?: string;
   /** `name@version`; the first is the client itself. */
   readonly packages: readonly string[];
+  /** Calls that the client refuses itself, in its own words: the server never sees them. */
+  readonly refusesItself?: readonly Scene[];
 }
 
 /** A program with a model, here the scripted one. */

@@ -3,17 +3,30 @@ import { join } from "node:path";
 
 export const PROMPT = "Good morning, and welcome.";
 const LATER = "And good night, later on.";
+const FAILING = "This one fails at the service.";
 const FILE_NAME = "welcome";
 
-export type Scene = "success" | "error" | "audio" | "waiting" | "list";
+export type Scene =
+  | "success"
+  | "error"
+  | "audio"
+  | "voice"
+  | "argument"
+  | "null"
+  | "failure"
+  | "waiting"
+  | "list";
+
+/** `down`: from here on no request is accepted. `failing`: the next two tasks fail, and are refunded. */
+export type Fault = "down" | "failing";
 
 export interface Step {
   readonly scene: Scene;
   readonly tool: "generate_audio" | "get_task" | "download_audio" | "list_tasks";
   /** @param earlier the text shown to the model so far */
   args(earlier: string): Record<string, unknown>;
-  /** The service is down from here on, so that a request is not accepted. */
-  readonly isServiceDown?: true;
+  /** What happens at the service before this step. */
+  readonly fault?: Fault;
 }
 
 const TASK_ID = /aud_[0-9a-f]{24}/;
@@ -33,12 +46,29 @@ export const STEPS: readonly Step[] = [
     args: (earlier) => ({ task_id: TASK_ID.exec(earlier)?.[0] ?? "aud_unseen", deliver: "both" }),
   },
   {
+    scene: "voice",
+    tool: "generate_audio",
+    args: () => ({ prompt: PROMPT, file_name: FILE_NAME, voice: "Nobody" }),
+  },
+  {
+    scene: "argument",
+    tool: "generate_audio",
+    args: () => ({ prompt: PROMPT, file_name: FILE_NAME, tempo: "slow" }),
+  },
+  { scene: "failure", tool: "generate_audio", args: () => ({ prompt: FAILING }), fault: "failing" },
+  {
     scene: "waiting",
     tool: "generate_audio",
     args: () => ({ prompt: LATER, wait_seconds: 1 }),
-    isServiceDown: true,
+    fault: "down",
   },
   { scene: "list", tool: "list_tasks", args: () => ({}) },
+  // Last, because some programs end when they refuse it.
+  {
+    scene: "null",
+    tool: "generate_audio",
+    args: () => ({ prompt: PROMPT, file_name: FILE_NAME, voice: null, speed: null }),
+  },
 ];
 
 /** Where the audio of the first step may lie, depending on whose environment the server was given. */
@@ -49,6 +79,10 @@ const TEXT_FORM: Record<Scene, RegExp> = {
   success: /Saved \/\S+\.mp3/,
   error: /What to do:/,
   audio: /Saved \/\S+\.mp3/,
+  voice: /What to do:/,
+  argument: /What to do:/,
+  null: /Saved \/\S+\.mp3/,
+  failure: /What to do:/,
   waiting: /Next: Call get_task/,
   list: /aud_[0-9a-f]{24}: succeeded/,
 };
@@ -58,6 +92,10 @@ const STRUCTURED_FORM: Record<Scene, RegExp> = {
   success: /\bnext_step"?: ?"?\w/,
   error: /audio-generation-mcp\/error/,
   audio: /\bnext_step"?: ?"?\w/,
+  voice: /audio-generation-mcp\/error/,
+  argument: /audio-generation-mcp\/error/,
+  null: /\bnext_step"?: ?"?\w/,
+  failure: /audio-generation-mcp\/error/,
   waiting: /\bnext_step"?: ?"?\w/,
   list: /prompt_excerpt/,
 };
@@ -74,6 +112,13 @@ const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> 
     ["what to do", /list_tasks shows the known ones/],
   ],
   audio: [["the path", /\/welcome\.mp3/]],
+  voice: [["the voices that there are", /voice must be one of [^.]*cedric_en_zh[^.]*got "Nobody"/]],
+  argument: [["the arguments that there are", /unknown argument "tempo"; the known ones are prompt, voice/]],
+  null: [["the path", /\/welcome\.mp3/]],
+  failure: [
+    ["the code", /task_failed/],
+    ["what it cost", /It cost nothing/],
+  ],
   waiting: [
     ["the handle", HANDLE],
     ["the reason", /Not accepted by the service yet/],

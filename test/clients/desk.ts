@@ -138,15 +138,22 @@ export class Desk {
     });
   }
 
-  /** Waits until all processes with this home have ended; kills and counts the others. Works only on Linux. */
+  /** Waits until all servers with this home have ended; kills all processes, and counts the servers. Works only on Linux. */
   async endRest(): Promise<number> {
     const beganAtMs = performance.now();
-    while (this.#processes().length > 0 && performance.now() - beganAtMs < SERVER_ENDS_WITHIN_MS) {
+    while (this.#servers().length > 0 && performance.now() - beganAtMs < SERVER_ENDS_WITHIN_MS) {
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
-    const left = this.#processes();
-    for (const pid of left) if (isAlive(pid)) process.kill(pid, "SIGKILL");
-    return left.length;
+    const servers = this.#servers();
+    for (const pid of this.#processes()) if (isAlive(pid)) process.kill(pid, "SIGKILL");
+    return servers.length;
+  }
+
+  /** Leaves out daemons of the client itself, such as Cline's hub. */
+  #servers(): number[] {
+    return this.#processes().filter((pid) =>
+      /dist\/main\.js|bin\/audio-generation-mcp/.test(processFile(pid, "cmdline")),
+    );
   }
 
   #processes(): number[] {
@@ -154,16 +161,16 @@ export class Desk {
     return readdirSync("/proc")
       .filter((name) => /^\d+$/.test(name))
       .map(Number)
-      .filter((pid) => environmentOf(pid).includes(`HOME=${this.home}`));
+      .filter((pid) => processFile(pid, "environ").split("\0").includes(`HOME=${this.home}`));
   }
 }
 
-function environmentOf(pid: number): string[] {
+/** Reads a file of `/proc`; empty if the process has just ended, or belongs to another user. */
+function processFile(pid: number, file: "environ" | "cmdline"): string {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
-    // The process has just ended, or belongs to another user.
-    return [];
+    return "";
   }
 }
 

@@ -41,8 +41,8 @@ function faultOf(what: string, ended: Ended): string[] {
 
 async function talk(client: ModelClient, scenery: Scenery, folder: string): Promise<Talk> {
   const model = await ScriptedModel.start({
-    onStep: async ({ isServiceDown }) => {
-      if (isServiceDown) await scenery.sandbox.breakDown();
+    onStep: async ({ fault }) => {
+      if (fault !== undefined) await scenery.sandbox.cause(fault);
     },
   });
   try {
@@ -50,7 +50,7 @@ async function talk(client: ModelClient, scenery: Scenery, folder: string): Prom
     writeFileSync(join(folder, "model.json"), JSON.stringify(model.log, null, 1));
     writeFileSync(join(folder, "client.txt"), `${ended.stdout}\n---\n${ended.stderr}`);
     const faults = faultOf("it", ended);
-    if (model.shown.length < STEPS.length) {
+    if (model.shown.length < STEPS.length - (client.refusesItself?.length ?? 0)) {
       faults.push(`its model saw ${model.shown.length} of ${STEPS.length} results`);
     }
     if (model.isHiddenFromSearch) faults.push(`a search for "text to speech" does not find generate_audio`);
@@ -70,8 +70,8 @@ async function command(client: CommandClient, scenery: Scenery, folder: string):
   const faults = faultOf("the block", prepared);
   if (!prepared.stdout.includes(".mp3")) faults.push("the block did not make audio");
   const shown: string[] = [];
-  for (const { tool, args, isServiceDown } of STEPS) {
-    if (isServiceDown) await scenery.sandbox.breakDown();
+  for (const { tool, args, fault } of STEPS) {
+    if (fault !== undefined) await scenery.sandbox.cause(fault);
     const { stdout, stderr } = await client.call(scenery, tool, args(shown.join("\n")));
     shown.push(`${stdout}\n${stderr}`);
   }
@@ -107,14 +107,18 @@ export async function driveClient(
       if (said.shown[index] === undefined) continue;
       const sight = sightOf(scene, said.shown[index]);
       sights.set(scene, sight);
-      if (sight.missing.length > 0) faults.push(`of ${scene} is not seen: ${sight.missing.join(", ")}`);
+      const isRefused = client.refusesItself?.includes(scene) === true;
+      if (isRefused && sight.missing.length === 0) faults.push(`it no longer refuses ${scene} itself`);
+      if (!isRefused && sight.missing.length > 0) {
+        faults.push(`of ${scene} is not seen: ${sight.missing.join(", ")}`);
+      }
     }
     const handsOnEnvironment = existsSync(savedIn(elsewhere));
     if (!handsOnEnvironment && !existsSync(savedIn(join(desk.home, "audio-generation")))) {
       faults.push("no audio was saved");
     }
     const left = await desk.endRest();
-    if (left > 0) faults.push(`${left} processes outlived it`);
+    if (left > 0) faults.push(`${left} servers outlived it`);
     return { client, dialect: said.dialect, toolName: said.toolName, sights, handsOnEnvironment, faults };
   } finally {
     await desk.endRest();

@@ -2,13 +2,19 @@
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { ModelClient } from "./client.ts";
+import type { Scene } from "./conversation.ts";
 
 /** All of them ask OpenAI or Gemini, and take the address from the environment. */
-function library(name: string, packages: readonly string[]): ModelClient {
+function library(
+  name: string,
+  packages: readonly string[],
+  refusesItself: readonly Scene[] = [],
+): ModelClient {
   return {
     kind: "model",
     name,
     packages,
+    refusesItself,
     converse({ desk, modules, block }, modelUrl) {
       symlinkSync(modules, join(desk.work, "node_modules"));
       desk.putWork("script.mjs", block("js"));
@@ -27,12 +33,11 @@ function library(name: string, packages: readonly string[]): ModelClient {
 }
 
 export const LIBRARIES: readonly ModelClient[] = [
-  library("LangChain", [
-    "@langchain/mcp-adapters@1.1.4",
-    "langchain@1.5.14",
-    "@langchain/openai@1.6.0",
-    "@langchain/core@1.4.0",
-  ]),
+  library(
+    "LangChain",
+    ["@langchain/mcp-adapters@1.1.4", "langchain@1.5.14", "@langchain/openai@1.6.0", "@langchain/core@1.4.0"],
+    ["null"],
+  ),
   library("AI SDK", ["ai@7.0.173", "@ai-sdk/mcp@2.0.99", "@ai-sdk/openai@4.0.118"]),
   library("OpenAI Agents", ["@openai/agents@0.20.0"]),
   library("Mastra", ["@mastra/mcp@2.0.0", "@mastra/core@1.71.0"]),
@@ -43,7 +48,7 @@ export const LIBRARIES: readonly ModelClient[] = [
     "@llamaindex/core@0.6.23",
     "@llamaindex/env@0.1.31",
   ]),
-  library("Genkit", ["genkit@1.42.0", "@genkit-ai/mcp@1.42.0", "@genkit-ai/compat-oai@1.42.0"]),
+  library("Genkit", ["genkit@1.42.0", "@genkit-ai/mcp@1.42.0", "@genkit-ai/compat-oai@1.42.0"], ["null"]),
   library("Strands", ["@strands-agents/sdk@1.19.0", "@modelcontextprotocol/sdk@1.32.0", "openai@6.45.0"]),
   library("Google ADK", ["@google/adk@2.0.0", "@modelcontextprotocol/sdk@1.32.0"]),
 ];

@@ -95,6 +95,7 @@ const geminiExtension: ModelClient = {
   name: "Gemini CLI",
   variant: VARIANT,
   packages: GEMINI_CLI,
+  refusesItself: ["null"],
   converse(scenery, modelUrl) {
     const { desk, sandbox } = scenery;
     openGemini(scenery, modelUrl);

@@ -3,15 +3,20 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import type { Fault } from "./conversation.ts";
 
 const greeting = z.object({ base_url: z.url(), api_key: z.string() });
+/** Bodies for `/sandbox/faults`. */
+const FAULTS: Record<Fault, object> = {
+  down: { unavailable: "temporarily_unavailable" },
+  failing: { fail_next_tasks: 2 },
+};
 const START_WITHIN_MS = 20_000;
 
 export interface Sandbox {
   readonly baseUrl: string;
   readonly apiKey: string;
-  /** From here on it answers creates with 503. */
-  breakDown(): Promise<void>;
+  cause(fault: Fault): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -27,11 +32,11 @@ export async function startSandbox(bin: string, home: string): Promise<Sandbox> 
   return {
     baseUrl,
     apiKey,
-    breakDown: async () => {
+    cause: async (fault) => {
       const { status } = await fetch(new URL("/sandbox/faults", baseUrl), {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ unavailable: "temporarily_unavailable" }),
+        body: JSON.stringify(FAULTS[fault]),
       });
       if (status !== 204) throw new Error(`the sandbox answered ${status}`);
     },

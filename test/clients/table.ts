@@ -20,7 +20,13 @@ const HEADINGS = [
   "link to the file",
   "audio that was asked for",
   "own environment",
+  "wrong voice",
+  "unknown argument",
+  "`null`",
+  "failed task",
 ];
+
+const BAD_CALLS: readonly Scene[] = ["voice", "argument", "null", "failure"];
 
 function formsIn(sight: Sight | undefined): string {
   if (sight === undefined) return "nothing";
@@ -54,6 +60,9 @@ function rowOf(outcome: Outcome): string[] {
     sight("success")?.link === true ? "yes" : "no",
     audioIn(sight("audio")),
     handsOnEnvironment ? "handed on" : "no",
+    ...BAD_CALLS.map((scene) =>
+      client.refusesItself?.includes(scene) === true ? "its own words" : errorIn(sight(scene)),
+    ),
   ];
 }
 

@@ -65,6 +65,7 @@ const geminiCli: ModelClient = {
   kind: "model",
   name: "Gemini CLI",
   packages: GEMINI_CLI,
+  refusesItself: ["null"],
   converse(scenery, modelUrl) {
     const { desk, block } = scenery;
     openGemini(scenery, modelUrl);
@@ -127,6 +128,23 @@ const codexByCommand: ModelClient = {
   },
 };
 
+/** opencode and its fork Kilo take the model as a second file of settings, so that the first is the block alone. */
+function opencodeModel(modelUrl: string): string {
+  const model = { name: "Scripted", tool_call: true, limit: { context: 100_000, output: 8_000 } };
+  const provider = {
+    npm: "@ai-sdk/openai-compatible",
+    name: "Scripted",
+    options: { baseURL: `${modelUrl}/v1`, apiKey: "scripted" },
+    models: { scripted: model },
+  };
+  return JSON.stringify({
+    autoupdate: false,
+    share: "disabled",
+    model: "scripted/scripted",
+    provider: { scripted: provider },
+  });
+}
+
 const opencode: ModelClient = {
   kind: "model",
   name: "opencode",
@@ -134,26 +152,31 @@ const opencode: ModelClient = {
   converse({ desk, modules, block }, modelUrl) {
     desk.addCommand("opencode", join(modules, `opencode-${MACHINE}`, "bin", "opencode"));
     desk.putHome(".config/opencode/opencode.json", block("json"));
-    const model = { name: "Scripted", tool_call: true, limit: { context: 100_000, output: 8_000 } };
-    const provider = {
-      npm: "@ai-sdk/openai-compatible",
-      name: "Scripted",
-      options: { baseURL: `${modelUrl}/v1`, apiKey: "scripted" },
-      models: { scripted: model },
-    };
-    const more = {
-      autoupdate: false,
-      share: "disabled",
-      model: "scripted/scripted",
-      provider: { scripted: provider },
-    };
-    desk.putHome("model.json", JSON.stringify(more));
+    desk.putHome("model.json", opencodeModel(modelUrl));
     desk.setEnv({
       OPENCODE_CONFIG: join(desk.home, "model.json"),
       OPENCODE_DISABLE_AUTOUPDATE: "1",
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
       OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",
+    });
+    return desk.shell(block("sh"));
+  },
+};
+
+const kilo: ModelClient = {
+  kind: "model",
+  name: "Kilo",
+  packages: ["@kilocode/cli@7.7.7"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("kilo", join(modules, "@kilocode", `cli-${MACHINE}`, "bin", "kilo"));
+    desk.putHome(".config/kilo/kilo.json", block("json"));
+    desk.putHome("model.json", opencodeModel(modelUrl));
+    desk.setEnv({
+      KILO_CONFIG: join(desk.home, "model.json"),
+      KILO_DISABLE_MODELS_FETCH: "1",
+      KILO_DISABLE_DEFAULT_PLUGINS: "1",
+      KILO_DISABLE_SESSION_INGEST: "1",
     });
     return desk.shell(block("sh"));
   },
@@ -183,6 +206,64 @@ models:
   },
 };
 
+const qwenCode: ModelClient = {
+  kind: "model",
+  name: "Qwen Code",
+  packages: ["@qwen-code/qwen-code@0.24.4"],
+  refusesItself: ["null"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("qwen", join(modules, ".bin", "qwen"));
+    desk.setEnv({ OPENAI_API_KEY: "scripted", OPENAI_BASE_URL: `${modelUrl}/v1`, OPENAI_MODEL: "scripted" });
+    desk.putHome(
+      ".qwen/settings.json",
+      JSON.stringify({
+        security: { auth: { selectedType: "openai" } },
+        privacy: { usageStatisticsEnabled: false },
+        general: { enableAutoUpdate: false },
+      }),
+    );
+    return inTurn(
+      () => desk.shell(block("sh", 0)),
+      () => desk.shell(block("sh", 1)),
+    );
+  },
+};
+
+const copilotCli: ModelClient = {
+  kind: "model",
+  name: "Copilot CLI",
+  packages: ["@github/copilot@1.0.102"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("copilot", join(modules, ".bin", "copilot"));
+    desk.setEnv({
+      COPILOT_PROVIDER_BASE_URL: `${modelUrl}/v1`,
+      COPILOT_PROVIDER_API_KEY: "scripted",
+      COPILOT_MODEL: "scripted",
+      COPILOT_OFFLINE: "true",
+      COPILOT_AUTO_UPDATE: "false",
+    });
+    return inTurn(
+      () => desk.shell(block("sh", 0)),
+      () => desk.shell(block("sh", 1)),
+    );
+  },
+};
+
+const cline: ModelClient = {
+  kind: "model",
+  name: "Cline",
+  packages: ["cline@3.0.65"],
+  converse({ desk, modules, block }, modelUrl) {
+    desk.addCommand("cline", join(modules, ".bin", "cline"));
+    const provider = ["-p", "openai", "-k", "scripted", "-m", "scripted", "-b", `${modelUrl}/v1`];
+    desk.putHome(".cline/data/settings/cline_mcp_settings.json", block("json"));
+    return inTurn(
+      () => desk.run("cline", ["auth", ...provider]),
+      () => desk.shell(block("sh")),
+    );
+  },
+};
+
 export const TERMINALS: readonly ModelClient[] = [
   claudeCode,
   geminiCli,
@@ -190,4 +271,8 @@ export const TERMINALS: readonly ModelClient[] = [
   codexByCommand,
   opencode,
   continueCli,
+  qwenCode,
+  copilotCli,
+  cline,
+  kilo,
 ];

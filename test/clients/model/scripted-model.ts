@@ -13,8 +13,10 @@ const DIALECTS: readonly Dialect[] = [responses, chat, messages, gemini];
 /** No conversation needs more; a client that goes round in circles is stopped. */
 const MAX_REQUESTS = 60;
 
-/** Claude Code shows a tool only after the model has looked for it. */
-const SEARCH = "ToolSearch";
+/** Claude Code and Qwen Code show a tool only after the model has searched for it. */
+const SEARCHES: readonly string[] = ["ToolSearch", "tool_search"];
+/** Qwen Code calls a tool that was found through this one. */
+const CALL_OF_FOUND = "tool_call";
 
 export interface ModelListener {
   /** Called before the model makes the call of this step. */
@@ -35,6 +37,8 @@ export class ScriptedModel {
   readonly #calls = new Map<string, number | "search">();
   #searches = 0;
   #searchesForFirst = 0;
+  /** All that searches have shown. */
+  #found = "";
 
   private constructor(listener: ModelListener) {
     this.#listener = listener;
@@ -112,6 +116,7 @@ export class ScriptedModel {
     for (const { callId, shown } of results) {
       const step = this.#calls.get(callId);
       if (typeof step === "number") this.shown[step] = shown;
+      else if (step === "search") this.#found += wordsOf(shown);
     }
     for (const { name, group } of tools) {
       if (STEPS.some(({ tool }) => isTool(name, tool))) this.toolNames.add(group ? `${group}.${name}` : name);
@@ -122,16 +127,24 @@ export class ScriptedModel {
     if (tool !== undefined) return this.#callStep(step, tool);
     const code = tools.find(({ takesCode }) => takesCode);
     if (code !== undefined) return this.#callStep(step, code);
-    const search = tools.find(({ name }) => name === SEARCH);
+    const found = new RegExp(`\\b\\w[\\w-]*__${step.tool}\\b`).exec(this.#found)?.[0];
+    const callOfFound = tools.find(({ name }) => name === CALL_OF_FOUND);
+    if (found !== undefined && callOfFound !== undefined) {
+      this.toolNames.add(found);
+      return this.#callStep(step, callOfFound, found);
+    }
+    const search = tools.find(({ name }) => SEARCHES.includes(name));
     // A client also asks for titles and summaries, and offers no tools for those.
     if (search === undefined) return { kind: "say", text: "Good." };
     return this.#call("search", search, { query: this.#queryFor(step), max_results: 5 });
   }
 
-  async #callStep(step: Step, tool: OfferedTool): Promise<Reply> {
+  /** @param found the name of the tool that `tool` is to call, if that is another */
+  async #callStep(step: Step, tool: OfferedTool, found?: string): Promise<Reply> {
     await this.#listener.onStep(step);
     const args = step.args(wordsOf(this.shown));
-    const given = tool.takesCode ? { code: codeFor(step.tool, args) } : args;
+    const own = found === undefined ? args : { name: found, arguments: args };
+    const given = tool.takesCode ? { code: codeFor(step.tool, args) } : own;
     return this.#call(this.shown.length, tool, given);
   }
 
@@ -156,7 +169,8 @@ export class ScriptedModel {
 }
 
 /** Clients put the server's name in front of a tool's, in ways of their own. */
-const isTool = (name: string, tool: string): boolean => name === tool || name.endsWith(`_${tool}`);
+const isTool = (name: string, tool: string): boolean =>
+  name === tool || name.endsWith(`_${tool}`) || name.endsWith(`-${tool}`);
 
 /** Searches for the tool like a script without prior knowledge, calls it and prints the whole answer. */
 const codeFor = (tool: string, args: Record<string, unknown>): string =>
