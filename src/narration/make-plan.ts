@@ -22,6 +22,7 @@ import { isSubtitles } from "./plan/time-codes.ts";
 import { chosenRemark, edgesRemark, planRemarks, titleOfChosen } from "./plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "./spoken-part.ts";
 import { planTimeline } from "./timeline/plan-timeline.ts";
+import { unusedSettingsRemark } from "./unused-settings.ts";
 
 export interface PlanSettings {
   readonly settings: NarrationSettings;
@@ -154,8 +155,11 @@ function wholePlan(source: RunningText, options: PlanSettings): WholePlan {
     return { plan, unbroken: keepsPauses === true ? planDocument(source.read, request) : plan, remarks: [] };
   }
   const { text, format } = source;
-  if (format === "srt" || format === "vtt") return planTimeline({ text, kind: format, speed, voices });
-  if (isSubtitles(text)) return planTimeline({ text, kind: null, speed, voices });
+  if (format === "srt" || format === "vtt" || isSubtitles(text)) {
+    const kind = format === "srt" || format === "vtt" ? format : null;
+    const { plan, remarks } = planTimeline({ text, kind, speed, voices });
+    return { plan, remarks: [...remarks, ...unusedSettingsRemark(options, "each cue has its own time")] };
+  }
   checkHeadings(text, format);
   const plan = planNarration({ text, format, ...request, keepsPauses });
   const unbroken = keepsPauses === true ? planNarration({ text, format, ...request }) : plan;

@@ -9,6 +9,7 @@ import type { InputText } from "../files/input-format.ts";
 import type { PlanSettings } from "../narration/make-plan.ts";
 import { narrationSettingsSchema } from "../narration/narration-state.ts";
 import type { NarrateChanges } from "../narration/narrations.ts";
+import { DEFAULT_PAUSE_SECONDS } from "../narration/unused-settings.ts";
 import {
   checkCharacters,
   fileName,
@@ -20,7 +21,6 @@ import {
 import type { ToolDeps } from "./tool.ts";
 
 const TEXT_MAX_CODE_POINTS = 100_000;
-const PAUSE_SECONDS = 0.6;
 const PAUSE_SECONDS_MAX = 10;
 /** A caller that asks for so long a pause wants it everywhere. */
 const KEPT_PAUSE_SECONDS = 1;
@@ -114,7 +114,7 @@ export const narrateInput = z.strictObject({
   pronounce: pronounce.optional(),
   pause_seconds: numberFrom(0, PAUSE_SECONDS_MAX)
     .meta({
-      description: `Silence between paragraphs, 0 to ${PAUSE_SECONDS_MAX}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${PAUSE_SECONDS}, where two parts meet`,
+      description: `Silence between paragraphs, 0 to ${PAUSE_SECONDS_MAX}. From ${KEPT_PAUSE_SECONDS} each paragraph is a part of its own; default ${DEFAULT_PAUSE_SECONDS}, where two parts meet`,
     })
     .optional(),
   files: z
@@ -225,7 +225,7 @@ export async function planRequestOf(
   const voices = voicesSchema.parse(
     Object.fromEntries((args.voices ?? []).map(speakerIn).map(({ name, speaker }) => [name, speaker])),
   );
-  const pauseSeconds = args.pause_seconds ?? PAUSE_SECONDS;
+  const pauseSeconds = args.pause_seconds ?? DEFAULT_PAUSE_SECONDS;
   const pronunciations = pronunciationsOf(args.pronounce, deps);
   return {
     source,

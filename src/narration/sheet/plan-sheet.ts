@@ -20,6 +20,7 @@ import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type Speaker } from
 import { checkText } from "../plan/plan-narration.ts";
 import { edgesRemark, planRemarks } from "../plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "../spoken-part.ts";
+import { unusedSettingsRemark } from "../unused-settings.ts";
 import { readSheet, refuseSheet, type Sheet, type SheetRow } from "./read-sheet.ts";
 
 const FAULTS_SHOWN = 10;
@@ -240,6 +241,7 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
       ...respelledNotes([...new Set(planned.flatMap(({ spoken }) => spoken.words))]),
       ...planRemarks(plan, settings.voice),
       ...columnsRemark(sheet),
+      ...unusedSettingsRemark(options, "each row is a file"),
       ...silentRemarks(rows, options),
       ...endingRemarks(rows, format),
       ...longRemarks(planned),

@@ -1,0 +1,16 @@
+/** Reports settings that a kind of text does not use, so that nobody waits for their effect. */
+/** Pause between paragraphs where a call names none. */
+export const DEFAULT_PAUSE_SECONDS = 0.6;
+
+/** @param reason why they have no effect, as the end of a sentence that begins with "because" */
+export function unusedSettingsRemark(
+  { pauseSeconds, files }: { readonly pauseSeconds: number; readonly files: "one" | "chapters" },
+  reason: string,
+): string[] {
+  const unused = [
+    ...(pauseSeconds === DEFAULT_PAUSE_SECONDS ? [] : ["pause_seconds"]),
+    ...(files === "chapters" ? ["files"] : []),
+  ];
+  if (unused.length === 0) return [];
+  return [`Not used: ${unused.join(" and ")}, because ${reason}.`];
+}

@@ -1,0 +1,33 @@
+/** A plan reports settings that its kind of text does not use. */
+import { expect, it } from "vitest";
+import { planInput } from "../../src/narration/plan-input.ts";
+
+const SUBTITLES =
+  "1\n00:00:01,000 --> 00:00:02,000\nCome in.\n\n2\n00:00:03,000 --> 00:00:04,000\nSit down.\n";
+const TEXT = "Come in.\n\nSit down.";
+
+async function notUsedIn(
+  text: string,
+  format: "sheet" | "srt" | "markdown",
+  more: { readonly pauseSeconds?: number; readonly files?: "chapters" },
+): Promise<string[]> {
+  const options = { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" as const, ...more };
+  const { remarks } = await planInput({ text, format }, options);
+  return remarks.filter((remark) => remark.startsWith("Not used:"));
+}
+
+it("in subtitles, pasted ones too, and in sheets", async () => {
+  const both = { pauseSeconds: 2, files: "chapters" } as const;
+  const inSubtitles = ["Not used: pause_seconds and files, because each cue has its own time."];
+  expect(await notUsedIn(SUBTITLES, "srt", both)).toEqual(inSubtitles);
+  expect(await notUsedIn(SUBTITLES, "markdown", both)).toEqual(inSubtitles);
+  expect(await notUsedIn("text\nCome in.\n", "sheet", { pauseSeconds: 0 })).toEqual([
+    "Not used: pause_seconds, because each row is a file.",
+  ]);
+});
+
+it("not where none is given, and not in a text that uses them", async () => {
+  expect(await notUsedIn(SUBTITLES, "srt", {})).toEqual([]);
+  expect(await notUsedIn("text\nCome in.\n", "sheet", {})).toEqual([]);
+  expect(await notUsedIn(TEXT, "markdown", { pauseSeconds: 2, files: "chapters" })).toEqual([]);
+});
