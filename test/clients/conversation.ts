@@ -112,8 +112,8 @@ const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> 
     ["what to do", /list_tasks shows the known ones/],
   ],
   audio: [["the path", /\/welcome\.mp3/]],
-  voice: [["the voices that there are", /voice must be one of [^.]*cedric_en_zh[^.]*got "Nobody"/]],
-  argument: [["the arguments that there are", /unknown argument "tempo"; the known ones are prompt, voice/]],
+  voice: [["the voices that there are", /voice must be one of [^.]*cedric_en_zh[^.]*got \W*Nobody/]],
+  argument: [["the arguments that there are", /unknown argument \W*tempo\W*; the known ones are prompt, voice/]],
   null: [["the path", /\/welcome\.mp3/]],
   failure: [
     ["the code", /task_failed/],
