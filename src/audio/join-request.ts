@@ -5,38 +5,38 @@ import type { WriteBytes } from "./output.ts";
 /** One finished file, to be joined with others of its format. */
 export interface JoinPart {
   readonly path: string;
-  /** As the service states it; only raw pcm needs it, because pcm has no header. */
+  /** Length in seconds as the service states it. Only raw pcm needs it, because pcm has no header. */
   readonly durationSeconds: number;
-  /** As it was asked for; only raw pcm needs it. */
+  /** The rate that was requested. Only raw pcm needs it, because pcm has no header. */
   readonly sampleRateHz: number;
-  /** Silence after the part, also after the last one; 0 adds only what the format needs between two parts. */
+  /** Silence after the part, including the last part; 0 adds only what the format needs between two parts. */
   readonly pauseAfterSeconds: number;
-  /** Where its sound begins in the joined file; as soon as possible where that time has passed. Absent: after the pause. */
+  /** When its sound begins in the joined file, or as soon as possible if the part before ends later. Absent: after the pause. */
   readonly startSeconds?: number | undefined;
 }
 
-/** A place where players may jump to; it lasts until the next one, or to the end. */
+/** The beginning of a chapter, which lasts until the next mark or to the end. */
 export interface ChapterMark {
   readonly title: string;
-  /** The part that it begins with, counted from 0; each mark's is greater than that of the mark before. */
+  /** Index of its first part; greater than that of the mark before. */
   readonly firstPart: number;
 }
 
 export interface JoinRequest {
   readonly format: OutputFormat;
-  /** At least one. */
+  /** At least one part. */
   readonly parts: readonly JoinPart[];
-  /** Written into mp3 and ogg_opus; for the others they only come back with their times. */
+  /** Written into mp3 and ogg_opus; for other formats only returned with their times. */
   readonly chapters: readonly ChapterMark[];
-  /** Written into all but pcm, which has no place for it; so is the author. */
+  /** Written into every format except pcm, which has no metadata; so is the author. */
   readonly title?: string | undefined;
   readonly author?: string | undefined;
-  /** Takes the joined file from its first byte to its last. The bytes are only lent until its promise is fulfilled. */
+  /** Receives the joined file from its first byte to its last. The buffer may be reused once the promise is fulfilled. */
   readonly write: WriteBytes;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where something lies in the joined file, in seconds from its beginning. */
+/** A time span of the joined file, in seconds from its beginning. */
 export interface Span {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -50,12 +50,12 @@ export interface JoinedAudio {
   /** How long the file plays. */
   readonly durationSeconds: number;
   readonly sizeBytes: number;
-  /** Where the sound of each part lies, to the sample, in the order of the parts. */
+  /** The span of the sound of each part, exact to the sample, in the order of the parts. */
   readonly parts: readonly Span[];
   readonly chapters: readonly JoinedChapter[];
 }
 
-/** When each chapter begins and ends. */
+/** Computes when each chapter begins and ends. */
 export function chapterSpans(
   chapters: readonly ChapterMark[],
   parts: readonly Span[],

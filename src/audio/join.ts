@@ -17,7 +17,7 @@ const JOINERS: Readonly<Record<OutputFormat, (request: JoinRequest) => Promise<J
   ogg_opus: joinOggOpus,
 };
 
-/** A title as one line, whatever it was; `undefined` when nothing of it is left. */
+/** Puts a title on one line; `undefined` if nothing of it is left. */
 function oneLine(title: string | undefined): string | undefined {
   const line = title
     ?.toWellFormed()
@@ -26,7 +26,7 @@ function oneLine(title: string | undefined): string | undefined {
   return line === "" ? undefined : line;
 }
 
-/** Checks arguments that only a bug of this program can make wrong. */
+/** Checks arguments that only a bug in this program can make invalid. */
 function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
@@ -58,7 +58,7 @@ export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
     ...request,
     title: oneLine(request.title),
     author: oneLine(request.author),
-    // Players list a chapter without a name as nothing.
+    // Players show a chapter without a name as an empty line.
     chapters: request.chapters.map(({ title, firstPart }, index) => ({
       title: oneLine(title) ?? `${index + 1}`,
       firstPart,

@@ -1,6 +1,6 @@
-/** Collects what a joiner writes into large blocks, and counts it. */
+/** Buffers the output of a joiner into large blocks, and counts its bytes. */
 
-/** Takes bytes in order. They are only lent until the promise is fulfilled. */
+/** Receives bytes in order. The caller may reuse the buffer once the promise is fulfilled. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<void>;
 
 const BLOCK_BYTES = 256 * 1024;
@@ -21,7 +21,7 @@ export class Output {
     return this.#flushedBytes + this.#filled;
   }
 
-  /** Takes the bytes at once if there is room for them; otherwise they are not taken, and {@link put} has to be asked. */
+  /** Buffers the bytes at once if there is room; otherwise returns false, and {@link put} must be called. */
   putNow(bytes: Uint8Array): boolean {
     if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;
     this.#block.set(bytes, this.#filled);
@@ -29,7 +29,7 @@ export class Output {
     return true;
   }
 
-  /** Takes bytes of any length; they are the caller's again when the promise is fulfilled. */
+  /** Writes bytes of any length; the caller may reuse the buffer once the promise is fulfilled. */
   async put(bytes: Uint8Array): Promise<void> {
     if (this.putNow(bytes)) return;
     await this.flush();
@@ -46,7 +46,7 @@ export class Output {
     }
   }
 
-  /** Hands on what is still here; to be called at the end. */
+  /** Writes the bytes that are still buffered; must be called at the end. */
   async flush(): Promise<void> {
     this.#signal?.throwIfAborted();
     if (this.#filled === 0) return;

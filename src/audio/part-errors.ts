@@ -1,8 +1,8 @@
-/** Errors of joining: a part that is not of its format, or parts that do not go together. */
+/** Errors of joining: a part that cannot be read as its format, or parts that cannot share a file. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 
-/** How many parts a message names; the error itself has all of them. */
+/** Number of parts that a message names; the error's fields have all of them. */
 const NAMED_MAX = 5;
 
 const REMEDY =
@@ -10,9 +10,9 @@ const REMEDY =
 
 /** A part cannot be read as the format that it is said to be of. */
 export class DamagedPartError extends AudioError {
-  /** Which of the parts handed in, counted from 0. */
+  /** Index of the part in the request. */
   readonly part: number;
-  /** The fault, as the end of a sentence about the part: "it ends in the middle of its header". */
+  /** The fault as a clause, such as "it ends in the middle of its header". */
   readonly why: string;
 
   constructor(part: number, format: OutputFormat, why: string, cause?: unknown) {
@@ -25,20 +25,20 @@ export class DamagedPartError extends AudioError {
   }
 }
 
-/** One property in which one part is not like the others. */
+/** One property of one part that differs from the other parts. */
 export interface PartDifference {
-  /** Which of the parts handed in, counted from 0. */
+  /** Index of the part in the request. */
   readonly part: number;
-  /** In words: "sample rate", "channels". */
+  /** Its name in words, such as "sample rate". */
   readonly property: string;
   readonly value: string;
   /** The most common value, or the first part's value where none is most common. */
   readonly usual: string;
-  /** The first part that has it. */
+  /** Index of the first part with the usual value. */
   readonly usualPart: number;
 }
 
-/** The parts are sound, but one file cannot hold them all without encoding some of them anew. */
+/** Every part is valid, but they cannot share a file without re-encoding some of them. */
 export class PartsDifferError extends AudioError {
   /** At least one, in the order of the parts. */
   readonly differences: readonly PartDifference[];
@@ -58,7 +58,7 @@ export class PartsDifferError extends AudioError {
 /** Properties that must be equal in all parts, with readable names and values. */
 export type Traits = Readonly<Record<string, string | number>>;
 
-/** The set that most parts have; of two that are as common, the one that comes first. */
+/** Returns the most common set of traits; among equally common ones, the first. */
 function mostCommon(all: readonly Traits[]): Traits | undefined {
   const counts = new Map<string, { traits: Traits; count: number }>();
   for (const traits of all) {
@@ -74,10 +74,10 @@ function mostCommon(all: readonly Traits[]): Traits | undefined {
 }
 
 /**
- * Holds parts to what must be equal in all of them.
+ * Checks that all parts have equal traits.
  *
- * @param all one set a part, in their order, each with the same properties
- * @throws PartsDifferError that names each part that is not like most
+ * @param all the traits of each part, in order; each with the same properties
+ * @throws PartsDifferError naming each part that differs from the majority
  */
 export function assertAlike(all: readonly Traits[]): void {
   const usual = mostCommon(all) ?? {};

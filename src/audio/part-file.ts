@@ -4,10 +4,10 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { DamagedPartError } from "./part-errors.ts";
 
-/** The most that {@link PartFile.bytesAt} hands out at once. */
+/** The most bytes that {@link PartFile.bytesAt} returns at once. */
 export const WINDOW_BYTES = 256 * 1024;
 
-/** The parts of one join, opened one at a time, all of them read through one window. */
+/** The parts of one join. They are opened one at a time, and share one buffer. */
 export class PartFiles {
   readonly #format: OutputFormat;
   readonly #paths: readonly string[];
@@ -24,7 +24,7 @@ export class PartFiles {
   /**
    * Opens each part in turn, hands it to `use`, and closes it.
    *
-   * @returns what `use` made of them, in their order
+   * @returns the results of `use`, in the order of the parts
    * @throws DamagedPartError when one is no regular file or cannot be read
    */
   async each<T>(use: (file: PartFile, part: number) => Promise<T>): Promise<T[]> {
@@ -38,7 +38,7 @@ export class PartFiles {
 
   async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
     const faults: Faults = { part, format: this.#format, signal: this.#signal };
-    // Not to wait for a writer, should the path be a named pipe.
+    // Prevents waiting for a writer if the path is a named pipe.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
     const handle = await open(path, flags).catch((error: unknown) => {
       throw unreadable(faults, error);
@@ -75,14 +75,14 @@ export class PartFile {
     this.#buffer = window;
   }
 
-  /** The error that says what is wrong with this part. */
+  /** Creates the error for a fault of this part. */
   damaged(why: string): DamagedPartError {
     return new DamagedPartError(this.#faults.part, this.#faults.format, why);
   }
 
   /**
-   * Like {@link bytesAt}, at once, when the window already holds all of it (or all that the file has); `undefined` when
-   * the disk has to be asked. Spares loops over a million small frames as many turns of the event loop.
+   * Like {@link bytesAt}, but synchronous if the window already holds the bytes (or the end of the file); `undefined` if
+   * they must be read from the disk. Saves loops over a million small frames as many turns of the event loop.
    */
   bytesNow(position: number, length: number): Uint8Array | undefined {
     const end = Math.min(position + length, this.sizeBytes);

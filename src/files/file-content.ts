@@ -23,7 +23,7 @@ export async function openRegular(path: string): Promise<FileHandle | null> {
 }
 
 async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number } | null> {
-  // Not to wait for a writer, should the path be a named pipe.
+  // Prevents waiting for a writer if the path is a named pipe.
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
   // Where there is no O_NOFOLLOW, this look is what refuses links.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;

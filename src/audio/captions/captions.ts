@@ -11,21 +11,21 @@ import { type Silence, silencesOf } from "./silences.ts";
 
 export interface SpokenSentence {
   readonly text: string;
-  /** About the seconds that it takes; only the proportions matter. */
+  /** Approximate speaking time in seconds; only the ratio to other sentences matters. */
   readonly weight: number;
 }
 
 export interface SpokenPart {
   readonly path: string;
-  /** As given to {@link joinAudio}. */
+  /** Length in seconds, as passed to {@link joinAudio}. */
   readonly durationSeconds: number;
   readonly sampleRateHz: number;
-  /** Where it lies in the joined file, as {@link joinAudio} said. */
+  /** Its position in the joined file, as {@link joinAudio} returned it. */
   readonly span: Span;
   readonly speaker?: string | undefined;
-  /** Silence at its beginning that no caption is to cover; absent: none. */
+  /** Silence at the beginning of the part that no caption covers; absent means none. */
   readonly leadSeconds?: number | undefined;
-  /** All that it says, in order. */
+  /** All sentences of the part, in order. */
   readonly sentences: readonly SpokenSentence[];
 }
 
@@ -46,7 +46,7 @@ begins at a time reckoned from the length of its text.`;
 const HEARD = "";
 const RECKONED = "~";
 
-/** @param mark before the milliseconds */
+/** @param mark the separator before the milliseconds */
 function clockTime(milliseconds: number, mark: "." | ","): string {
   const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, seconds] = [
@@ -110,7 +110,7 @@ function inMilliseconds(
 function asVtt(cues: readonly Cue[]): string {
   const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isHeard }, index) => {
     const name = `${index + 1}${isHeard ? HEARD : RECKONED}`;
-    // It needs no end where it lasts as long as its cue.
+    // A voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
     const text = `${voice}${lines.map(escaped).join("\n")}`;
     return [name, `${clockTime(start, ".")} --> ${clockTime(end, ".")}`, text].join("\n");
@@ -126,7 +126,7 @@ function asSrt(cues: readonly Cue[]): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** The same captions in both forms, each the whole of a file. */
+/** The same captions in both formats; each string is a complete file. */
 export interface Captions {
   readonly vtt: string;
   readonly srt: string;

@@ -14,10 +14,10 @@ const WIDE =
 const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
 /** A line of East Asian text does not begin with these. */
 const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;
-/** Nor does it end with these. */
+/** A line of East Asian text does not end with these. */
 const NEVER_LAST = /[“‘「『（【《〈]$/u;
 
-/** Nor is a title parted from its name. */
+/** A line does not break between a title and the name behind it. */
 const BEFORE_NAME = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Srta|Dra|Mme|Mlle|Bpk|Ibu)\.\s$/u;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
@@ -52,15 +52,15 @@ function atomsOf(text: string): string[] {
   return open === "" ? atoms : [...atoms, open];
 }
 
-/** A text with the columns that it takes, so that none is counted twice. */
+/** A piece of text with its width in columns, which is computed once. */
 interface Atom {
   readonly text: string;
-  /** With the white space behind it. */
+  /** Includes the white space behind the text. */
   readonly columns: number;
   readonly trimmedColumns: number;
 }
 
-/** Fills line after line; `undefined` when there would be too many. */
+/** Fills lines one after the other; `undefined` if they would exceed `most`. */
 function linesOf(atoms: readonly Atom[], most: number): string[] | undefined {
   const lines: string[] = [];
   let line = "";
@@ -78,7 +78,7 @@ function linesOf(atoms: readonly Atom[], most: number): string[] | undefined {
   return lines.length <= LINES ? lines : undefined;
 }
 
-/** Where to break in two: near the middle, and rather behind a comma. Greater than 0, less than the number of atoms. */
+/** Finds where to break in two: near the middle, preferably behind a comma. Returns an index between the first and the last atom. */
 function breakOf(atoms: readonly Atom[]): number {
   const total = atoms.reduce((sum, { columns }) => sum + columns, 0);
   let best = { at: 1, cost: Number.POSITIVE_INFINITY };
@@ -98,7 +98,7 @@ function pieces(atoms: readonly Atom[], most: number): string[][] {
   return [...pieces(atoms.slice(0, at), most), ...pieces(atoms.slice(at), most)];
 }
 
-/** The texts of the cues of one sentence: of each its lines, one or two. None for a text of white space. */
+/** Divides one sentence into cues of one or two lines each. Returns no cue for white space. */
 export function cueTexts(sentence: string): string[][] {
   const text = sentence.replace(/\s+/gu, " ").trim();
   if (text === "") return [];
@@ -113,6 +113,6 @@ export function cueTexts(sentence: string): string[][] {
   );
 }
 
-/** How much of a sentence's time a cue takes, beside the others of that sentence. */
+/** The share of a sentence's time that one of its cues takes, relative to its other cues. */
 export const cueWeight = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + widthOf(line), 0);

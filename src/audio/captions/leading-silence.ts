@@ -5,7 +5,7 @@ import { PartFiles } from "../part-file.ts";
 import { LISTENERS } from "./captions.ts";
 import { leadingSilenceOf } from "./silences.ts";
 
-/** A longer silence is meant, or is no silence. */
+/** A longer silence is intended, or is not silence. */
 const SECONDS_MAX = 0.5;
 
 /**

@@ -3,10 +3,10 @@ import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { PartFile } from "../part-file.ts";
 
 export interface Loudness {
-  /** One value a step, in decibels of any reference; {@link SILENT_DB} or below is no sound at all. */
+  /** One value for each step, in decibels relative to any reference; {@link SILENT_DB} or less means no sound. */
   readonly levelsDb: readonly number[];
   readonly stepSeconds: number;
-  /** Where the first step begins, counted from the beginning of the part's sound. */
+  /** Start of the first step, counted from the beginning of the part's sound. */
   readonly offsetSeconds: number;
   /** How much shorter silences look than they are, because a step also has the sound beside it. */
   readonly blurSeconds: number;
@@ -15,7 +15,7 @@ export interface Loudness {
 /** Less than the smallest step of 16 bits. */
 export const SILENT_DB = -100;
 
-/** Finds out how loud a part is; the formats that can are those that have one of these. */
+/** Measures the loudness of a part. Formats without such a function cannot be measured. */
 export type Listen = (
   file: PartFile,
   part: { durationSeconds: number; sampleRateHz: number },

@@ -1,23 +1,23 @@
 /** Finds which silences are the ends of sentences: by how long each sentence should take, and how long each silence is. */
 import type { Silence } from "./silences.ts";
 
-/** The search takes the square of it; of more, the longest are kept. */
+/** The search takes quadratic time, so only the longest silences are kept above this number. */
 const SILENCES_MAX = 150;
-/** So many edges in a row may be left unheard. */
+/** Number of consecutive edges that may have no silence. */
 const UNHEARD_MAX = 2;
 const UNHEARD_COST = 6;
-/** How far a stretch of speech may be from what its text lets expect before that costs as much as a unit. */
+/** Relative deviation from the expected length of a stretch of speech that costs one unit. */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
 /** The cost of a silence without length; a silence as long as the usual end of a sentence costs nothing. */
 const SHORTNESS_COST = 8;
 
-/** An edge with its silence, and the cheapest path to it. */
+/** One edge matched to one silence, with the cheapest path that leads there. */
 interface Step {
   readonly cost: number;
   /** Index of the last sentence before the edge. */
   readonly sentence: number;
-  /** Where the next stretch begins. */
+  /** End of the silence, where the next stretch of speech begins. */
   readonly endSeconds: number;
   readonly silence: Silence | undefined;
   readonly previous: Step | undefined;
@@ -30,14 +30,14 @@ const longestOf = (silences: readonly Silence[], count: number): Silence[] =>
 
 const lengthOf = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
 
-/** The price of speaking for `seconds` what should take `expected`. */
+/** The cost of a stretch that takes `seconds` where its text would take `expected` seconds. */
 function stretchCost(seconds: number, expected: number): number {
   const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expected;
   return ((seconds - expected) / tolerance) ** 2;
 }
 
 /**
- * Gives the edges between sentences silences, in order, at the least cost in all.
+ * Matches silences to the edges between sentences, in order, at the lowest total cost.
  *
  * @param weights of the sentences, about the seconds that each takes
  * @returns for each edge its silence, or `undefined` where none goes with it
@@ -50,7 +50,7 @@ export function matchSilences(
   const edges = weights.length - 1;
   const silences = longestOf(all, SILENCES_MAX).sort((one, other) => one.startSeconds - other.startSeconds);
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
-  // There are more silences than ends of sentences, and those at the ends are the longest.
+  // Pauses inside sentences are silences too, but shorter than those between sentences.
   const longest = longestOf(silences, edges).map(lengthOf);
   const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
@@ -61,7 +61,7 @@ export function matchSilences(
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
-  /** By the sentence before the edge; the steps of one edge in the order of their silences. */
+  /** Indexed by the sentence before the edge; the steps of one edge are in the order of their silences. */
   const steps: Step[][] = [];
   const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
     let found: { cost: number; previous: Step } | undefined;

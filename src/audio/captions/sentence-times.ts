@@ -5,7 +5,7 @@ import type { Silence } from "./silences.ts";
 export interface SentenceTime {
   readonly startSeconds: number;
   readonly endSeconds: number;
-  /** Whether its beginning was heard: the part's own, or the end of a silence. */
+  /** Whether the beginning is certain: the beginning of the part, or the end of a silence. */
   readonly isHeard: boolean;
 }
 
@@ -37,7 +37,7 @@ export function sentenceTimes(
   const times: SentenceTime[] = [];
   let first = 0;
   let startSeconds = 0;
-  // Between two edges that were heard, the others are laid out anew.
+  // Edges without a silence are spread between their two neighbours that have one.
   for (let edge = 0; edge < weights.length; edge += 1) {
     const silence = edge < found.length ? found[edge] : undefined;
     if (edge < found.length && silence === undefined) continue;

@@ -9,18 +9,18 @@ export interface Silence {
 
 /** Share of the range from the quietest to the loudest. */
 const THRESHOLD_SHARE = 0.35;
-/** Speech has this range at most: what lies deeper, such as digital silence, must not pull the threshold down. */
+/** The largest dynamic range of speech. Anything quieter, such as digital silence, must not lower the threshold. */
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
 const LOUD_PERCENTILE = 0.95;
-/** Shorter ones stand inside words, before a plosive. A little less, for sums of steps are not exact. */
+/** Shorter silences occur inside words, before a plosive. The margin covers rounding in sums of steps. */
 const SILENCE_SECONDS_MIN = 0.08 - 1e-6;
 
 function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** A voice may begin softly; what is quieter than its loudest by so much is silence, whatever it is. */
+/** A voice may begin softly, so only sound that is this much quieter than the loudest counts as silence. */
 const SOFT_DB = 40;
 
 /** How long a part is silent before its first sound, in seconds. */
@@ -31,7 +31,7 @@ export function leadingSilenceOf({ levelsDb, stepSeconds, offsetSeconds, blurSec
   return first < 1 ? 0 : Math.max(0, first * stepSeconds + offsetSeconds + blurSeconds / 2);
 }
 
-/** The silences between sounds, in order: those at the very beginning and end belong to no sentence's edge. */
+/** Finds the silences between sounds, in order. Silence at the beginning and the end is left out, because no sentence ends there. */
 export function silencesOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
   const sorted = [...levelsDb].sort((one, other) => one - other);
   const loudDb = percentile(sorted, LOUD_PERCENTILE);

@@ -8,7 +8,7 @@ const LAYER_III = 1;
 const MONO = 3;
 const CRC_BYTES = 2;
 
-/** By the two bits of the version; 1 is reserved. */
+/** Indexed by the two version bits; 1 is reserved. */
 const VERSIONS = ["2.5", undefined, "2", "1"] as const;
 export type MpegVersion = "1" | "2" | "2.5";
 
@@ -18,7 +18,7 @@ const RATES_HZ: Readonly<Record<MpegVersion, readonly number[]>> = {
   "2.5": [11025, 12000, 8000],
 };
 
-/** By the bitrate's index; 0, free format, has no entry. */
+/** Indexed by the bitrate index; 0 means free format. */
 const BITRATES_V1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const BITRATES_V2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 export const BITRATE_INDEX_MAX = 14;
@@ -27,12 +27,12 @@ export interface FrameHeader {
   readonly version: MpegVersion;
   readonly sampleRateHz: number;
   readonly channels: 1 | 2;
-  /** 1 to {@link BITRATE_INDEX_MAX}: the place in the version's table. */
+  /** Index into the bitrate table of the version, 1 to {@link BITRATE_INDEX_MAX}. */
   readonly bitrateIndex: number;
   readonly hasCrc: boolean;
   /** Size of the whole frame, header included. */
   readonly frameBytes: number;
-  /** 1,152 in two granules, or 576 in one. */
+  /** 1,152 samples in two granules (MPEG-1), or 576 in one. */
   readonly samples: number;
   /** Where the side information begins in the frame. */
   readonly sideOffset: number;
@@ -49,7 +49,7 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
   const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
   const bitrateIndex = third >> 4;
   const kbps = (version === "1" ? BITRATES_V1_KBPS : BITRATES_V2_KBPS)[bitrateIndex];
-  // The reserved emphasis is what most bytes that only look like a header have.
+  // Random bytes that look like a header mostly have the reserved emphasis.
   if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
   const channels = fourth >> 6 === MONO ? 1 : 2;
   const samples = version === "1" ? 1152 : 576;
@@ -67,13 +67,13 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
   };
 }
 
-/** A stream has a handful of headers and a million frames. */
+/** A stream may have a million frames, but only a handful of different headers. */
 const known = new Map<number, FrameHeader | null>();
 
 /**
- * The header at an offset; `null` when there is none, or one of free format, another layer or a reserved value.
+ * Reads the header at an offset; `null` if there is none, or if it has free format, another layer or a reserved value.
  *
- * @param bytes at least {@link HEADER_BYTES} from `offset` on, or it is none
+ * @param bytes with fewer than {@link HEADER_BYTES} from `offset` on there is no header
  */
 export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
@@ -82,12 +82,12 @@ export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | 
   const found = known.get(key);
   if (found !== undefined) return found;
   const header = build(second, third, fourth);
-  // Three bytes allow millions of keys, which only bytes that are no mp3 would use.
+  // Three bytes allow millions of keys; only data that is not mp3 would use more than a few.
   if (known.size < 4096) known.set(key, header);
   return header;
 }
 
-/** Whether it is a header but for its bitrate, which the stream keeps for itself. */
+/** Whether the bytes are a header of free format, whose bitrate the header does not state. */
 export function isFreeFormat(bytes: Uint8Array): boolean {
   if (bytes.byteLength < HEADER_BYTES || (bytes[2] ?? 0) >> 4 !== 0) return false;
   const withBitrate = Uint8Array.from(bytes.subarray(0, HEADER_BYTES));

@@ -1,4 +1,4 @@
-/** Walks over the frames of an mp3 file, past what is none. */
+/** Iterates over the frames of an mp3 file and skips all other bytes. */
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import {
   areAlike,
@@ -12,15 +12,15 @@ import { type ByteRange, withoutTags } from "./tags.ts";
 
 export interface Frame {
   readonly header: FrameHeader;
-  /** The whole frame, only lent: the next batch overwrites it. */
+  /** The whole frame. The next batch overwrites this buffer. */
   readonly bytes: Uint8Array;
-  /** Something that is no frame stands before it, so what was before that is lost to the decoder. */
+  /** Other bytes stand before the frame, so the decoder loses the frames before them. */
   readonly afterGap: boolean;
 }
 
 /** Reads several windows of a part and carries the state from one to the next. */
 class Walk {
-  /** The properties that all frames share; the first frame sets them. */
+  /** The header of the first frame; all others must match it. */
   #like: FrameHeader | undefined;
   /** The next frame is expected exactly where the last one ended. */
   #isInStep = false;
@@ -35,13 +35,13 @@ class Walk {
   /**
    * The frames of a window.
    *
-   * @param isLast the sound ends with this window
-   * @returns them, and how many bytes of the window are done with
+   * @param isLast whether the sound ends with this window
+   * @returns the frames, and how many bytes of the window were consumed
    */
   take(window: Uint8Array, isLast: boolean): { readonly frames: Frame[]; readonly doneBytes: number } {
     const frames: Frame[] = [];
     let at = 0;
-    // A sync is judged by the header behind it, so that much must be here.
+    // A candidate is confirmed by the header of the next frame, so both must be in the window.
     const needed = isLast ? HEADER_BYTES : FRAME_BYTES_MAX + HEADER_BYTES;
     while (at + needed <= window.byteLength) {
       const header = frameHeaderAt(window, at);
@@ -50,7 +50,7 @@ class Walk {
         at += this.#skip(window, at);
         continue;
       }
-      // The last frame is cut.
+      // The last frame is truncated.
       if (end > window.byteLength) break;
       this.#like ??= header;
       frames.push({ header, bytes: window.subarray(at, end), afterGap: !this.#isInStep });
@@ -61,7 +61,7 @@ class Walk {
     return { frames, doneBytes: isLast ? window.byteLength : at };
   }
 
-  /** Passes over one byte at least, up to the next that may begin a header. */
+  /** Skips at least one byte, up to the next one that may begin a header. */
   #skip(window: Uint8Array, at: number): number {
     this.#isInStep = false;
     const next = window.indexOf(0xff, at + 1);

@@ -7,7 +7,7 @@ const ENTRIES_MAX = 255;
 const UTF_16 = 1;
 const IS_TOP_LEVEL = 2;
 const IS_ORDERED = 1;
-/** Stands for an unknown position in the file; the time is stated. */
+/** Means "no byte offset" in a chapter frame; players use the time instead. */
 const NO_OFFSET = 0xffffffff;
 
 function number32(value: number): Buffer {
@@ -33,7 +33,7 @@ function chapterFrame({ title, startSeconds, endSeconds }: JoinedChapter, index:
   return frame("CHAP", Buffer.concat([chapterName(index), ...times, ...offsets, textFrame("TIT2", title)]));
 }
 
-/** Tables of contents, each of as many entries as one can have, until one holds all others. */
+/** Builds tables of contents. Chapters that exceed the entries of one table go into nested tables. */
 function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   const isTop = names.length <= ENTRIES_MAX;
   const groups = Array.from({ length: Math.ceil(names.length / ENTRIES_MAX) }, (_, index) =>
@@ -56,7 +56,7 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   return [...above, ...here];
 }
 
-/** The tag; empty without a title, an author and chapters. */
+/** Builds the tag; empty if there is no title, author or chapter. */
 export function id3Tag(
   { title, author }: Pick<JoinRequest, "title" | "author">,
   chapters: readonly JoinedChapter[],
@@ -71,7 +71,7 @@ export function id3Tag(
   const content = Buffer.concat(frames);
   const header = Buffer.alloc(TAG_HEADER_BYTES);
   header.write("ID3\x03", "latin1");
-  // Seven bits a byte, so that no player takes it for the beginning of a frame.
+  // Writes seven bits per byte, so that no player mistakes the size for a frame header.
   for (let byte = 0; byte < 4; byte += 1) header[9 - byte] = (content.byteLength >> (7 * byte)) & 0x7f;
   return Buffer.concat([header, content]);
 }

@@ -8,15 +8,15 @@ const BYTE_COUNT = 0x2;
 const SEEK_TABLE = 0x4;
 const QUALITY = 0x8;
 const SEEK_TABLE_ENTRIES = 100;
-/** Name, what there is, frames, bytes, seek table. */
+/** Name, flags, number of frames, number of bytes, seek table. */
 const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
-/** Behind the tag, encoders that say what they add: their name, and at this distance delay and padding. */
+/** Encoders write their name behind the tag, and their delay and padding at this distance from it. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/** The delay that every decoder adds, and takes from the padding. */
+/** The delay that every decoder adds; it shortens the padding by as much. */
 const DECODER_DELAY_SAMPLES = 529;
 
-/** Silence that encoder and decoder put around the sound of a part. */
+/** Silence that encoder and decoder add around the sound of a part. */
 export interface EdgeSilence {
   readonly leadingSamples: number;
   readonly trailingSamples: number;
@@ -63,7 +63,7 @@ export function readInformation({ header, bytes }: Frame): Information | undefin
   return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frames: undefined, edges: undefined } : undefined;
 }
 
-/** A header like another, but without checksum and padding byte, and of a bitrate of choice. */
+/** Copies a header without checksum and padding byte, and with another bitrate. */
 function plainHeader(like: Uint8Array, bitrateIndex: number): Uint8Array {
   const header = Uint8Array.from(like.subarray(0, HEADER_BYTES));
   header[1] = (header[1] ?? 0) | 0x01;
@@ -81,7 +81,7 @@ function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array
 }
 
 /**
- * A frame of silence: side information of zeros has no sound, and needs no bits of the frames before.
+ * Builds a silent frame. Side information of zeros means no sound, and takes no bits from earlier frames.
  *
  * @param like the header bytes of a frame beside which it will stand
  */
@@ -96,15 +96,15 @@ export interface InformationToWrite {
   /** All frames have one bitrate. */
   readonly isConstant: boolean;
   readonly frames: number;
-  /** Without this frame itself. */
+  /** Excludes the information frame itself. */
   readonly audioBytes: number;
-  /** How many bytes of audio lie before a hundredth of the time; asked with 0 to 99. */
+  /** Returns how many bytes of audio lie before a hundredth of the playing time, 0 to 99. */
   readonly bytesBefore: (hundredth: number) => number;
 }
 
 /**
- * The frame to put before all others. It names no delay and no padding: players disagree on whether to drop those, and
- * so each would have its own idea of the time.
+ * Builds the first frame of the file. It states no delay and no padding, because players disagree on whether to skip
+ * them, and would show different times.
  */
 export function informationFrame(information: InformationToWrite): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;
@@ -122,7 +122,7 @@ export function informationFrame(information: InformationToWrite): Uint8Array {
   frame.set(new TextEncoder().encode(isConstant ? "Info" : "Xing"), tag);
   view.setUint32(tag + 4, FRAME_COUNT | BYTE_COUNT | SEEK_TABLE);
   view.setUint32(tag + 8, frames);
-  // A file of more than 4 GiB, a week of speech: better too little than a remainder.
+  // Caps the size of files over 4 GiB (a week of speech), because a wrapped number would be worse than a small one.
   view.setUint32(tag + 12, Math.min(fileBytes, 0xffffffff));
   for (let entry = 0; entry < SEEK_TABLE_ENTRIES; entry += 1) {
     const share = (frame.byteLength + bytesBefore(entry)) / fileBytes;

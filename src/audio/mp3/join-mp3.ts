@@ -9,21 +9,21 @@ import { type Mp3Part, readMp3, soundOf } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
- * The rest of a part in the decoder after its last frame: half a granule's window, then the filter bank. Both
+ * What the decoder still plays after the last frame of a part: half a granule's window, then the filter bank. Both
  * have died away after two granules, which is one frame of MPEG-1, so the next part sounds as it does alone.
  */
 const FADING_SAMPLES = 2 * 576;
 
 interface PlacedPart {
   readonly part: Mp3Part;
-  /** Frames of the joined file before this part's own. */
+  /** Number of frames in the joined file before those of this part. */
   readonly firstFrame: number;
   readonly silentFrames: number;
-  /** Bytes of audio before this part's own. */
+  /** Bytes of audio in the joined file before those of this part. */
   readonly firstByte: number;
 }
 
-/** Frames of silence before a part's own, so that its sound begins at a time of the joined file. */
+/** Counts the silent frames to insert so that a part's sound begins at a given time. */
 function silentFramesUntil(part: Mp3Part, firstFrame: number, startSeconds: number): number {
   const { samples, sampleRateHz } = part.header;
   const start = (startSeconds * sampleRateHz - part.edges.leadingSamples) / samples;
@@ -70,7 +70,7 @@ function spanOf({ part, firstFrame }: PlacedPart): Span {
   };
 }
 
-/** About how many bytes of audio lie before a frame of the joined file. */
+/** Estimates how many bytes of audio lie before a frame of the joined file. */
 function bytesBefore(first: Mp3Part, places: readonly PlacedPart[], frame: number): number {
   const found = places.findLast(({ firstFrame }) => firstFrame <= frame);
   if (found === undefined) return frame * silentFrame(first.headerBytes).byteLength;
@@ -93,7 +93,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise
     }
     frames += batch.length;
   }
-  // The lengths are written already.
+  // The file changed between the two passes, and the first pass's lengths are already written.
   if (frames !== part.frames || audioBytes !== part.audioBytes)
     throw file.damaged("it changed while it was read");
 }

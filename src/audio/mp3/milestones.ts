@@ -1,13 +1,13 @@
-/** Remembers where frames lie in the bytes of a part: a bounded number of them, however many there are. */
+/** Maps frames of a part to byte positions, with a bounded number of entries. */
 
 const MILESTONES_MAX = 128;
 
 export class Milestones {
-  /** Bytes before every `#stride`th frame. */
+  /** Byte position of every `#stride`th frame. */
   #bytes: number[] = [];
   #stride = 1;
 
-  /** Call it for each frame in order. */
+  /** Must be called for each frame, in order. */
   pass(frame: number, bytesBefore: number): void {
     if (frame % this.#stride !== 0) return;
     this.#bytes.push(bytesBefore);
@@ -16,7 +16,7 @@ export class Milestones {
     this.#stride *= 2;
   }
 
-  /** About how many bytes lie before a frame, given how many there are of both in all. */
+  /** Estimates how many bytes lie before a frame, given the total of frames and bytes. */
   bytesBefore(frame: number, frames: number, bytes: number): number {
     const index = Math.min(Math.floor(frame / this.#stride), this.#bytes.length - 1);
     const from = index * this.#stride;

@@ -11,16 +11,16 @@ const GRANULE_SAMPLES = 576;
 const DB_PER_STEP = 20 * Math.log10(2 ** 0.25);
 /** The gain at which a value of 1 is a step of 16 bits: 210 stands for full scale in the standard's formula. */
 const FULL_SCALE_GAIN = 210;
-/** A granule sounds this much later than its place in the file: the middle of its window, and the filter bank. */
+/** A granule is heard this much later than its position in the file, because of its window and the filter bank. */
 const DELAY_SAMPLES = 529;
 
 function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
   if (bigValues === 0 || soundBits === 0) return SILENT_DB;
-  // More values that are large, more energy at the same gain.
+  // At the same gain, a granule with more large values has more energy.
   return (gain - FULL_SCALE_GAIN + 4 * Math.log2(1 + bigValues)) * DB_PER_STEP;
 }
 
-/** The louder channel of each granule. */
+/** Returns the level of the louder channel of each granule. */
 function levelsOf(frame: Frame): number[] {
   const levels = granulesOf(frame).map(levelDb);
   if (frame.header.channels === 1) return levels;

@@ -1,4 +1,4 @@
-/** The first pass over an mp3 part: what it is, how long, and where its bytes lie in time. */
+/** The first pass over an mp3 part: finds its format, its length, and which bytes belong to which time. */
 import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
 import { type Frame, framesOf } from "./frames.ts";
@@ -15,12 +15,12 @@ export interface Mp3Part {
   readonly frames: number;
   readonly audioBytes: number;
   readonly milestones: Milestones;
-  /** How much of its sound is what the encoder added; never all of it. */
+  /** The silence that the encoder added; always shorter than the whole sound. */
   readonly edges: EdgeSilence;
 }
 
 /**
- * The frames of sound of a part, in batches, without the frame that only describes the file.
+ * Yields the frames of sound of a part, in batches, without the information frame.
  *
  * @param tell receives the fields of that frame
  */
@@ -38,7 +38,7 @@ export async function* soundOf(
   }
 }
 
-/** Trusted only as far as it can be: the end may have been cut off since it was written. */
+/** Limits the stated silence to the frames that exist, because the file may have been truncated later. */
 function edgesOf(information: Information | undefined, frames: number, samples: number): EdgeSilence {
   const none = { leadingSamples: 0, trailingSamples: 0 };
   const said = information?.edges ?? none;

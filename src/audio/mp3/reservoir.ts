@@ -1,5 +1,5 @@
 /**
- * Mends frames that begin in bytes of frames which are not there. A frame may keep its sound in the unused bytes of those
+ * Silences frames whose sound begins in missing frames. A frame may keep its sound in the unused bytes of those
  * before it (the bit reservoir). At the beginning of a part, and behind a gap, those would be a stranger's bytes: noise
  * far above full scale. Such frames are made silent, as a decoder that had the part alone would have nothing for them. So
  * are frames whose fields are damaged: decoders leave them out, and all that follows would come too early.
@@ -8,7 +8,7 @@ import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 import { bytesBack, isBroken } from "./side-information.ts";
 
-/** How far back a frame can point: 9 bits in MPEG-1, 8 in the others. */
+/** How many bytes back a frame can point: 9 bits in MPEG-1, 8 bits in MPEG-2 and 2.5. */
 const BACK_MAX = { long: 511, short: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 
@@ -37,7 +37,7 @@ function silence({ header, bytes }: Frame): void {
 export class Reservoir {
   #bytesSeen = 0;
 
-  /** Makes a frame silent, in place, when no decoder could play it. To be asked of each frame in order. */
+  /** Silences a frame in place if no decoder could play it. Must be called for each frame, in order. */
   mend(frame: Frame): void {
     const { header } = frame;
     if (frame.afterGap) this.#bytesSeen = 0;

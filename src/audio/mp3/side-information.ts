@@ -1,8 +1,8 @@
-/** Reads the side information of a frame: how its sound is kept, granule by granule. */
+/** Reads the side information of a frame, which describes how each granule is encoded. */
 import type { FrameHeader } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
-/** Lengths in bits of what is read, and where it stands in the fields of one channel of one granule. */
+/** Bit position and length of each field within the fields of one channel of one granule. */
 const BIG_VALUES = { bit: 12, bits: 9 };
 const GAIN = { bit: 21, bits: 8 };
 const BLOCK_TYPE_BITS = 2;
@@ -23,7 +23,7 @@ function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
 }
 
-/** How far before the frame, in the sound of those before it, its own sound begins. */
+/** Returns how many bytes before the frame its sound begins, in the unused bytes of earlier frames. */
 export function bytesBack({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
@@ -31,7 +31,7 @@ export function bytesBack({ header, bytes }: Frame): number {
 /** One entry for each granule and each channel in it. */
 const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
-/** Where the fields of the `index`th of them begin. */
+/** Finds the first bit of the fields of the `index`th granule and channel. */
 function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
@@ -49,7 +49,7 @@ export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
   });
 }
 
-/** Whether it says what the standard forbids, for which decoders refuse the whole frame. */
+/** Whether a value is forbidden by the standard, so that decoders refuse the whole frame. */
 export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
   for (let index = 0; index < countOf(header); index += 1) {

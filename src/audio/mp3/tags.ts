@@ -17,7 +17,7 @@ const LYRICS_SIZE_BYTES = 6;
 
 export interface ByteRange {
   readonly start: number;
-  /** One past the last byte. */
+  /** Exclusive end, in bytes. */
   readonly end: number;
 }
 
@@ -26,7 +26,7 @@ const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Four bytes of seven bits; `undefined` when one has eight. */
+/** Reads four bytes of seven bits each; `undefined` if one uses its eighth bit. */
 function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
   let value = 0;
   for (const byte of bytes.subarray(offset, offset + 4)) {
@@ -80,7 +80,7 @@ function trailingTagBytes(tail: Uint8Array): number {
 
 /**
  * Returns the audio between ID3v2 and APE tags at the beginning and ID3v1, APE, Lyrics3 and appended ID3v2 tags at the end.
- * A tag that says to be longer than what there is leaves nothing at the beginning, and is no tag at the end.
+ * A leading tag that claims to be longer than the file leaves no audio; a trailing one is ignored.
  */
 export async function withoutTags(file: PartFile): Promise<ByteRange> {
   let start = 0;

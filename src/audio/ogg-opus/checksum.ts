@@ -21,7 +21,7 @@ function extend(start: number, bytes: Uint8Array, from: number, to: number): num
   return crc;
 }
 
-/** The checksum of a whole page, its own place taken for zeros. */
+/** Computes the checksum of a whole page, with zeros in place of the checksum itself. */
 export function checksumWithout(page: Uint8Array): number {
   const before = extend(0, page, 0, CHECKSUM_OFFSET);
   const place = extend(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);

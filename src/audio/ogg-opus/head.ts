@@ -1,4 +1,4 @@
-/** The two packets that open a stream of Opus in Ogg (RFC 7845, 5): what it is, and what people say about it. */
+/** The two packets that open a stream of Opus in Ogg (RFC 7845, 5): the format, and the comments. */
 import type { JoinedChapter, JoinRequest } from "../join-request.ts";
 
 const HEAD_BYTES = 19;
@@ -8,7 +8,7 @@ const CHAPTERS_MAX = 1000;
 
 export interface OpusHead {
   readonly channels: number;
-  /** Samples at 48 kHz that the decoder needs to get under way; they are not played. */
+  /** Samples at 48 kHz that the decoder needs to converge; they are not played. */
   readonly preSkip: number;
   /** Sample rate of the source; players do not need it. */
   readonly inputSampleRateHz: number;
@@ -16,7 +16,7 @@ export interface OpusHead {
   readonly outputGain: number;
 }
 
-/** Reads the packet; returns the end of a sentence for a packet that is no head, or needs a channel mapping. */
+/** Reads the first packet; returns the fault in words if it is no header, or needs a channel mapping. */
 export function readHead(packet: Uint8Array): OpusHead | string {
   const name = String.fromCharCode(...packet.subarray(0, 8));
   if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";

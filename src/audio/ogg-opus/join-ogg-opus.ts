@@ -11,7 +11,7 @@ const RATE_HZ = 48_000;
 /** Length of each silent packet: 20 ms. */
 const SILENCE_SAMPLES = 960;
 /**
- * A decoder carries much of what it decoded into what follows. It forgets all of it when the mode changes, so the last
+ * A decoder's state affects the sound that follows, and is reset when the mode changes. So the last
  * silent packet before a part is of the mode that the part does not begin with; and the first is of the mode that the
  * part before ends with, which lets its sound fade as it would.
  */
@@ -21,14 +21,14 @@ const SILK_SILENCE = Uint8Array.of(0x08, 0x0b, 0xe4, 0xb9, 0xa0, 0xbc, 0x84);
 
 interface PlacedPart {
   readonly part: OpusPart;
-  /** Samples of the stream before this part's own. */
+  /** Number of samples in the stream before those of this part. */
   readonly offset: number;
   readonly silence: readonly Uint8Array[];
 }
 
 const silent = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE : SILK_SILENCE);
 
-/** Packets of silence that bring a position near the one where a part has to begin. */
+/** Counts the packets of silence that bring a position close to where a part has to begin. */
 const packetsUntil = (startSeconds: number, position: number): number =>
   Math.round((startSeconds * RATE_HZ - position) / SILENCE_SAMPLES);
 
@@ -47,7 +47,7 @@ function silenceAfter(
   startSeconds: number,
   position: number,
 ): Uint8Array[] {
-  // The trimmed ends of both parts are silent, too.
+  // The trimmed ends of both parts are part of the pause.
   const samples = pauseSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
   const count =
     next === undefined
@@ -89,7 +89,7 @@ function assertJoinable(parts: readonly OpusPart[]): void {
   assertAlike(
     parts.map(({ head, hasStereoPackets }) => ({
       "output gain": head.outputGain,
-      // Packets of two channels in a part of one are mixed down by players; in a file of two they would not be.
+      // Players mix stereo packets of a mono part down to one channel; in a stereo file they would not.
       "kind of packets":
         head.channels < channels && hasStereoPackets ? "stereo to be played as mono" : "as played",
     })),
@@ -106,7 +106,7 @@ function headOf(parts: readonly OpusPart[], first: OpusPart): OpusHead {
   };
 }
 
-/** @param end the position where the stream ends: packets that lie behind it altogether are left out */
+/** @param end the position where the stream ends; later packets are left out */
 async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
   let position = placed.offset;
@@ -117,7 +117,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
       position += samples;
     }
   }
-  // The lengths are written already.
+  // The file changed between the two passes, and the first pass's lengths are already written.
   if (packets !== placed.part.packets || position !== placed.offset + placed.part.samples) {
     throw file.damaged("it changed while it was read");
   }

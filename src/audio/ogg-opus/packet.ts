@@ -1,4 +1,4 @@
-/** Reads how an Opus packet is made (RFC 6716, 3), and refuses those that decoders have to. */
+/** Parses the framing of an Opus packet (RFC 6716, 3), and refuses packets that decoders must refuse. */
 
 const FRAME_BYTES_MAX = 1275;
 /** 120 ms at 48 kHz. */
@@ -21,14 +21,14 @@ function frameSamples(config: number): number {
 }
 
 export interface OpusPacket {
-  /** How long it plays, at 48 kHz. */
+  /** Duration in samples at 48 kHz. */
   readonly samples: number;
   readonly isStereo: boolean;
-  /** Made by CELT alone; the others by SILK, or by both. */
+  /** Encoded by CELT alone; other packets use SILK, or both. */
   readonly isCelt: boolean;
 }
 
-/** A frame's length in one byte or two, and how many those are; `undefined` when they are not there. */
+/** Reads a frame length and how many bytes state it, one or two; `undefined` if they are missing. */
 function lengthAt(
   packet: Uint8Array,
   offset: number,
@@ -39,7 +39,7 @@ function lengthAt(
   return second === undefined ? undefined : { length: first + 4 * second, bytes: 2 };
 }
 
-/** Whether frames of one length fill the bytes from `offset` on. */
+/** Whether frames of equal length fill the bytes from `offset` on. */
 function areEqual(_: Uint8Array, offset: number, end: number, count: number): boolean {
   const bytes = end - offset;
   return bytes >= 0 && bytes % count === 0 && bytes / count <= FRAME_BYTES_MAX;
@@ -59,14 +59,14 @@ function areTold(packet: Uint8Array, offset: number, end: number, count: number)
   return last >= 0 && last <= FRAME_BYTES_MAX;
 }
 
-/** Where the padding begins, and where the bytes that say how long it is end. */
+/** Finds where the padding begins, and where the bytes that state its length end. */
 function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly end: number } {
   let offset = 2;
   let padding = 0;
   for (;;) {
     const value = packet[offset] ?? 0;
     offset += 1;
-    // 255 stands for 254, and for another such byte to come.
+    // 255 means 254 bytes and one more length byte.
     padding += value === 255 ? 254 : value;
     if (value !== 255) return { offset, end: packet.byteLength - padding };
   }

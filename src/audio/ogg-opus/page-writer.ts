@@ -5,7 +5,7 @@ import { PAGE_HEADER_BYTES, SEGMENTS_MAX } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
 const PAGE_BYTES_MAX = PAGE_HEADER_BYTES + SEGMENTS_MAX + SEGMENTS_MAX * SEGMENT_BYTES;
-/** About a second, at 48 kHz: what a player has to read before it can jump there. */
+/** About a second at 48 kHz; a player reads at most this much to seek to a position. */
 const PAGE_SAMPLES = 48_000;
 const NO_GRANULE = 0xffff_ffff_ffff_ffffn;
 const CONTINUES = 1;
@@ -67,7 +67,7 @@ export class PageWriter {
     this.#samples += samples;
   }
 
-  /** Ends the stream at a position; what lies behind it is not played. */
+  /** Ends the stream at a position; players do not play samples behind it. */
   async end(granule: number): Promise<void> {
     await this.#writeAudio(ENDS_STREAM, granule);
   }

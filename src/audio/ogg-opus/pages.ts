@@ -1,4 +1,4 @@
-/** Reads the pages of an Ogg file that holds one stream (RFC 3533), and puts packets together that lie over several. */
+/** Reads the pages of an Ogg file with one stream (RFC 3533), and reassembles packets that span pages. */
 import type { PartFile } from "../part-file.ts";
 import { checksumWithout } from "./checksum.ts";
 
@@ -15,10 +15,10 @@ const NO_GRANULE = -1n;
 
 export interface Page {
   readonly serial: number;
-  /** Where the last packet ends that ends on this page, in samples; `undefined` when none does. */
+  /** Position in samples at which the last packet of this page ends; `undefined` if no packet ends on it. */
   readonly granule: number | undefined;
   readonly endsStream: boolean;
-  /** The packets that end on this page, only lent: the next page overwrites them. */
+  /** The packets that end on this page. The next page overwrites these buffers. */
   readonly packets: readonly Uint8Array[];
 }
 
@@ -32,7 +32,7 @@ interface RawPage {
   readonly bytes: number;
 }
 
-/** The page at an offset; `undefined` when nothing like one begins there. */
+/** Reads the page at an offset; `undefined` if no page begins there. */
 async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
   const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + SEGMENTS_MAX);
   if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
@@ -63,7 +63,7 @@ class OpenPacket {
   #bytes = 0;
   isOpen = false;
 
-  /** Only the beginning of what is too long for audio is kept: comments may hold pictures. */
+  /** Keeps only the beginning of a packet that is too long for audio, because comments may contain pictures. */
   add(piece: Uint8Array): void {
     this.isOpen = true;
     this.#bytes += piece.byteLength;
@@ -94,7 +94,7 @@ function packetsOf(page: RawPage, open: OpenPacket): Uint8Array[] {
   return packets;
 }
 
-/** Checks a page against the pages before it; `undefined` when it fits. */
+/** Checks a page against the pages before it; `undefined` if it is valid. */
 function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean): string | undefined {
   const begins = (page.flags & BEGINS_STREAM) !== 0;
   if (page.serial !== first.serial || begins !== (index === 0)) return "it holds more than one stream";

@@ -1,4 +1,4 @@
-/** The first pass over an Opus part: what it is, how long, and what of it is not to be played. */
+/** The first pass over an Opus part: finds its format, its length, and which samples are not played. */
 import type { PartFile } from "../part-file.ts";
 import { isTags, type OpusHead, readHead } from "./head.ts";
 import { type OpusPacket, readPacket } from "./packet.ts";
@@ -10,7 +10,7 @@ export interface OpusPart {
   readonly packets: number;
   /** Samples of all packets together, at 48 kHz. */
   readonly samples: number;
-  /** At the end, not to be played. */
+  /** Samples at the end that are not played. */
   readonly trimSamples: number;
   readonly beginsWithCelt: boolean;
   readonly endsWithCelt: boolean;
@@ -18,7 +18,7 @@ export interface OpusPart {
 }
 
 export interface AudioPacket extends OpusPacket {
-  /** Only lent: the next page overwrites it. */
+  /** The next page overwrites this buffer. */
   readonly bytes: Uint8Array;
 }
 
@@ -43,7 +43,7 @@ export async function* soundOf(
       yield { packets: packets.map((bytes) => audioPacket(bytes, file)), granule, endsStream };
       continue;
     }
-    // Both headers end a page, so that nothing else is on theirs.
+    // Each header ends its page, so no other packet is on it.
     if (packets.length > 1) throw file.damaged("its headers share a page with other packets");
     const [packet] = packets;
     if (packet === undefined) continue;
@@ -62,11 +62,11 @@ function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
   return { ...packet, bytes };
 }
 
-/** Counts what pages say about time. */
+/** Checks the positions that pages state, and counts samples. */
 class Positions {
   samples = 0;
   #pages = 0;
-  /** By how much the first position is ahead of what lies before it. */
+  /** How far the first stated position exceeds the samples before it. */
   #ahead = 0;
   #last = 0;
 
@@ -75,7 +75,7 @@ class Positions {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // On a single page this says that the end is not to be played.
+    // On a single page this means that the end is not played.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;
@@ -83,7 +83,7 @@ class Positions {
     return undefined;
   }
 
-  /** Samples at the end that are not to be played. More positions than samples only mean a loss. */
+  /** Samples at the end that are not played; 0 if the positions exceed the samples, which means a lost page. */
   get trimSamples(): number {
     const offset = this.#pages > 1 ? this.#ahead : 0;
     return this.#pages === 0 ? 0 : Math.max(0, offset + this.samples - this.#last);

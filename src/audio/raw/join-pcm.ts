@@ -1,4 +1,4 @@
-/** Joins raw pcm, which says nothing of itself: 16 bits a sample, and as many channels as its length in seconds allows. */
+/** Joins raw pcm, which has no header: 16 bits per sample, and the number of channels that its length in seconds implies. */
 import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
 import { assertAlike } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
@@ -8,10 +8,10 @@ const SAMPLE_BYTES = 2;
 const CHANNELS_MAX = 2;
 
 /**
- * How many channels a run of 16-bit samples has.
+ * Derives the number of channels of 16-bit samples from their size and duration.
  *
  * @param sizeBytes of the whole part
- * @returns 1 or 2; `undefined` when no such number goes with the part's duration and rate
+ * @returns 1 or 2; `undefined` if neither matches the part's duration and rate
  */
 export function pcmChannels(
   sizeBytes: number,
@@ -50,7 +50,7 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   assertAlike(looked.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
   const { channels, sampleRateHz } = looked[0] ?? { channels: 1, sampleRateHz: 1 };
   const frameBytes = channels * SAMPLE_BYTES;
-  // A last frame that is cut short would shift every sample that follows.
+  // Drops a truncated last frame, which would shift every sample that follows.
   const runs = looked.map(({ sizeBytes }) => ({ offset: 0, bytes: sizeBytes - (sizeBytes % frameBytes) }));
   const nothing = new Uint8Array(0);
   return joinSamples(request, files, runs, {

@@ -1,9 +1,9 @@
-/** Lays runs of plain samples end to end, with silence between them; wav and pcm differ only in what stands around them. */
+/** Joins runs of uncompressed samples with silence between them; wav and pcm differ only in header and trailer. */
 import { chapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
 import { Output } from "../output.ts";
 import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
 
-/** Where a part's samples lie in its file. */
+/** The position of a part's samples in its file. */
 export interface SampleRun {
   readonly offset: number;
   /** Whole frames; more than 0. */

@@ -6,10 +6,10 @@ import { joinSamples } from "./join-samples.ts";
 import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
 import { aroundWav, silenceOf } from "./wav-header.ts";
 
-/** Front left and right, or the one in the middle: what a file that names no loudspeakers means as well. */
+/** Front left and right, or front centre: the same as a file that names no loudspeakers. */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 
-/** Two ways to write the same are the same. */
+/** Makes equivalent formats equal. */
 function withoutUsualMask(format: WavFormat): WavFormat {
   const isUsual = format.channelMask === USUAL_MASKS[format.channels];
   return isUsual ? { ...format, channelMask: 0 } : format;

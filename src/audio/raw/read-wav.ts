@@ -1,11 +1,11 @@
-/** Finds the samples in a wav file and what they are, whatever else stands around them. */
+/** Finds the samples in a wav file and their format, and skips all other chunks. */
 import type { PartFile } from "../part-file.ts";
 
 const RIFF_HEADER_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
 const PLAIN_FORMAT_BYTES = 16;
 const EXTENSIBLE_FORMAT_BYTES = 40;
-/** More chunks than any writer makes: whoever sends a million empty ones is not waited for. */
+/** More chunks than any writer makes. Bounds the time for a hostile file of a million empty chunks. */
 const CHUNKS_MAX = 1000;
 /** Placeholders that writers use for an unknown length, or one that exceeds 32 bits. */
 const UNKNOWN_SIZE = 0xffffffff;
@@ -14,7 +14,7 @@ const CHANNELS_MAX = 255;
 export const WAVE_PCM = 1;
 export const WAVE_FLOAT = 3;
 const WAVE_EXTENSIBLE = 0xfffe;
-/** The bytes behind the format number in a sub-format that stands for an old format number. */
+/** The fixed bytes behind the format number in the GUID of a sub-format. */
 const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
@@ -97,7 +97,7 @@ function formatFault(format: WavFormat, blockBytes: number): string | undefined 
 export const frameBytesOf = ({ channels, bitsPerSample }: WavFormat): number =>
   (channels * bitsPerSample) / 8;
 
-/** The length of the samples that RF64 keeps elsewhere; `undefined` where it says none. */
+/** Reads the length of the samples from the `ds64` chunk of RF64; `undefined` if it states none. */
 async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.bytesAt(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
@@ -116,20 +116,20 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   return at === file.sizeBytes || at === file.sizeBytes + 1;
 }
 
-/** How many bytes of samples there are: what the chunk says, where that can be. */
+/** Returns the number of bytes of samples: the stated one if it is possible. */
 async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
   const left = file.sizeBytes - data.offset;
   const said = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;
   if (said > left) return left;
-  // A writer that could not go back leaves 0; but a file without samples says 0 as well.
+  // A writer that could not seek back leaves 0, but a file without samples also states 0.
   if (said === 0) return (await endsInChunks(file, data.offset)) ? 0 : left;
   return said;
 }
 
 /**
- * Reads what a joiner must know of a wav file; RF64 is understood, too.
+ * Reads what a joiner needs from a wav file, including RF64.
  *
- * @throws DamagedPartError when it is none, has no samples, or samples that are not plain
+ * @throws DamagedPartError if it is no wav file, has no samples, or compressed ones
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.bytesAt(0, RIFF_HEADER_BYTES);

@@ -1,4 +1,4 @@
-/** Measures the loudness of plain samples. */
+/** Measures the loudness of uncompressed samples. */
 import { type Loudness, SILENT_DB } from "../captions/loudness.ts";
 import { type PartFile, WINDOW_BYTES } from "../part-file.ts";
 import { pcmChannels } from "./join-pcm.ts";
@@ -44,7 +44,7 @@ function levelDb(bytes: Uint8Array, sampleBytes: number, read: ReadSample): numb
     sum += sample * sample;
   }
   const meanSquare = (sum * sampleBytes) / Math.max(sampleBytes, bytes.byteLength);
-  // Floating point may hold anything, also what is no number.
+  // Floating-point samples may be NaN or infinite.
   return meanSquare > 0 && Number.isFinite(meanSquare)
     ? Math.max(SILENT_DB, 10 * Math.log10(meanSquare))
     : SILENT_DB;
@@ -69,12 +69,12 @@ async function rms(file: PartFile, { offset, bytes, format }: Samples): Promise<
   };
 }
 
-/** The mean of each 20 ms. */
+/** Measures the mean level of each 20 ms. */
 export async function wavLoudness(file: PartFile): Promise<Loudness> {
   return rms(file, await readWav(file));
 }
 
-/** The mean of each 20 ms, of 16-bit samples. */
+/** Measures the mean level of each 20 ms of 16-bit samples. */
 export async function pcmLoudness(
   file: PartFile,
   part: { readonly durationSeconds: number; readonly sampleRateHz: number },

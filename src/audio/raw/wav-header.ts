@@ -1,4 +1,4 @@
-/** Writes what stands around the samples of a wav file: RIFF with title and author behind them, and RF64 (EBU Tech 3306) where 32 bits are too few. */
+/** Writes header and trailer of a wav file: RIFF with title and author, or RF64 (EBU Tech 3306) if 32 bits are too few. */
 import type { JoinRequest } from "../join-request.ts";
 import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
@@ -39,7 +39,7 @@ function formatPayload(format: WavFormat): Uint8Array {
   return payload;
 }
 
-/** The chunk that keeps the lengths of RF64; the old places hold {@link SIZE_MAX}. */
+/** Builds the chunk with the lengths of RF64; the 32-bit fields hold {@link SIZE_MAX}. */
 function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
   const payload = new Uint8Array(DS64_BYTES);
   const view = new DataView(payload.buffer);
@@ -53,7 +53,7 @@ function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8A
 export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
   encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
 
-/** Title and author behind the samples, where also a reader that expects the samples at byte 44 plays the file. */
+/** Puts title and author behind the samples, so that readers that expect samples at byte 44 can play the file. */
 function infoChunk({ title, author }: Pick<JoinRequest, "title" | "author">): Uint8Array {
   const entries = [["INAM", title] as const, ["IART", author] as const].flatMap(([id, text]) => {
     if (text === undefined) return [];
@@ -71,7 +71,7 @@ export function aroundWav(
   dataBytes: number,
   tags: Pick<JoinRequest, "title" | "author"> = {},
 ): { readonly before: Uint8Array; readonly after: Uint8Array } {
-  // A chunk of odd length is followed by a byte that it does not count.
+  // A chunk of odd length is followed by a padding byte that its length excludes.
   const after = Buffer.concat([new Uint8Array(dataBytes % 2), infoChunk(tags)]);
   const formatChunk = chunk("fmt ", formatPayload(format));
   const wave = new TextEncoder().encode("WAVE");
