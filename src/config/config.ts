@@ -17,13 +17,13 @@ export interface Config extends Settings {
   /** `null`: the ledger lies on this machine. */
   readonly storeUrl: string | null;
   readonly faults: readonly ConfigFault[];
-  /** No faults, for another program's may be among them. */
+  /** Unknown variables are no faults, because some may belong to other programs. */
   readonly unknownVariables: readonly UnknownVariable[];
 }
 
 /**
- * Reads the whole configuration. Never throws: everything wrong is a {@link ConfigFault}, and the value used
- * meanwhile is the default; a folder that cannot be is `null`.
+ * Reads the whole configuration. Never throws: each fault is a {@link ConfigFault}, and the default is used
+ * instead; an impossible folder is `null`.
  */
 export function readConfig(
   env: Environment,

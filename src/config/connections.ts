@@ -1,4 +1,4 @@
-/** Judges the addresses of what stands beside the service: the store of the ledger, and a proxy. */
+/** Validates the addresses of the ledger's store and of a proxy. */
 import { readPostgresAddress } from "./postgres-address.ts";
 import type { Reader } from "./reader.ts";
 

@@ -1,4 +1,4 @@
-/** Reads the address of a PostgreSQL database. Everything that the client could take from elsewhere is decided here. */
+/** Parses the address of a PostgreSQL database completely, so that the client takes nothing from its environment. */
 import { isRooted } from "../environment.ts";
 import { isLoopbackHost } from "./service-address.ts";
 
@@ -7,15 +7,15 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Empty where the address has none. */
+  /** Empty if the address has no password. */
   readonly password: string;
-  /** `null`: plain text, on this machine only. Else the certificate is checked, its host name included. */
+  /** `null` means plain text, which is allowed on this machine only. Otherwise the certificate and its host name are checked. */
   readonly tls: { readonly rootCertificate: string | null } | null;
 }
 
-/** Why a text is not such an address. Neither sentence quotes what may be a password. */
+/** Why a text is not a valid address. Neither sentence quotes anything that may be a password. */
 export interface AddressFault {
-  /** To go after the setting's name. */
+  /** A clause to follow the setting's name. */
   readonly what: string;
   readonly fix: string;
 }
@@ -85,7 +85,7 @@ function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddr
   return mode === "disable" || (mode === "prefer" && isLoopback) ? null : { rootCertificate };
 }
 
-/** As it is where it is not percent-encoded properly: passwords are pasted. */
+/** Leaves invalid percent-encoding unchanged, because people paste passwords as they are. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-/** Reads how a person wants words to be said (`AUDIO_PRONUNCIATIONS`): a small JSON file, word to spelling. */
+/** Reads how words are to be pronounced (`AUDIO_PRONUNCIATIONS`): a small JSON file, word to spelling. */
 import { z } from "zod";
 import { LANGUAGES } from "../contract/voices.ts";
 import { isReadable, type Pronunciation } from "../pronunciation.ts";
@@ -16,7 +16,7 @@ const rulesFile = z.record(
 
 export interface Pronunciations {
   readonly rules: readonly Pronunciation[];
-  /** Words that no text can hold in a readable form: reported by `doctor`. */
+  /** Words that can match no text; `doctor` reports them. */
   readonly unreadable: readonly string[];
 }
 
@@ -24,7 +24,7 @@ export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unreadable: [] };
 
 const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
-/** @returns the rules, or in a few words what is wrong with the file */
+/** @returns the rules, or the fault of the file in a few words */
 export function readPronunciations(path: string): Pronunciations | string {
   const read = readSmallFile(path);
   if ("fault" in read) return read.fault;

@@ -5,12 +5,12 @@ import { readFolder } from "./folder-setting.ts";
 import type { ConfigFault, Surroundings } from "./surroundings.ts";
 
 /**
- * Collects faults while it reads, so that a person sees all of them at once. Every method answers with a value that
- * can be used, the default where what was given cannot (but see {@link Reader.folder}); none throws.
+ * Collects faults while it reads, so that a person sees all of them at once. No method throws: each returns a usable
+ * value, the default if the given one is invalid (but see {@link Reader.folder}).
  */
 export class Reader {
   readonly faults: ConfigFault[] = [];
-  /** Every variable that was looked for, whether it is set or not. */
+  /** Every variable that was read, whether it is set or not. */
   readonly asked = new Set<string>();
   readonly surroundings: Surroundings;
 
@@ -29,7 +29,7 @@ export class Reader {
     return readValue(this.surroundings.env, name);
   }
 
-  /** @param rule what a value must be, to go after "must be" and "Set NAME to" */
+  /** @param rule what a value must be, as a clause behind "must be" and "Set NAME to" */
   number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
     const text = this.text(name);
     if (text === undefined) return fallback;
@@ -55,9 +55,9 @@ export class Reader {
   }
 
   /**
-   * `null` also for a faulty value: the default in its place would be a folder that nobody has chosen.
+   * Returns `null` for an invalid value too, because the default would be a folder that nobody chose.
    *
-   * @param isNeeded whether it is a fault that there is neither a value nor a default
+   * @param isNeeded whether a missing value without a default is a fault
    */
   folder(name: string, fallback: string | null, isNeeded = true): string | null {
     const isGiven = this.text(name) !== undefined;

@@ -1,19 +1,19 @@
-/** Judges the service's address and the key to it (docs/reference.md, Configuration). */
+/** Validates the service's address and its API key (docs/reference.md, Configuration). */
 import type { Reader } from "./reader.ts";
 
-/** Where the service is and how to get in; `baseUrl` has no trailing slash. */
+/** Address and API key of the service; `baseUrl` has no trailing slash. */
 export interface ServiceAddress {
   readonly baseUrl: string;
   readonly apiKey: string;
   readonly isLoopback: boolean;
 }
 
-/** Whether a host, as `URL` spells it, is this machine: the only place plain http may go to. */
+/** Whether a host, as `URL` normalizes it, is this machine. Only then is plain http allowed. */
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** The service's own path, whole or in part, at the end of an address: requests append it, and would repeat it. */
+/** The API's path, or its beginning, at the end of an address. It is removed, because requests append it. */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
 /** The service's address, as its settings give it. */

@@ -1,4 +1,4 @@
-/** The table of settings: a line for each that is one value, with its name, its default and its rule (docs/reference.md, Configuration). */
+/** The table of settings that have a single value: name, default and rule (docs/reference.md, Configuration). */
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
@@ -9,7 +9,7 @@ import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts"
 import { between, type Reader } from "./reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
-/** Which clients get links to saved files beside the paths: those known to show them, all, or none. */
+/** Which clients get links to saved files beside their paths: `auto` means those known to show them. */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
@@ -26,16 +26,16 @@ export interface ReadBefore {
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads the table from top to bottom, which is the order of the faults; a new setting is a new line. */
+/** Reads the table from top to bottom, which is the order in which faults are reported. */
 export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefore) {
   const { env, platform, home } = reader.surroundings;
   return {
     timeScale: readTimeScale(reader, isLoopback),
-    /** `null` where what is given cannot be, or a default needs a home folder and there is none: both are faults. */
+    /** `null` if the value is invalid, or if there is no home folder for the default: both are faults. */
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
-    /** `null` as above; that there is no default is no fault with a ledger elsewhere. */
+    /** `null` as above; but a missing default is no fault if the ledger is on another machine. */
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
-    /** `null` where no file may be read. */
+    /** `null` means that no file may be read. */
     inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),
@@ -53,7 +53,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
 function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.number(name, 1, between(0.001, 1), "a number from 0.001 to 1");
-  // An address that is not known yet is no reason to complain about what it may allow.
+  // An unknown address causes no second fault here.
   if (timeScale !== 1 && isLoopback === false) {
     reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
   }
@@ -67,7 +67,7 @@ function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
   return reader.number("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }
 
-/** `null`: none. One that cannot be read must not mean "none": the fault stops every create anyway, and 0 would too. */
+/** `null` means no budget. An unreadable budget becomes 0, which stops every create, as its fault does too. */
 function readBudget(reader: Reader): number | null {
   const name = "AUDIO_CREDIT_BUDGET";
   if (reader.text(name) === undefined) return null;
@@ -75,7 +75,7 @@ function readBudget(reader: Reader): number | null {
   return reader.number(name, 0, accepts, "a whole number of credits, 0 or more");
 }
 
-/** @param read returns in a few words what is wrong with the file */
+/** @param read returns the fault in a few words if the file is invalid */
 function readFileSetting<T extends object>(
   reader: Reader,
   name: string,

@@ -1,17 +1,17 @@
-/** Where settings are read, and what can be wrong with them. */
+/** Inputs of the configuration, and the form of its faults. */
 import type { Environment } from "../environment.ts";
 
-/** One thing wrong with the configuration, and what mends it. */
+/** One fault of the configuration, and how to correct it. */
 export interface ConfigFault {
   readonly variable: string;
   readonly message: string;
   readonly fix: string;
 }
 
-/** Where settings are read: the variables, and what defaults and a leading `~` stand on. */
+/** The environment variables, and the system's facts that defaults and a leading `~` depend on. */
 export interface Surroundings {
   readonly env: Environment;
   readonly platform: NodeJS.Platform;
-  /** `null`: this system names none. */
+  /** `null` if the system names no home folder. */
   readonly home: string | null;
 }

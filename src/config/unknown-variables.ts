@@ -1,20 +1,20 @@
-/** Finds variables that look like settings and are none: a misspelt one would go unnoticed, and its default be used (docs/reference.md, Configuration). */
+/** Finds misspelt settings, which would otherwise silently leave the default in effect (docs/reference.md, Configuration). */
 import { editDistance } from "../contract/edit-distance.ts";
 import { type Environment, readValue } from "../environment.ts";
 
-/** A variable that nobody reads, and the setting that may have been meant. */
+/** A variable that is no setting, and the setting that may have been meant. */
 export interface UnknownVariable {
   readonly name: string;
   readonly nearest: string | null;
 }
 
-/** Enough for a word too much or too little, such as AUDIO_URL. */
+/** Allows for a missing or an additional word, as in AUDIO_URL. */
 const MAX_LETTERS_OFF = 6;
 const MAX_NAMED = 5;
 
-/** @param known every setting that was looked for */
+/** @param known the names of all settings */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
-  // Windows takes either case for the same.
+  // Windows ignores the case of variable names.
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
   return Object.keys(env)
     .filter(
@@ -33,7 +33,7 @@ function nearestOf(name: string, known: ReadonlySet<string>): string | null {
   return best?.setting ?? null;
 }
 
-/** One sentence. */
+/** Words the finding as one sentence. */
 export function unknownVariableWords({ name, nearest }: UnknownVariable): string {
   const meant = nearest === null ? "" : `; ${nearest} is one`;
   return `${name} is set, but there is no such setting${meant}.`;

@@ -10,7 +10,7 @@ const notesFile = z.record(z.string(), z.string());
 
 export interface VoiceNotes {
   readonly notes: ReadonlyMap<VoiceId, string>;
-  /** Ids in the file that are no voices: ignored, and reported by `doctor`. */
+  /** Ids in the file that are no voices. They are ignored, and `doctor` reports them. */
   readonly unknownIds: readonly string[];
 }
 
@@ -18,11 +18,11 @@ export const NO_VOICE_NOTES: VoiceNotes = { notes: new Map(), unknownIds: [] };
 
 const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]).includes(id);
 
-/** One line: what a list shows beside an id. */
+/** Puts a note on one line, because lists show it beside the id. */
 const oneLine = (text: string): string =>
   firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
 
-/** @returns the notes, or in a few words what is wrong with the file */
+/** @returns the notes, or the fault of the file in a few words */
 export function readVoiceNotes(path: string): VoiceNotes | string {
   const read = readSmallFile(path);
   if ("fault" in read) return read.fault;

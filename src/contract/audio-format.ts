@@ -1,4 +1,4 @@
-/** The output formats: their names, rates, MIME types, file endings and first bytes. */
+/** The output formats: names, rates, MIME types, file extensions and signatures. */
 
 export const OUTPUT_FORMATS = ["mp3", "wav", "pcm", "ogg_opus"] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -26,7 +26,7 @@ export function mimeTypeOfPath(path: string): string {
   return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
 }
 
-/** How many leading bytes {@link looksLikeFormat} wants to see. */
+/** Number of leading bytes that {@link looksLikeFormat} needs. */
 export const MAGIC_BYTES = 12;
 
 const ascii = (bytes: Uint8Array, start: number, end: number): string =>
@@ -35,7 +35,7 @@ const ascii = (bytes: Uint8Array, start: number, end: number): string =>
 /**
  * Whether audio begins like the format it is said to be. Raw pcm has no signature, so anything passes.
  *
- * @param head the first bytes of the audio, {@link MAGIC_BYTES} of them or the whole of a shorter one
+ * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all of it if it is shorter
  */
 export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean {
   switch (format) {

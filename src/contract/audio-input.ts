@@ -1,4 +1,4 @@
-/** AudioInput, the body of a create: its fields, and the rules between them (docs/contract.md, AudioInput). */
+/** AudioInput, the body of a create request: its fields and the rules between them (docs/contract.md, AudioInput). */
 import { z } from "zod";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS, requestField, schemasOf } from "./request-fields.ts";
 import { AUDIO_REFERENCES_MAX_WITH_VOICE } from "./service-limits.ts";
@@ -12,7 +12,7 @@ const fields = z
 export const audioInputFields = fields.shape;
 export type AudioInput = z.infer<typeof fields>;
 
-/** The rules between fields. */
+/** Checks the rules between fields. */
 export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unknown>): void {
   const complain = (field: FieldName, message: string): void =>
     context.addIssue({ code: "custom", path: [field], message, input });
@@ -26,7 +26,7 @@ export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unkn
   if (references > 0) complain("audio_references", "must be empty when image_url is given");
 }
 
-/** The request body of task creation: strict, so an unknown field is an issue. */
+/** The request body of a create. Strict, so an unknown field is an error. */
 export const audioInputSchema = fields.superRefine(checkFieldRules);
 
 type Defaulted = {
@@ -39,6 +39,6 @@ export type NormalizedAudioInput = AudioInput & { [Name in Defaulted]-?: NonNull
 /** Fills in the defaults of the table; nothing is trimmed or rewritten, other absent fields stay absent. */
 export function normalizeAudioInput(input: AudioInput): NormalizedAudioInput {
   const values = FIELD_NAMES.map((name) => [name, input[name] ?? requestField(name).keyDefault] as const);
-  // `Object.fromEntries` forgets which value has which name.
+  // `Object.fromEntries` loses which value has which name.
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as NormalizedAudioInput;
 }

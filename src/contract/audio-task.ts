@@ -1,4 +1,4 @@
-/** The AudioTask that create and query answer (docs/contract.md, AudioTask). */
+/** AudioTask, the response body of create and query (docs/contract.md, AudioTask). */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
@@ -12,7 +12,7 @@ const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
 const stated = z.number().nonnegative();
 
-/** A bill as the service states it, also where its numbers break the contract: a stated number counts as stated. */
+/** A bill as the service states it. Numbers that break the contract are kept, because what is stated is what was charged. */
 export const billingSchema = z.object({
   reserved_credits: stated.catch(RESERVED_CREDITS),
   charged_credits: stated.nullable(),

@@ -1,6 +1,6 @@
-/** How far a name is from another one. */
+/** Measures how similar two names are. */
 
-/** How many letters to change, add or remove (Levenshtein). */
+/** Counts the letters to change, add or remove (Levenshtein distance). */
 export function editDistance(a: string, b: string): number {
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row += 1) {

@@ -1,7 +1,7 @@
-/** Estimates a text before it is sent: seconds from a fixed table of code points, and the resulting charge. */
+/** Estimates speaking time and charge of a text before it is sent, from a fixed table of code points. */
 import { chargeForSeconds } from "./billing.ts";
 
-/** Thousandths of a second, so that sums are exact: a narration is cut where this table says, whatever the order of adding. */
+/** Milliseconds as whole numbers, so that sums do not depend on the order of adding: narrations are divided by them. */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
 const HAN_OR_HANGUL_MS = 230;
@@ -19,13 +19,13 @@ function classify(codePoint: number): number {
   return OTHER_MS;
 }
 
-/** Books are long and alphabets short: a code point is classified once. 0: not yet. */
+/** Caches the class of each code point; 0 means not classified yet. */
 const known = new Uint8Array(0x10000);
-/** The ideographic planes, also what later versions of Unicode will put there. */
+/** The ideographic planes, including characters of later versions of Unicode. */
 const FIRST_IDEOGRAPHIC = 0x20000;
 const LAST_IDEOGRAPHIC = 0x3ffff;
 
-/** Milliseconds that one code point takes to speak, at the speed of 1: a whole number below 256. */
+/** Returns the milliseconds that one code point takes to speak at speed 1: a whole number below 256. */
 function speechMs(codePoint: number): number {
   if (codePoint >= FIRST_IDEOGRAPHIC) {
     return codePoint <= LAST_IDEOGRAPHIC ? HAN_OR_HANGUL_MS : OTHER_MS;
@@ -38,20 +38,20 @@ function speechMs(codePoint: number): number {
   return milliseconds;
 }
 
-/** Most of what most alphabets write: it takes {@link OTHER_MS}, and a stretch of it is found faster than read. */
+/** Ordinary letters, which all take {@link OTHER_MS}. Matching a run of them is faster than looking up each. */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** First characters of special stretches, because a search at every letter would take longer than the table. */
+/** First characters of runs with a duration of their own; searching at every letter would be slow. */
 const LAST_LATIN = 0x2ff;
 
-/** How much of a task a text takes. */
+/** Speaking time and length of a text, the two limits of a task. */
 export interface SpokenSize {
-  /** At the speed of 1; a whole number, so that sums are exact. */
+  /** Milliseconds at speed 1; a whole number, so that sums are exact. */
   readonly speechMs: number;
   readonly codePoints: number;
 }
 
-/** Speaking time and length of a text. */
+/** Measures speaking time and length of a text. */
 export function spokenSize(text: string): SpokenSize {
   let milliseconds = 0;
   let codePoints = 0;
@@ -73,7 +73,7 @@ export function spokenSize(text: string): SpokenSize {
   return { speechMs: milliseconds, codePoints };
 }
 
-/** Seconds that a text takes to speak, at the speed of 1: a guess, for no service publishes its pace. */
+/** Estimates the seconds that a text takes to speak at speed 1. The service does not publish its pace. */
 export function estimateSeconds(text: string): number {
   return spokenSize(text).speechMs / 1000;
 }

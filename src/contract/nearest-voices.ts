@@ -1,8 +1,8 @@
-/** Which voice somebody may have meant: the nearest names, of which a common beginning weighs most. */
+/** Suggests voices with similar names; a common beginning counts most. */
 import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
-/** A beginning of so many letters is enough; a shorter one needs a name that is near as a whole. */
+/** A common beginning of this many letters suffices; otherwise the whole name must be similar. */
 const TELLING_LETTERS = 3;
 
 function commonBeginning(a: string, b: string): number {
@@ -24,7 +24,7 @@ function likeness(wanted: string, { id, name }: Voice): Likeness {
   };
 }
 
-/** The voices nearest to a name that is none, the nearest first; none where nothing comes near. */
+/** Finds the voices with the most similar names, most similar first; empty if none is similar. */
 export function nearestVoices(text: string): VoiceId[] {
   const wanted = text
     .trim()

@@ -1,4 +1,4 @@
-/** Which addresses a reference or image may have: public https, no credentials, nothing internal (docs/contract.md, Addresses). */
+/** Validates addresses of references and images: public https, no credentials, nothing internal (docs/contract.md, Addresses). */
 import { BlockList, isIP } from "node:net";
 import { URL_MAX_CODE_POINTS } from "./service-limits.ts";
 import { codePointLength } from "./unicode.ts";
@@ -44,7 +44,7 @@ function isPublicV6(address: string): boolean {
   return publicBlocks.check(address, "ipv6") && !embedding.check(address, "ipv6");
 }
 
-/** `hostname` as `URL` normalises it, so that 127.1, 0x7f000001, 2130706433 and full-width digits are one spelling. */
+/** Expects `hostname` as `URL` normalises it, which maps 127.1, 0x7f000001, 2130706433 and full-width digits to one spelling. */
 function isInternalHost(hostname: string): boolean {
   if (hostname.startsWith("[")) return !isPublicV6(hostname.slice(1, -1));
   if (isIP(hostname) === 4) return internalV4Blocks().check(hostname, "ipv4");
@@ -68,7 +68,7 @@ export function publicUrlFault(text: string): string | null {
   }
   if (!URL.canParse(text)) return "must be a valid URL";
   const url = new URL(text);
-  // `https://@host/` has credentials too, only empty ones, which `URL` does not show.
+  // `https://@host/` has empty credentials, which `URL` does not show.
   const authority = text.slice("https://".length).split(/[/?#]/)[0] ?? "";
   if (authority.includes("@")) return "must not contain credentials";
   if (isInternalHost(url.hostname)) {

@@ -18,12 +18,12 @@ import { codePointLength } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";
 
 interface RequestField {
-  /** The bounds, and a short description for models. */
+  /** Validates the value; carries a short description for models. */
   readonly schema: z.ZodType;
   /** The tools that publish it. Absent: `narrate` too, which applies it to all parts, and has it as an option. */
   readonly tools?: readonly "generate_audio"[];
   /**
-   * Stands in the canonical input where a request leaves the field out. A new field has none, because it would change
+   * Value in the canonical input if a request omits the field. A new field must have none, because it would change
    * every idempotency key, and everything would be paid for again.
    */
   readonly keyDefault?: unknown;
@@ -31,7 +31,7 @@ interface RequestField {
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
-/** All voices are named only where none is near: a long list hides the one that was meant. */
+/** Names all voices only if none is similar, because a long list hides the one that was meant. */
 function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0
@@ -44,7 +44,7 @@ function promptFault(prompt: string): string | null {
   if (length > PROMPT_MAX_CODE_POINTS) {
     return `must be at most ${PROMPT_MAX_CODE_POINTS} characters (this one has ${length}); narrate takes longer texts`;
   }
-  // All of Unicode's white space; `trim` leaves out U+0085.
+  // Tests Unicode's white space, because `trim` does not remove U+0085.
   if (/^\p{White_Space}*$/u.test(prompt.trim())) return "must contain more than white space";
   if (!prompt.isWellFormed()) return "must be well-formed Unicode (it holds half of a surrogate pair)";
   return null;
@@ -121,10 +121,10 @@ export type SettingName = {
   [Name in FieldName]: Fields[Name] extends { tools: unknown } ? never : Name;
 }[FieldName];
 
-/** One entry, whatever it leaves out. */
+/** Returns one entry, with its optional properties. */
 export const requestField = (name: FieldName): RequestField => REQUEST_FIELDS[name];
 
-// `Object.keys` forgets the names.
+// `Object.keys` loses the type of the names.
 export const FIELD_NAMES = Object.keys(REQUEST_FIELDS) as FieldName[];
 export const SETTING_NAMES = FIELD_NAMES.filter(
   (name): name is SettingName => requestField(name).tools === undefined,
@@ -133,6 +133,6 @@ export const SETTING_NAMES = FIELD_NAMES.filter(
 /** The schemas of these fields, by name. */
 export function schemasOf<Name extends FieldName>(names: readonly Name[]) {
   const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);
-  // `Object.fromEntries` forgets which schema has which name.
+  // `Object.fromEntries` loses which schema has which name.
   return Object.fromEntries(schemas) as { [Each in Name]: Fields[Each]["schema"] };
 }

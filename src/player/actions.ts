@@ -4,23 +4,23 @@ import { ask, can, HostError } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
 import { MIME_TYPES, nameOf, type Shown, type Sound } from "./sounds.ts";
 
-/** More would take a browser's memory; the file is on the disk. */
+/** Larger files would exhaust a browser's memory, and are on the disk anyway. */
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 
-/** A person may look for a folder meanwhile. */
+/** Leaves a person time to choose a folder. */
 const SAVE_PATIENCE_MS = 300_000;
 
 async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   const bytes = await piecesOf(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
-  // A multiple of three, so that the pieces can be joined.
+  // Pieces of a multiple of three bytes can be joined as base64.
   for (let at = 0; at < bytes.length; at += 24_573) {
     parts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 24_573))));
   }
   return parts.join("");
 }
 
-/** The one that Save as hands over; the outcome of any other is not reported. */
+/** The sound that is shown; the outcome of saving another one is not reported. */
 let current: Sound | undefined;
 
 async function save(sound: Sound): Promise<void> {
@@ -61,7 +61,7 @@ export async function tell(sentence: string): Promise<void> {
   }
 }
 
-/** @param mostTakes the highest take that is known; another is the next one */
+/** @param mostTakes the highest known take; "Another take" asks for the next one */
 export function connectActions(shown: Shown, sound: Sound | undefined, mostTakes: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];

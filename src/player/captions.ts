@@ -1,4 +1,4 @@
-/** Reads captions (WebVTT, SubRip) and chapters (JSON) as this server writes them, and passes over what is neither. */
+/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes, and ignores everything else. */
 import { amount, entries, fields, text } from "./received.ts";
 
 export interface Mark {
@@ -60,7 +60,7 @@ export interface PartRow {
   readonly text: string;
 }
 
-/** The rows of the table of parts, which the server writes for people: a cell ends at a bar that has no backslash. */
+/** Reads the rows of the Markdown table of parts. A cell ends at a bar without a backslash. */
 export function partsOf(table: string): PartRow[] {
   return table
     .split("\n")
@@ -73,7 +73,7 @@ export function partsOf(table: string): PartRow[] {
     });
 }
 
-/** The index of what is said at a moment; -1: nothing yet. Sorted by time. */
+/** Finds the mark at a moment; -1 before the first. The marks must be sorted by time. */
 export function indexAt(marks: readonly Mark[], seconds: number): number {
   let [low, high] = [0, marks.length];
   while (low < high) {

@@ -1,6 +1,6 @@
 /** Finds and fills the page's elements; every text enters as text, never as markup. */
 
-/** @throws where the page and its script do not belong together */
+/** @throws Error if the page lacks the element */
 export function element<T extends Element>(selector: string, kind: new () => T): T {
   const found = document.querySelector(selector);
   if (found instanceof kind) return found;
@@ -21,7 +21,7 @@ export function make<Name extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** A sentence about how it stands; a screen reader hears it. */
+/** Shows a status sentence, which screen readers announce. */
 export function say(sentence: string, isBad = false): void {
   const place = html("#say");
   if (place.textContent !== sentence) place.textContent = sentence;

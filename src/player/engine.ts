@@ -1,35 +1,35 @@
-/** Plays a sound of any length: one segment after the other, without a gap that one could hear. */
+/** Plays a sound of any length, one segment after the other, without an audible gap. */
 import type { Segment, Source } from "./segment.ts";
 import { elementVoice, samplesVoice, type Voice } from "./voices.ts";
 
 export interface EngineEvents {
-  /** Position, or whether it plays, has changed. */
+  /** Called when the position or the playing state has changed. */
   onChange(): void;
-  /** A segment is here, to be drawn. */
+  /** Called when a segment was read and can be drawn. */
   onSegment(segment: Segment): void;
   onError(error: unknown): void;
 }
 
-/** How often it is looked at whether the next segment has to begin. */
+/** Interval at which the engine checks whether the next segment must begin. */
 const LOOK_MS = 60;
 
 export class Engine {
   readonly #events: EngineEvents;
   #source: Source | null = null;
   #voice: Voice | null = null;
-  /** The next segment is read while this one sounds. */
+  /** The next segment, which is read while the current one plays. */
   #next: Promise<Voice> | null = null;
   #ready: Voice | null = null;
-  /** Its segment ends, and the next one is about to begin. */
+  /** The voice whose segment is ending while the next one begins. */
   #handingOver: Voice | null = null;
   #position = 0;
   #speed = 1;
-  /** Grows with each wish. What was begun before it has been overtaken, and changes nothing any more. */
+  /** Grows with each command. Asynchronous work of an earlier command must not change anything. */
   #turn = 0;
   #canUseElements = true;
   isPlaying = false;
   isLoading = false;
-  /** Play was pressed, and its bytes are on their way. */
+  /** Play was pressed, and the bytes are still being read. */
   wantsToPlay = false;
 
   constructor(events: EngineEvents) {
@@ -51,7 +51,7 @@ export class Engine {
     return this.isPlaying && this.#voice !== null ? this.#voice.now() : this.#position;
   }
 
-  /** @param position where to go on in it; what sounded goes on sounding */
+  /** @param position where to start in it; the current sound plays until then */
   async open(source: Source, position = 0): Promise<void> {
     const wasPlaying = this.isPlaying || this.wantsToPlay;
     this.close();
@@ -106,7 +106,7 @@ export class Engine {
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
-    // It may have begun to take over.
+    // The next voice may have started already.
     this.#ready?.pause();
     this.#events.onChange();
     try {
@@ -152,7 +152,7 @@ export class Engine {
       try {
         return await elementVoice(segment);
       } catch {
-        // A content policy without `media-src data:`, or bytes that are no sound: the decoder decides which.
+        // The content policy may forbid `media-src data:`, or the bytes are bad; the decoder tells which.
         const voice = await samplesVoice(segment);
         this.#canUseElements = false;
         return voice;
@@ -161,7 +161,7 @@ export class Engine {
     return await samplesVoice(segment);
   }
 
-  /** Ends at the end, and lets the next segment begin where this one ends. */
+  /** Stops at the end of the sound, and starts the next segment where this one ends. */
   #look(): void {
     const voice = this.#voice;
     if (!this.isPlaying || voice === null) return;
@@ -197,7 +197,7 @@ export class Engine {
     this.#handingOver = voice;
     try {
       if (this.#ready === null) {
-        // Not here yet: better a pause than the same words twice.
+        // The next segment has not arrived. A pause is better than repeated words.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
         if (turn === this.#turn) voice.pause();
       }

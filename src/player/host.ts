@@ -1,13 +1,13 @@
-/** Speaks to the host: JSON-RPC by postMessage with the window around this one, and with nobody else. */
+/** Talks to the host: JSON-RPC by postMessage with the parent window only. */
 import { type Fields, fields, text } from "./received.ts";
 
-/** After so long without an answer, there will be none. */
+/** How long to wait for an answer of the host. */
 export const PATIENCE_MS = 10_000;
 
-/** The host said no, or nothing; the message is a sentence. */
+/** The host refused, or did not answer; the message is a sentence for people. */
 export class HostError extends Error {}
 
-/** The host may read, and the file is not there as it was saved. */
+/** The host can read resources, but the file is missing or has changed. */
 export class GoneError extends HostError {
   constructor() {
     super("The file was moved, deleted or changed.");
@@ -68,13 +68,13 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
     post({ id: number, method, params });
   });
 
-/** Asks only for what the host says it can do. @throws HostError when it cannot, refuses, or has not answered in time */
+/** Sends a request if the host has the capability for it. @throws HostError if it lacks it, refuses, or does not answer in time */
 export async function ask(method: Need, params: Fields, patienceMs = PATIENCE_MS): Promise<Fields> {
   if (!can(method)) throw new HostError(NEEDS[method][1]);
   return await send(method, params, patienceMs);
 }
 
-/** Hears what the host can do. @returns its context @throws HostError */
+/** Initializes the connection and stores the host's capabilities. @returns the host's context @throws HostError */
 export async function greet(): Promise<Fields> {
   const appInfo = { name: "audio-generation-mcp", version: "1" };
   const params = { protocolVersion: "2026-01-26", appInfo, appCapabilities: {} };
@@ -92,9 +92,9 @@ const refusalOf = ({ code, message }: Fields): HostError =>
   GONE.includes(Number(code)) ? new GoneError() : new HostError(text(message) || "The chat refused.");
 
 /**
- * Hears the host.
+ * Handles messages of the host.
  *
- * @param hear what to do with each notification and request, by its method; what it answers goes back
+ * @param hear a handler for each notification and request, by method; its return value is sent as the answer
  */
 export function listen(hear: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {

@@ -1,4 +1,4 @@
-/** The player in the chat: shows what a tool came to, and sounds it. It loads nothing and speaks with its host alone. */
+/** The player in the chat: shows a tool's result and plays its audio. It loads nothing and talks to its host only. */
 import { connectActions, tell } from "./actions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { Engine } from "./engine.ts";
@@ -31,10 +31,10 @@ const ONCE_MORE = "Press Play once more.";
 let shown: Shown | null = null;
 /** The result that the page was filled from last. */
 let told = "";
-/** Work that began before the last change is dropped. */
+/** Grows with each change; results of earlier work are dropped. */
 let turn = 0;
 
-/** A sentence and the path, never a dead page. */
+/** Reports an error as a sentence with the path, so that the page stays useful. */
 function tellTrouble(error: unknown): void {
   if (error instanceof DOMException && error.name === "NotAllowedError") {
     say(ONCE_MORE);
@@ -45,7 +45,7 @@ function tellTrouble(error: unknown): void {
   const isGone = error instanceof GoneError;
   const isSaved = !html("#path").hidden && !isGone;
   say(`${reason}${isSaved ? " The file is at the path below." : ""}`, true);
-  // A narration's file is no task's, and is not fetched.
+  // Only the file of a task can be downloaded again.
   if (isGone && shown?.kind === "task") offerMessage(shown);
   html("#player").hidden = true;
   marks.clear();
@@ -62,7 +62,7 @@ function offerFetch(act: () => Promise<void>): void {
   it.onclick = () => void act();
 }
 
-/** @param position in seconds, where to go on in it */
+/** @param position where to start, in seconds */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
   // A late result of an earlier choice is dropped.
   turn += 1;
@@ -78,7 +78,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     sources.set(uri, source);
     if (mine !== turn) return;
     html("#player").hidden = false;
-    // The companions first, so that they are there when it sounds; whoever waits for neither may press Play.
+    // Loads captions and chapters first, so that they are there when playing starts. Play does not wait for them.
     if (companions !== null) void marks.load(companions);
     await engine.open(source, position);
     if (mine === turn && !html("#player").hidden) say(shown?.note ?? "");
@@ -134,10 +134,10 @@ function head(now: Shown, sound: Sound | undefined): void {
   html("#facts").textContent = [...now.facts, ...take].join(" · ");
 }
 
-/** The latest result is what is shown; one that speaks of no sound does not take the place of one that does. */
+/** Shows the latest result, unless it has no audio and an earlier one has. */
 function show(now: Shown): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
-  // A repeated result does not stop it.
+  // A repeated result does not stop playing.
   if (JSON.stringify(now) === told && !html("#player").hidden) return;
   told = JSON.stringify(now);
   turn += 1;
@@ -152,7 +152,7 @@ function show(now: Shown): void {
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // A host that hands on the text alone has given the id; the rest is requested.
+  // A host that passes on only the text gives no more than the id; the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isBeingMade(now) || isBare) {
     void follow(now, () => mine === turn, show);
@@ -225,5 +225,5 @@ greet()
   .catch(() => {
     if (shown === null) say("The chat does not answer; the text of the answer says where the file is.", true);
   })
-  // A host may wait for this even where it has not understood the question.
+  // A host may wait for this notification even if initializing failed.
   .finally(() => notify("ui/notifications/initialized"));

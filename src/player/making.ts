@@ -1,4 +1,4 @@
-/** Follows what is still being made: a task to its file, a narration part by part. */
+/** Polls audio that is still being made: a task until its file, a narration part by part. */
 import { partsOf } from "./captions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { callTool, can, HostError } from "./host.ts";
@@ -6,13 +6,13 @@ import { readTable } from "./pieces.ts";
 import { text } from "./received.ts";
 import { type Shown, shownOf } from "./sounds.ts";
 
-/** Between two looks; it grows, for what has taken long takes longer. */
+/** Pause between two polls. It grows, because what has taken long usually takes longer. */
 const pauseSeconds = (looks: number): number => Math.min(2 + looks / 20, 10);
 
-/** More looks than the longest task takes; a narration has its own pace. */
+/** More polls than the longest task needs. */
 const MAX_LOOKS = 5000;
 
-/** In a row, before it is given up. */
+/** Consecutive failures after which polling stops. */
 const MAX_REFUSALS = 3;
 
 const pause = (seconds: number): Promise<void> =>
@@ -29,7 +29,7 @@ const look = async ({ kind, id }: Shown): Promise<Shown> => {
   return shownOf(await callTool(tool, args));
 };
 
-/** Shows the parts, and says how they stand. @returns whether it still runs */
+/** Shows the parts and their status. @returns whether the narration still runs */
 async function showParts({ id }: Shown): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
   const parts = partsOf(table);
@@ -56,7 +56,7 @@ function progress(saved: number, total: number): void {
 }
 
 /**
- * Looks until it has ended, and hands on what it has come to.
+ * Polls until the audio is finished, and passes on each result.
  *
  * @param isWanted false once something else is shown
  */
@@ -73,7 +73,7 @@ export async function follow(
   let refusals = 0;
   for (let looks = 0; looks < MAX_LOOKS && isWanted(); looks += 1) {
     try {
-      // The table costs the person no question, where a host asks before each call of a tool; without it, fewer looks.
+      // Reading the table needs no permission from the person, unlike a tool call; without it, polling is slower.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => looks % 4 !== 3))) {
         refusals = 0;
         await pause(pauseSeconds(looks));
@@ -82,7 +82,7 @@ export async function follow(
       if (!isWanted()) return;
       const now = await look(shown);
       if (!isWanted()) return;
-      // A waiting request has a handle and gets its id when it is sent. An answer without a status would only be requested again.
+      // A waiting request has a handle until it is sent and gets an id. An answer without a status would only be requested again.
       if (now.isError || now.kind !== shown.kind || now.status === "")
         throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;

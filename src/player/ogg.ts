@@ -1,12 +1,12 @@
-/** Ogg Opus: cuts between pages, whose times and checksums are written anew. */
+/** Cuts Ogg Opus between pages, and rewrites their times and checksums. */
 import { type Cutter, concat, DamagedError, tag, viewOf } from "./segment.ts";
 
 interface Page {
   readonly at: number;
   readonly length: number;
-  /** The stated samples so far at 48 kHz; -1: no packet ends here. */
+  /** The position that the page states, in samples at 48 kHz; -1 if no packet ends on it. */
   readonly granule: number;
-  /** Whether it begins with the rest of a packet. */
+  /** Whether the page begins with the rest of a packet. */
   readonly isContinued: boolean;
 }
 
@@ -56,7 +56,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
   const skipped = viewOf(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
-  // A segment's own times state what it omits at its beginning.
+  // The pre-skip is 0, because the times of a segment state what it omits.
   viewOf(headers).setUint16(opus + 10, 0, true);
   sign(headers.subarray(0, first.length));
 
@@ -65,7 +65,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
     end: sizeBytes,
     seconds: secondsTold,
     segmentBytes: 256 * 1024,
-    // Two pages of the largest kind: one states when the next begins, and that one wakes the decoder.
+    // Two pages of maximum size: the first states when the second begins, and the second lets the decoder converge.
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {
@@ -75,10 +75,10 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
       const after = pages.findIndex((page) => isCut(page, end));
       const stop = after === -1 ? pages.length : after;
       if (body === -1 || stop <= body) throw new DamagedError();
-      /** The stated samples before a page. */
+      /** The position at which a page begins, as the page before states it. */
       const told = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
-      // Where the whole begins, its pre-skip is time in front, too.
+      // At the beginning of the file, the pre-skip also counts as lead.
       let lead = body;
       while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
       if (offset > start && lead === 0) lead = body;

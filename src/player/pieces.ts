@@ -2,10 +2,10 @@
 import { ask, GoneError, HostError } from "./host.ts";
 import { entries, fields } from "./received.ts";
 
-/** The most that the server hands out at once. */
+/** The most bytes that the server returns for one read. */
 const PIECE_BYTES = 512 * 1024;
 
-/** So that a long narration does not pile up. */
+/** Bounds the memory for a long narration. */
 const MAX_KEPT = 8;
 
 const MAX_BASE64 = Math.ceil(PIECE_BYTES / 3) * 4;
@@ -32,7 +32,7 @@ async function ofHost(uri: string, offset: number, length: number): Promise<Uint
 
 export interface Pieces {
   readonly sizeBytes: number;
-  /** Bytes from `start` on, fewer where the file ends. @throws HostError */
+  /** Reads bytes from `start` on; fewer at the end of the file. @throws HostError */
   read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -50,7 +50,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
         if (bytes.length === length) return bytes;
         throw new GoneError();
       });
-    // Those asked for last stay longest.
+    // Keeps the pieces that were used last.
     kept.delete(index);
     kept.set(index, reading);
     reading.catch(() => kept.delete(index));
@@ -65,7 +65,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
       const end = Math.min(start + length, sizeBytes);
       const bytes = new Uint8Array(Math.max(0, end - start));
       const [first, last] = [Math.floor(start / PIECE_BYTES), Math.floor((end - 1) / PIECE_BYTES)];
-      // Two at a time: the next is on its way while one is decoded.
+      // Reads two at a time, so that one arrives while the other is decoded.
       for (let index = first; index <= last; index += 1) {
         const ahead = index < last ? piece(index + 1) : undefined;
         const whole = await piece(index);
@@ -79,17 +79,17 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
   };
 }
 
-/** The table of parts; empty where there is none. */
+/** Reads the table of parts; empty if there is none. */
 export async function readTable(uri: string): Promise<string> {
   const answer = await ask("resources/read", { uri });
   const { text } = fields(entries(answer["contents"])[0]);
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
 }
 
-/** More than a book has. */
+/** More captions than a book has. */
 const MAX_TEXT_PIECES = 8;
 
-/** Captions or chapters, whose size is unknown; empty where there are none. */
+/** Reads captions or chapters, whose size is unknown; empty if there are none. */
 export async function readPieces(uri: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

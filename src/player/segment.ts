@@ -2,12 +2,12 @@
 import type { Pieces } from "./pieces.ts";
 
 export interface Segment {
-  /** In seconds of the whole sound. */
+  /** Start, in seconds of the whole sound. */
   readonly from: number;
   readonly to: number;
-  /** Seconds of sound in front of `from`, which the decoder needs and nobody is to hear. */
+  /** Seconds of sound before `from`, which the decoder needs and which must not be heard. */
   readonly lead: number;
-  /** Nothing follows. */
+  /** Whether this is the last segment. */
   readonly isLast: boolean;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly mimeType: string;
@@ -16,11 +16,11 @@ export interface Segment {
 /** A sound of any length, as segments. */
 export interface Source {
   readonly seconds: number;
-  /** The segment that holds a moment. @throws HostError, DamagedError */
+  /** Reads the segment that contains a moment. @throws HostError, DamagedError */
   at(seconds: number): Promise<Segment>;
 }
 
-/** The bytes are not what their name says. */
+/** The bytes do not match the file's format. */
 export class DamagedError extends Error {
   constructor() {
     super("The file cannot be read as sound.");
@@ -31,7 +31,7 @@ export class DamagedError extends Error {
 export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 export const MAX_WHOLE_SECONDS = 300;
 
-/** A little of what follows, so that the next segment may begin before this one has run out. */
+/** Overlap with the next segment, so that it can start before this one ends. */
 export const TAIL_SECONDS = 0.3;
 
 export const concat = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
@@ -47,7 +47,7 @@ export const concat = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
 export const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** The four letters at a place. */
+/** Reads the four letters at an offset. */
 export const tag = (bytes: Uint8Array, at: number): string =>
   String.fromCharCode(...bytes.subarray(at, at + 4));
 
@@ -55,28 +55,28 @@ export type Cut = Omit<Segment, "isLast">;
 
 /** How one format is cut. */
 export interface Cutter {
-  /** Where sound begins and ends in the file. */
+  /** Offset in the file at which the sound begins. */
   readonly start: number;
   readonly end: number;
   /** `null`: the file does not state it. */
   readonly seconds: number | null;
-  /** About a minute of speech in each segment, because decoded sound takes memory by its length. */
+  /** Bytes of about a minute of speech, because decoded sound takes memory in proportion to its length. */
   readonly segmentBytes: number;
-  /** Bytes needed in front of a segment, and behind it. */
+  /** Bytes that decoding needs before a segment. */
   readonly before: number;
   readonly after: number;
   /**
-   * @param bytes of the file from `offset` on; the segment is what begins in [`begin`, `end`) of the file
-   * @param from when it begins, where that is known from the segment before it, else reckoned
+   * @param bytes of the file from `offset` on; the segment has the frames that begin in [`begin`, `end`) of the file
+   * @param from when it begins, known from the segment before it or estimated
    */
   cut(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
 }
 
-/** Segments on a grid of bytes; when each begins is known once those in front of it were played, and reckoned before. */
+/** Divides a file into segments of equal size. The start of a segment is exact once the one before was read, and estimated until then. */
 export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | null): Source {
   const size = cutter.end - cutter.start;
   const { segmentBytes } = cutter;
-  // At last by what speech usually takes: 64 kbit/s.
+  // Falls back to the usual bitrate of speech, 64 kbit/s.
   const seconds = cutter.seconds ?? secondsTold ?? size / 8000;
   const starts = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));

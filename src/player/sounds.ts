@@ -3,7 +3,7 @@ import { amount, entries, type Fields, fields, id, text, textOfResult } from "./
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
 
-/** A saved file, and where its bytes are asked for. */
+/** A saved file, and the address of its bytes. */
 export interface Sound {
   readonly uri: string;
   readonly path: string;
@@ -13,9 +13,9 @@ export interface Sound {
   readonly seconds: number | null;
   /** Sample rate of pcm, which does not state it. */
   readonly sampleRateHz: number;
-  /** Where its captions and chapters are; `null`: it has none. */
+  /** Address of its captions and chapters; `null` if it has none. */
   readonly companions: string | null;
-  /** The chapter of a file that holds one. */
+  /** Title of the chapter, for a file of one chapter. */
   readonly chapter: string;
 }
 
@@ -51,7 +51,7 @@ export const MIME_TYPES: Readonly<Record<Format, string>> = {
   ogg: "audio/ogg",
 };
 
-/** The end of a path. */
+/** Returns the last component of a path. */
 export const nameOf = (path: string): string => path.split(/[\\/]/).at(-1) ?? path;
 
 export const clock = (seconds: number): string => {
@@ -61,7 +61,7 @@ export const clock = (seconds: number): string => {
   return hours > 0 ? `${hours}:${tail}` : tail;
 };
 
-/** A day of sound; a longer statement is an error. */
+/** One day; a longer duration is an error. */
 const MAX_SECONDS = 86_400;
 
 function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
@@ -145,10 +145,10 @@ function narrationOf(
   };
 }
 
-/** Some hosts hand on the text alone, which names the id as well. */
+/** Some hosts pass on only the text, which contains the id too. */
 const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
-/** A result of any tool; one that speaks of no task and no narration is shown by its words. */
+/** Reads the result of any tool. One without a task or narration is shown as text. */
 export function shownOf(result: Fields): Shown {
   const given = fields(result["structuredContent"]);
   const isError = result["isError"] === true;

@@ -16,7 +16,7 @@ import { pcmLayout, samplesCutter, wavCutter, wavOf } from "./wav.ts";
 
 const HEAD_BYTES = 512 * 1024;
 
-/** How a sound is cut, read from its beginning. @throws HostError, DamagedError */
+/** Chooses the cutter for a sound by its first bytes. @throws HostError, DamagedError */
 export async function cutterOf(sound: Sound, pieces: Pieces): Promise<Cutter> {
   const { format, sizeBytes, seconds } = sound;
   if (format === "pcm") return samplesCutter(pcmLayout(sound.sampleRateHz), 0, sizeBytes);

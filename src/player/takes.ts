@@ -14,12 +14,12 @@ export interface Take {
   readonly sound: Sound;
 }
 
-/** The saved takes of the same request, its own among them, in order. @throws HostError */
+/** Finds the saved takes of the same request, including this one, in order. @throws HostError */
 export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
-  // Not what rows show of the text, which begins alike in many.
+  // Compares hashes of requests, because the excerpts in the rows are often equal.
   const requests = fields(fields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [own];
@@ -42,7 +42,7 @@ export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
   return [own, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
 }
 
-/** Shows them as buttons. @param choose what to do with the one that is pressed */
+/** Shows the takes as buttons. @param choose called with the take whose button is pressed */
 export function showTakes(
   takes: readonly Take[],
   current: Sound,
@@ -67,7 +67,7 @@ export function showTakes(
       choose(take);
     };
     const wave = new Waveform(canvas, 48);
-    // Read at once, to be heard without a wait.
+    // Small takes are read at once, so that they play without a wait.
     if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, sources);
     return made;
   });

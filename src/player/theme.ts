@@ -1,4 +1,4 @@
-/** Takes on the host's colours, light or dark; what is no colour, font or length is passed over. */
+/** Adopts the host's colours, light or dark; ignores values that are no colour, font or length. */
 import { type Fields, fields } from "./received.ts";
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
@@ -14,7 +14,7 @@ followBrowser();
 
 const NAME = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 
-/** Nothing that loads (`url()`, `image()`), and nothing that reads the page. */
+/** Excludes functions that load (`url()`, `image()`) or read the page. */
 const VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
 
 export function applyTheme(context: Fields): void {
@@ -23,7 +23,7 @@ export function applyTheme(context: Fields): void {
   if (theme === "light" || theme === "dark") {
     isTold = true;
     root.dataset["theme"] = theme;
-    // Only where the host has one: a frame of another scheme than its surroundings is painted opaque.
+    // Set only if the host states a theme, because browsers paint a frame of another colour scheme opaque.
     root.style.colorScheme = theme;
   }
   for (const [name, value] of Object.entries(fields(fields(context["styles"])["variables"])).slice(0, 200)) {

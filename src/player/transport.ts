@@ -1,4 +1,4 @@
-/** The controls: play, seek by mouse and keys, speed, time; they show what the engine does. */
+/** The controls: play, seek by mouse and keys, speed, time. They reflect the engine's state. */
 import { button, element, html } from "./elements.ts";
 import type { Engine } from "./engine.ts";
 import { clock } from "./sounds.ts";
@@ -52,7 +52,7 @@ export function connectTransport(engine: Engine): void {
     seekTo(event);
   };
   slider.onpointerup = (event) => {
-    // A drag ends where it ends; each step on its way would ask for bytes.
+    // A drag seeks only at its end, because each step on the way would request bytes.
     if (event.button === 0 && Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
   };
 

@@ -1,12 +1,12 @@
-/** Two ways to sound a segment: an audio element, and, where the host's content policy forbids that, decoded samples. */
+/** Two ways to play a segment: an audio element, or decoded samples if the host's content policy forbids the element. */
 import { DamagedError, type Segment } from "./segment.ts";
 
 export interface Voice {
   readonly segment: Segment;
   /**
-   * From a moment of the whole sound, so many seconds from now. A later play or pause overtakes it: then it does nothing.
+   * Plays from a moment of the whole sound, after a delay in seconds. A later play or pause cancels it.
    *
-   * @throws where the browser does not let it begin
+   * @throws Error if the browser does not allow playing
    */
   play(at: number, delaySeconds?: number): Promise<void>;
   pause(): void;
@@ -17,7 +17,7 @@ export interface Voice {
   release(): void;
 }
 
-/** Two are enough: one sounds while the other waits for its turn. They are used again, for a click permits each only once. */
+/** Two elements suffice: one plays while the other is prepared. They are reused, because a click unlocks only existing elements. */
 const spare: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {
@@ -36,7 +36,7 @@ function dataUrl({ bytes, mimeType }: Segment): Promise<string> {
   });
 }
 
-/** How long a browser may take to look at a segment that it has in full. */
+/** How long a browser may take to load a segment whose bytes it has. */
 const LOOK_MS = 8000;
 
 const settled = (element: HTMLAudioElement, event: string): Promise<void> =>
@@ -54,12 +54,12 @@ const settled = (element: HTMLAudioElement, event: string): Promise<void> =>
     element.addEventListener("error", fail);
   });
 
-/** @throws DamagedError where the browser cannot read it, or must not */
+/** @throws DamagedError if the browser cannot decode it, or is forbidden to */
 export async function elementVoice(given: Segment): Promise<Voice> {
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
-    // It may be somebody else's by now.
+    // Another voice may use the element by now.
     if (isReleased) return;
     isReleased = true;
     element.pause();
@@ -114,7 +114,7 @@ const wait = async (seconds: number): Promise<void> => {
 
 let context: AudioContext | undefined;
 
-/** One for the page; made by the first press of Play, for browsers keep one that was made earlier silent. */
+/** One for the page, created by the first press of Play, because browsers mute a context that was created earlier. */
 const contextOf = (): AudioContext => {
   context ??= new AudioContext();
   return context;
@@ -123,7 +123,7 @@ const contextOf = (): AudioContext => {
 /** @throws DamagedError */
 export async function samplesVoice(given: Segment): Promise<Voice> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
-  // The decoder takes the bytes away for good.
+  // The decoder detaches the buffer that it is given.
   const buffer = await decoder.decodeAudioData(given.bytes.slice().buffer).catch(() => {
     throw new DamagedError();
   });
@@ -154,7 +154,7 @@ export async function samplesVoice(given: Segment): Promise<Voice> {
       node.connect(sounding.destination);
       startedAt = sounding.currentTime + delaySeconds;
       node.start(startedAt, lead + offset, length - offset);
-      // Until then the segment before it has to sound.
+      // The segment before it plays until then.
       await wait(delaySeconds);
     },
     pause,

@@ -1,7 +1,7 @@
-/** wav and pcm: headers for stretches of samples. */
+/** Cuts wav and pcm by writing a header for each run of samples. */
 import { type Cutter, concat, DamagedError, TAIL_SECONDS, tag, viewOf } from "./segment.ts";
 
-/** The `fmt ` chunk of 16-bit samples of one channel. */
+/** Builds the `fmt ` chunk for 16-bit samples of one channel. */
 export function pcmLayout(sampleRateHz: number): Uint8Array {
   const chunk = new Uint8Array(16);
   const view = viewOf(chunk);
@@ -14,7 +14,7 @@ export function pcmLayout(sampleRateHz: number): Uint8Array {
   return chunk;
 }
 
-/** A whole wav file of samples that are laid out as a `fmt ` chunk says. */
+/** Builds a wav file of samples in the format of a `fmt ` chunk. */
 export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new Uint8Array(20);
   head.set(new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt "));
@@ -26,11 +26,11 @@ export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<Array
   return concat(head, layout, data, samples);
 }
 
-/** @param start of the samples in the file */
+/** @param start offset of the samples in the file */
 export function samplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = viewOf(layout);
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
-  // More than eight channels of 192 kHz is nobody's sound, and would be asked for at once.
+  // Refuses more than eight channels at 192 kHz, because one segment of it would be too large.
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
   const whole = (bytes: number): number => bytes - (bytes % frame);
   return {
@@ -41,7 +41,7 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
     before: frame,
     after: whole(bytesPerSecond * TAIL_SECONDS) + frame,
     cut(bytes, offset, begin, finish) {
-      // A segment of the grid may begin inside a frame.
+      // A segment may begin inside a frame.
       const [first, last] = [whole(begin - start), whole(finish - start)];
       const samples = bytes.subarray(start + first - offset);
       return {
@@ -64,7 +64,7 @@ export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
     const length = view.getUint32(at + 4, true);
     if (tag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
     if (tag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
-      // A length of 0 or past the end, and RF64's, mean to the end.
+      // A length of 0, one past the end, or that of RF64 means the rest of the file.
       const end = at + 8 + length;
       return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
     }

@@ -1,12 +1,12 @@
-/** Draws how loud a sound is, as far as it has been read. */
+/** Draws the waveform of the bytes that were read so far. */
 import type { Segment } from "./segment.ts";
 
-/** Fewer samples than the sound has: loudness needs no more, and a decoder brings them in a fraction of the memory. */
+/** A low rate suffices for a waveform, and decoding to it takes a fraction of the memory. */
 const DRAWING_HERTZ = 8000;
 
 export class Waveform {
   readonly #canvas: HTMLCanvasElement;
-  /** How loud each is; -1 where nothing has been read. */
+  /** Loudness of each bar; -1 if nothing was read there. */
   #bars: Float32Array;
   #played = 0;
 
@@ -26,7 +26,7 @@ export class Waveform {
   async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
-    // Some browsers, and those that are to leave no traces, have no decoder for pages.
+    // Some browsers, and some privacy modes, have no decoder for pages.
     if (!("OfflineAudioContext" in globalThis)) return;
     const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
     const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);
@@ -46,7 +46,7 @@ export class Waveform {
     this.draw();
   }
 
-  /** @param played from 0 to 1 */
+  /** @param played share of the sound, 0 to 1 */
   show(played: number): void {
     const barsOf = (part: number): number => Math.round(part * this.#bars.length);
     const isSame = barsOf(played) === barsOf(this.#played);

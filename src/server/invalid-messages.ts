@@ -44,7 +44,7 @@ export function withoutNulls(message: unknown): unknown {
 export interface Refusal {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
-  /** One sentence. */
+  /** Words the finding as one sentence. */
   readonly message: string;
   /** False for notifications and responses, because nobody waits for an answer to them. */
   readonly isAwaited: boolean;
