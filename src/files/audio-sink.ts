@@ -1,4 +1,4 @@
-/** The temporary file while it grows: takes bytes, knows their size, hash and first bytes. */
+/** Writes the temporary file, and tracks its size, hash and first bytes. */
 import { createHash, type Hash } from "node:crypto";
 import type { ByteSink } from "../api/download.ts";
 import { MAGIC_BYTES } from "../contract/audio-format.ts";
@@ -26,7 +26,7 @@ export class AudioSink implements ByteSink {
 
   /** The chunk may be reused once this resolves. */
   async write(chunk: Uint8Array): Promise<void> {
-    // A file system may take less than it is given.
+    // A file system may write fewer bytes than it is given.
     for (let from = 0; from < chunk.byteLength; ) {
       const { bytesWritten } = await this.#file.handle.write(
         chunk,
@@ -50,7 +50,7 @@ export class AudioSink implements ByteSink {
     this.#sizeBytes = 0;
   }
 
-  /** Puts everything on the disk; to be called once, at the end. */
+  /** Flushes the file to the disk; must be called once, at the end. */
   async finish(): Promise<Digest> {
     await flush(this.#file.handle);
     return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest("hex") };

@@ -1,4 +1,4 @@
-/** Reads and checks files that exist: regular ones, not through a link, inside the output folder. */
+/** Reads and checks existing regular files in the output folder, without following links. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open } from "node:fs/promises";
@@ -25,7 +25,7 @@ export async function openRegular(path: string): Promise<FileHandle | null> {
 async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number } | null> {
   // Prevents waiting for a writer if the path is a named pipe.
   const flags = constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0);
-  // Where there is no O_NOFOLLOW, this look is what refuses links.
+  // Refuses links on systems without O_NOFOLLOW.
   if (NO_FOLLOW === 0 && (await lstat(path).catch(() => null))?.isFile() !== true) return null;
   const handle = await patiently(() => open(path, flags), IN_USE).catch(() => null);
   if (handle === null) return null;
@@ -35,7 +35,7 @@ async function openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: 
   return null;
 }
 
-/** Size and SHA-256 of what an open file holds, read from its beginning. */
+/** Computes size and SHA-256 of an open file, from its beginning. */
 export async function digestOf(handle: FileHandle): Promise<Digest> {
   const hash = createHash("sha256");
   const chunk = Buffer.alloc(CHUNK_BYTES);
@@ -61,7 +61,7 @@ export async function holds(path: string, digest: Digest): Promise<boolean> {
   }
 }
 
-/** Whether a path, followed through every link, lies inside a folder. */
+/** Whether the real path of a file is inside a folder. */
 export async function isInside(path: string, root: string): Promise<boolean> {
   try {
     const realFile = await realPath(path);
@@ -69,7 +69,7 @@ export async function isInside(path: string, root: string): Promise<boolean> {
       realFile.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
     const realRoot = await realPath(root);
     if (isBelow(realRoot)) return true;
-    // The same folder may have been spelled otherwise when the file was saved.
+    // The folder may have been spelled differently when the file was saved.
     return await liesIn(realFile, realRoot);
   } catch {
     return false;

@@ -30,31 +30,31 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: "Node.js was started without the permission",
 };
 
-/** Explains a system error code: "no permission (EACCES)"; `null` for codes that do not concern a file. */
+/** Explains a system error code, such as "no permission (EACCES)"; `null` for codes that are not about files. */
 export function systemReason(error: unknown): string | null {
   const code = systemCode(error);
   if (code === undefined || !isFileFailure(error, code)) return null;
   return `${REASONS[code] ?? "the system refuses it"} (${code})`;
 }
 
-/** Refusals that a socket knows too: those are somebody else's to explain. */
+/** System calls of the network, whose errors share codes with those of files but are explained elsewhere. */
 const NETWORK_CALLS = new Set(["connect", "getaddrinfo", "bind", "listen", "accept"]);
 const NETWORK_CODES = /^(?:ECONN|ENET|EHOST|EADDR|EPIPE$|EPROTO$|ENOTCONN$|ENOTFOUND$|EAI_)/;
 
 function isFileFailure(error: unknown, code: string): error is Error {
   if (!(error instanceof Error) || error instanceof AudioError) return false;
-  // Node's own permission model refuses without a system call.
+  // Node's permission model refuses without a system call.
   if (code === "ERR_ACCESS_DENIED") return true;
   if (!("syscall" in error) || typeof error.syscall !== "string") return false;
   return !NETWORK_CALLS.has(error.syscall) && !NETWORK_CODES.test(code);
 }
 
 /**
- * A failure of the file system, as the caller may see it.
+ * Converts a failure of the file system to an {@link AudioError}.
  *
  * @param folder the output folder, for the message
- * @returns `disk_full` or `output_not_writable`, with the system's code, also for a code that nobody has listed;
- *   anything that is no failure of a file comes back as it is
+ * @returns `disk_full` or `output_not_writable`, with the system's code, known or not;
+ *   any other error unchanged
  */
 export function fileFailure(error: unknown, folder: string): unknown {
   const code = systemCode(error);

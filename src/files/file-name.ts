@@ -1,4 +1,4 @@
-/** Which file names a caller may choose, and what is made of them (docs/reference.md, Names of files). */
+/** Validates file names that a caller chose, and completes them (docs/reference.md, Names of files). */
 import { basename, extname } from "node:path";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
@@ -8,10 +8,10 @@ export const FILE_NAME_MAX_CODE_POINTS = 120;
 
 /** The longest name that file systems allow, in bytes of UTF-8. */
 const NAME_MAX_BYTES = 255;
-/** For an extension (four bytes at most, `.bin` among them) and for the number of a next free name (`-999`). */
+/** Reserved for an extension (at most four bytes) and the number of a next free name (`-999`). */
 const RESERVED_BYTES = 8;
 
-/** Windows' names of devices, with any extension, and with the superscript digits it takes for digits. */
+/** Device names of Windows, with any extension. Windows treats superscript digits as digits. */
 const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9\u00b9\u00b2\u00b3]) *(\.|$)/i;
 
 /** Invisible, except the variation selectors that emoji are written with. */
@@ -19,7 +19,7 @@ const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\ufe00
 
 const ALL_EXTENSIONS = Object.values(FILE_EXTENSIONS);
 
-/** Each rule: what is refused, and the rule in words that follow "it". First match wins. */
+/** What is refused, and the rule in words behind "it". The first match applies. */
 const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: string]> = [
   [(name) => name === "", "must not be empty"],
   [(name) => !name.isWellFormed(), "must be well-formed Unicode (it holds half of a surrogate pair)"],
@@ -33,13 +33,13 @@ const RULES: ReadonlyArray<readonly [breaks: (name: string) => boolean, rule: st
   [(name) => DEVICE.test(name), "must not be a Windows device name such as CON, NUL or COM1"],
 ];
 
-/** A name without its extension, where it has one of these; upper case counts. */
+/** Removes one of these extensions from a name, whatever its case. */
 function stemOf(name: string, extensions: readonly string[]): string {
   const extension = extensions.find((ending) => name.toLowerCase().endsWith(ending));
   return extension === undefined ? name : name.slice(0, -extension.length);
 }
 
-/** A name in an error message: bounded, and with anything odd escaped. */
+/** Quotes a name for an error message: shortened, with unusual characters escaped. */
 function show(name: string): string {
   return JSON.stringify(firstCodePoints(name, 60)).replace(/[^\x20-\x7e]/gu, (character) =>
     /[\p{L}\p{N}\p{S}\p{P}]/u.test(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
@@ -62,7 +62,7 @@ function faultOf(name: string, format?: OutputFormat): string | null {
     : null;
 }
 
-/** Why a name cannot be used, with the name as it may stand in a message; `null`: it can. */
+/** Explains why a name cannot be used, quoting it safely; `null` if it can. */
 export function fileNameFault(name: string, format?: OutputFormat): string | null {
   const rule = faultOf(name, format);
   return rule === null ? null : `${show(name)} cannot be used: it ${rule}`;
@@ -80,7 +80,7 @@ export function checkFileName(name: string, format?: OutputFormat): void {
 }
 
 /**
- * A caller's name with the extension of its format, which is not doubled.
+ * Completes a chosen name with the extension of its format, unless it has it.
  *
  * @throws AudioError `invalid_file_name`
  */
@@ -90,7 +90,7 @@ export function givenName(fileName: string, format: OutputFormat): string {
   return `${stemOf(fileName, [extension])}${extension}`;
 }
 
-/** A name with words of ours behind its stem, which is cut at a character where the file system would have no room for both. */
+/** Inserts words behind the stem of a name, and shortens the stem if the file system has no room for both. */
 export function extendedName(name: string, words: string, extension = extname(name)): string {
   const ending = `${words}${extension}`;
   return `${cutToBytes(basename(name, extname(name)), NAME_MAX_BYTES - Buffer.byteLength(ending))}${ending}`;
@@ -100,13 +100,13 @@ export function extendedName(name: string, words: string, extension = extname(na
 export const numberedName = (name: string, number: number): string =>
   number === 1 ? name : extendedName(name, `-${number}`);
 
-/** Whether a name is another one with a number behind it. */
+/** Whether a name is `base` with a number behind it. */
 export function isNumbered(name: string, base: string): boolean {
   const number = Number(/-([1-9]\d*)\.[^.]+$/.exec(name)?.[1] ?? 1);
   return number > 1 && numberedName(base, number) === name;
 }
 
-/** `name.mp3` → `name (previous).mp3`: what a file is called while another one takes its place. */
+/** `name.mp3` → `name (previous).mp3`: the temporary name of a file that is being replaced. */
 export const previousName = (name: string): string => extendedName(name, " (previous)");
 
 function cutToBytes(text: string, most: number): string {
@@ -115,7 +115,7 @@ function cutToBytes(text: string, most: number): string {
   return kept;
 }
 
-/** The name of bytes that do not look like their format: `.bin` in the place of the extension. */
+/** Replaces the extension by `.bin`, for bytes that do not match their format. */
 export function unsoundName(name: string): string {
   return `${name.slice(0, name.lastIndexOf("."))}.bin`;
 }

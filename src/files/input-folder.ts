@@ -13,7 +13,7 @@ import { refuseInput, tooLong } from "./text-bytes.ts";
 
 const SETTING = "AUDIO_INPUT_DIR";
 
-/** So many names help an assistant that guessed one; more would only cost. */
+/** Names shown to an assistant that guessed a wrong one. */
 const SHOWN_NAMES = 10;
 
 const SHOWN_CODE_POINTS = 120;
@@ -28,7 +28,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_ACCESS_DENIED: "cannot be read: Node.js was started without the permission",
 };
 
-/** The names of text files at the top of the folder, for somebody who named one that is not there. */
+/** Lists readable files at the top of the folder, for a message about a missing file. */
 async function namesIn(root: string): Promise<string> {
   const entries = await readdir(root, { withFileTypes: true }).catch(() => []);
   const names = entries
@@ -82,7 +82,7 @@ const outside = (name: string, folder: string): AudioError =>
     "Ask the user to copy the file into that folder, or give the text itself.",
   );
 
-/** By its letters alone, before the system is asked: on Windows even a look at `\\\\host\\share` reaches that host. */
+/** Resolves a path by its text alone, because on Windows even looking at `\\\\host\\share` contacts that host. */
 function pathInside(folder: string, file: string, name: string): string {
   if (file.trim() === "" || file.includes("\0") || !file.isWellFormed()) {
     throw refuseInput(name, "is no path of a file");
@@ -92,7 +92,7 @@ function pathInside(folder: string, file: string, name: string): string {
   if (way === "" || way === ".." || way.startsWith(`..${sep}`) || isAbsolute(way)) {
     throw outside(name, folder);
   }
-  // `notes.txt:hidden.txt` is a stream beside a file's content.
+  // On Windows, `notes.txt:hidden.txt` names an alternate data stream.
   if (sep === "\\" && way.includes(":")) throw refuseInput(name, "is no path of a file");
   if (formatOfName(path) === null) throw refuseInput(name, `is no ${EXTENSIONS_IN_WORDS} file`);
   return path;
@@ -103,10 +103,10 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
   return await readlink(`/proc/self/fd/${handle.fd}`).catch(() => null);
 }
 
-/** How often a path is followed anew where the system does not name the opened file: a swap must succeed each time. */
+/** Repetitions of the check on systems that do not name an open file; an attacker's swap must win each time. */
 const LOOKS = 5;
 
-/** Whether what was opened lies in the folder, whatever happened to the path meanwhile. */
+/** Whether the opened file is in the folder, whatever happened to its path meanwhile. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
   const own = await pathOfOpen(handle);
   if (own !== null) return own.startsWith(`${root}${sep}`) || (await isInside(own, root));
@@ -119,15 +119,15 @@ async function isOpenedInside(handle: FileHandle, path: string, root: string): P
 }
 
 /**
- * Opens what a path leads to. Between a look and the opening somebody may swap a folder for a link, so what was opened
- * is looked at again: its kind, and where it lies.
+ * Opens the file at a path. Between check and opening somebody may swap a folder for a link, so the open file
+ * is checked again: its kind, and its location.
  */
 async function openInside(path: string, root: string, name: string): Promise<FileHandle> {
   const real = await realPath(path);
   if (!(await isInside(real, root))) throw outside(name, root);
   if (formatOfName(real) === null)
     throw refuseInput(name, `leads to a file that is no ${EXTENSIONS_IN_WORDS}`);
-  // To open a device may already do something, so the kind is asked for before, too.
+  // Opening a device may have effects, so the kind is checked before opening too.
   if (!(await lstat(real)).isFile()) throw refuseInput(name, "is no regular file");
   const handle = await open(real, constants.O_RDONLY | NO_FOLLOW | (constants.O_NONBLOCK ?? 0));
   try {
@@ -144,7 +144,7 @@ async function openInside(path: string, root: string, name: string): Promise<Fil
 }
 
 /**
- * The text of a file that an assistant names.
+ * Reads the text of a file that an assistant names.
  *
  * @param folder `AUDIO_INPUT_DIR`, absolute; `null` where it is not set
  * @param file absolute, or relative to the folder
@@ -163,7 +163,7 @@ export async function readInputFile(folder: string | null, file: string): Promis
   }
   const name = `file ${JSON.stringify(firstCodePoints(file, SHOWN_CODE_POINTS))}`;
   const root = await realRoot(folder);
-  // A path may be spelled by either name of the folder.
+  // A path may use the folder's given or real path.
   const isByRealName = isAbsolute(file) && !relative(root, file).startsWith("..");
   const path = pathInside(isByRealName ? root : folder, file, name);
   try {

@@ -2,7 +2,7 @@
 import { extname } from "node:path";
 import { decodeText, readStream, TEXT_FILE_MAX_BYTES } from "./text-bytes.ts";
 
-/** How a text is marked up. */
+/** The markup of a text. */
 export type TextFormat = "plain" | "markdown";
 
 /**
@@ -42,7 +42,7 @@ export const EXTENSIONS_IN_WORDS = `${EXTENSIONS.slice(0, -1).join(", ")} or ${E
 /** Pictures and fonts make a book larger than its words. */
 const EPUB_MAX_BYTES = 64 * 1024 * 1024;
 
-/** The most that is read of a file of a kind. */
+/** Largest size in bytes for a kind of file. */
 export const maxBytesOf = (format: InputText["format"]): number =>
   format === "epub" ? EPUB_MAX_BYTES : TEXT_FILE_MAX_BYTES;
 

@@ -1,4 +1,4 @@
-/** Tries a name, then the same with numbers behind it, until one is accepted. */
+/** Tries a name, then numbered variants of it, until one is accepted. */
 import { AudioError } from "../errors.ts";
 import { numberedName } from "./file-name.ts";
 
@@ -8,7 +8,7 @@ export const LAST_NUMBER = 999;
  * `name.mp3`, `name-2.mp3`, … in turn.
  *
  * @param base with extension
- * @param isAccepted tries one name; what it throws ends the search
+ * @param isAccepted tries one name; an error ends the search
  * @returns the first name that was accepted
  * @throws AudioError `invalid_file_name` where none was
  */

@@ -1,4 +1,4 @@
-/** The folder that audio is saved in: its real path, its creation, and whether it can be written. */
+/** The output folder: resolves its real path, creates it, and checks that it can be written. */
 import { lstat, mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type Clock, systemClock } from "../clock.ts";
@@ -10,17 +10,17 @@ import { createTemporaryFile, removeQuietly, sweepTemporaryFiles } from "./tempo
 export interface OutputFolder {
   /**
    * Absolute real path: a configured folder that is a symbolic link is resolved once, here. Its spelling is the
-   * disk's own only after {@link ensureWritable} has made it, for disks have their own ideas of case, accents and dots.
+   * disk's own only after {@link ensureWritable} has made it, because disks may change case, accents and dots.
    */
   readonly root: string;
   /**
-   * Makes the folder (0700) where it is missing, and complains where its path leads somewhere else by now.
+   * Creates the folder (0700) if it is missing, and throws if its path now leads elsewhere.
    *
    * @throws AudioError `output_not_writable`, with the reason
    */
   ensureThere(): Promise<void>;
   /**
-   * As {@link ensureThere}, and really writes to it.
+   * Like {@link ensureThere}, and also writes a probe file.
    *
    * @throws AudioError `output_not_writable` or `disk_full`, with the reason
    */
@@ -29,13 +29,13 @@ export interface OutputFolder {
   sweepStaleTemporaryFiles(): Promise<void>;
 }
 
-/** Where the parts of narrations are kept, inside the folder: hidden, for a person is given the joined file. */
+/** The hidden folder for the parts of narrations; people get the joined file. */
 export const partsPath = (root: string): string => join(root, ".parts");
 
-/** Enough that a full disk shows. */
+/** Large enough to detect a full disk. */
 const PROBE_BYTES = 4096;
 
-/** The real path of a folder that may not exist yet: that of its nearest existing ancestor, and the rest. */
+/** Resolves a folder that may not exist yet: the real path of its nearest existing ancestor, and the rest. */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realPath(path);
@@ -45,7 +45,7 @@ async function realPathOf(path: string): Promise<string> {
   }
 }
 
-/** One level at a time: `mkdir` with `recursive` never returns where a level can neither be made nor be found (/proc). */
+/** Creates one level at a time, because recursive `mkdir` never returns if a level can neither be created nor found (/proc). */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
@@ -54,7 +54,7 @@ async function makeFolder(path: string): Promise<void> {
     if (code === "EEXIST") return;
     const parent = dirname(path);
     if (code !== "ENOENT" || parent === path) throw error;
-    // Somebody else may have made it since.
+    // Another process may have created it meanwhile.
     if (!(await exists(parent))) await makeFolder(parent);
     await mkdir(path, { mode: 0o700 }).catch((again) => {
       if (systemCode(again) !== "EEXIST") throw again;
@@ -70,8 +70,8 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Complains unless a folder is where it was when its real path was taken: otherwise somebody has put a symbolic
- * link into the path since.
+ * Throws unless a folder is still at its real path; otherwise somebody has put a symbolic
+ * link into the path.
  *
  * @returns the disk's own spelling of it
  */
@@ -93,14 +93,14 @@ export async function openOutputFolder(
   return folderAt(await realPathOf(path), clock);
 }
 
-/** The folder of the parts inside an output folder: nobody has chosen it, so a link in its place is refused. */
+/** Opens the folder of the parts. Nobody chose it, so a link in its place is refused. */
 export const openPartsFolder = ({ root }: OutputFolder, clock: Pick<Clock, "wallMs">): OutputFolder =>
   folderAt(partsPath(root), clock);
 
 function folderAt(given: string, clock: Pick<Clock, "wallMs">): OutputFolder {
   let root = given;
   const makeThere = async (): Promise<void> => {
-    // It is there but for the first time.
+    // The folder exists except at the first use.
     root = await assertInPlace(root).catch(async (error) => {
       if (error instanceof AudioError) throw error;
       await makeFolder(root);

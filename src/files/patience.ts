@@ -1,15 +1,15 @@
-/** Tries again what a virus scanner or an indexer forbids for a moment: they hold a file open just after it was written. */
+/** Retries operations that fail while a virus scanner or an indexer holds a new file open. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemCode } from "./file-failure.ts";
 
 const PASSING = new Set(["EBUSY", "EPERM", "EACCES"]);
 
-/** Between the tries; together less than a second. */
+/** Pauses between the tries; less than a second in total. */
 const PAUSES_MS = [50, 150, 500];
 
 /**
- * @param passing the codes that may go away by themselves
- * @throws what the last try threw
+ * @param passing error codes that may be temporary
+ * @throws the error of the last try
  */
 export async function patiently<T>(
   action: () => Promise<T>,

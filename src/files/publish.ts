@@ -1,4 +1,4 @@
-/** Gives a finished file its name in one step: never over another file, never half a file. */
+/** Publishes a finished file under its name in one step, never over another file, and never incomplete. */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { link, lstat, open, rename } from "node:fs/promises";
@@ -12,16 +12,16 @@ import { markerName, NO_FOLLOW, removeQuietly } from "./temporary-file.ts";
 /** `published`: the name is new. `adopted`: the very same bytes had it already. `taken`: something else has it. */
 export type Publication = "published" | "adopted" | "taken";
 
-/** Makes a second name for a file; injected, so that a test can stand in for a file system without hard links. */
+/** Creates a hard link; injected, so that tests can simulate a file system without them. */
 export type Link = (existing: string, added: string) => Promise<void>;
 
-/** How long a marker is respected. Its owner needs milliseconds, so after this it was killed. */
+/** Lifetime of a marker. Its owner needs milliseconds, so an older one belongs to a dead process. */
 const MARKER_MS = 5000;
 const MARKER_POLL_MS = 20;
 
 /**
- * Gives a finished temporary file the name `name` in its folder and takes its temporary one away. Both names are
- * in one folder, so a link or a rename is atomic: whoever looks sees the whole file or none.
+ * Renames a finished temporary file to `name` in its folder. Both names are
+ * in one folder, so a link or a rename is atomic: readers see the whole file or none.
  */
 export async function publish(
   temporaryPath: string,
@@ -49,20 +49,20 @@ async function publishByLink(
     await makeLink(temporaryPath, target);
     return "published";
   } catch (error) {
-    // File systems have many ways to say that they know no hard links (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO
-    // on rclone and Docker Desktop). Where the disk itself is in trouble, the rename will say so.
+    // File systems without hard links fail with various codes (EPERM, ENOTSUP, EISDIR on Windows' exFAT, EIO
+    // on rclone and Docker Desktop). If the disk itself fails, the rename will fail too.
     return systemCode(error) === "EEXIST" ? "taken" : "unsupported";
   }
 }
 
 /**
- * Gives a file of the folder another name, without hard links: a rename, which is atomic but would replace what has the
- * name already. So the name has to be free, and a hidden marker, created exclusively, keeps every other process of this
- * program from taking it between the look and the rename. What remains is another program that makes the very same name
+ * Renames a file of the folder without hard links. A rename is atomic, but would replace a file that has the
+ * name. So the name must be free, and a hidden marker, created exclusively, keeps every other process of this
+ * program from taking it between check and rename. The remaining risk is another program that creates the same name
  * in those microseconds; no call of POSIX or Windows that Node offers could detect it.
  */
 export async function moveFree(path: string, folder: string, name: string): Promise<"published" | "taken"> {
-  // Such file systems often take upper and lower case, and both forms of an accent, for one name.
+  // Such file systems often ignore case and the Unicode form of accents in names.
   const spelling = name.normalize("NFC").toLowerCase();
   const tag = createHash("sha256").update(spelling).digest("hex").slice(0, 16);
   const marker = join(folder, markerName(tag));
@@ -87,7 +87,7 @@ async function isTaken(path: string): Promise<boolean> {
   }
 }
 
-/** Creates a marker; one that stays too long was left behind by a killed process and is taken over. */
+/** Creates a marker, or takes over one that is so old that a killed process must have left it. */
 async function takeMarker(marker: string): Promise<void> {
   const flags = constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY | NO_FOLLOW;
   for (let waitedMs = 0; ; waitedMs += MARKER_POLL_MS) {
@@ -105,7 +105,7 @@ async function takeMarker(marker: string): Promise<void> {
   }
 }
 
-/** Makes a new name survive a power cut. Windows and some network file systems can't; there it does nothing. */
+/** Makes a new name survive a power cut. Does nothing on Windows and some network file systems, which cannot. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, constants.O_RDONLY).catch(() => null);
   await handle?.sync().catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Reads pieces of saved files: a file is hashed when its first piece is asked for, and again only where it has changed since. */
+/** Reads pieces of saved files. Verifies a file's hash at its first piece, and again only if it has changed since. */
 import type { FileHandle } from "node:fs/promises";
 import { AudioError } from "../errors.ts";
 import { type Digest, digestOf, isInside, openRegular } from "./file-content.ts";
@@ -6,7 +6,7 @@ import { type Digest, digestOf, isInside, openRegular } from "./file-content.ts"
 /** The largest piece that the official clients, and hosts that refuse results over 1 MB, accept. */
 export const MAX_PIECE_BYTES = 512 * 1024;
 
-/** A stretch of a file; past its end there are no bytes. */
+/** A byte range of a file; it may exceed the file's end. */
 export interface Piece {
   readonly offset: number;
   /** At most {@link MAX_PIECE_BYTES}. */
@@ -21,7 +21,7 @@ export interface Recorded extends Digest {
 const MAX_REMEMBERED = 200;
 
 export interface PieceReader {
-  /** @returns `null` where the file is gone, was changed, or lies outside of the root */
+  /** @returns `null` if the file is missing, has changed, or is outside the root */
   read(file: Recorded, root: string, piece: Piece): Promise<Uint8Array | null>;
 }
 
@@ -31,7 +31,7 @@ async function stampOf(handle: FileHandle): Promise<string> {
   return [dev, ino, size, mtimeNs, ctimeNs].join(" ");
 }
 
-/** The bytes of an open file in a piece; fewer where it ends. */
+/** Reads a piece of an open file; fewer bytes at its end. */
 async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;
@@ -44,7 +44,7 @@ async function pieceOf(handle: FileHandle, { offset, length }: Piece): Promise<U
 }
 
 export function createPieceReader(): PieceReader {
-  /** By path and hash, the stamp that the file had when it was hashed. */
+  /** The stamp of each verified file when it was hashed, by path and hash. */
   const verified = new Map<string, string>();
   return {
     async read(file, root, piece) {
@@ -57,7 +57,7 @@ export function createPieceReader(): PieceReader {
           verified.delete(key);
           const { sizeBytes, sha256 } = await digestOf(handle);
           if (sizeBytes !== file.sizeBytes || sha256 !== file.sha256) return null;
-          // Written to while it was hashed, it is hashed again the next time.
+          // A file that was written to while it was hashed is not verified.
           if ((await stampOf(handle)) !== stamp) return null;
           verified.set(key, stamp);
           const [oldest] = verified.keys();

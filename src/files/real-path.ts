@@ -7,12 +7,12 @@ import { systemCode } from "./file-failure.ts";
 
 const walkPath = promisify(realpathByNode);
 
-/** Faults of the path itself, whoever opens it. */
+/** Errors of the path itself, which any way of opening it would meet. */
 const FAULTS_OF_THE_PATH = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EACCES", "EPERM", "ENAMETOOLONG"]);
 
 /**
  * The real path, as the system reports it. Drives without Windows' mount manager (RAM disks, some virtual ones) cannot
- * report it (EISDIR); there Node walks the path itself.
+ * report it (EISDIR); there Node resolves the path itself.
  */
 export async function realPath(path: string): Promise<string> {
   try {
@@ -32,7 +32,7 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** One form for all spellings that some disk takes for the same: case, accents' forms, dots and spaces at the end. */
+/** Maps all spellings that some disk treats as equal to one: case, forms of accents, trailing dots and spaces. */
 function fold(path: string): string {
   return path
     .normalize("NFC")
@@ -42,8 +42,8 @@ function fold(path: string): string {
 }
 
 /**
- * Whether a real path is but the disk's own spelling of a path. The same letters alone would not do: where case
- * counts, a symbolic link may lead from one to the other.
+ * Whether a real path is only the disk's own spelling of a path. Equal letters do not suffice: where case
+ * matters, a symbolic link may lead from one to the other.
  */
 export async function isOtherSpelling(path: string, real: string): Promise<boolean> {
   if (fold(path) !== fold(real)) return false;
@@ -55,7 +55,7 @@ export async function isOtherSpelling(path: string, real: string): Promise<boole
 }
 
 /**
- * Whether a file lies in a folder, however each is spelled.
+ * Whether a file is in a folder, whatever the spelling of each.
  *
  * @param file a real path
  */
@@ -63,14 +63,14 @@ export async function liesIn(file: string, folder: string): Promise<boolean> {
   const parent = dirname(file);
   const [a, b] = await Promise.all([stat(parent, { bigint: true }), stat(folder, { bigint: true })]);
   if (a.ino !== 0n && a.ino === b.ino && a.dev === b.dev) return true;
-  // FUSE numbers a folder anew for each spelling, so the letters have to do, and the file has to be in both.
+  // FUSE gives each spelling of a folder another inode, so the letters decide, and the file must be in both.
   if (!(await isOtherSpelling(parent, folder))) return false;
   return (await lstat(join(folder, basename(file)))).isFile();
 }
 
 /**
- * Other spellings under which a file may have been recorded: its real path, and its name as the output folder lists
- * it. None where nothing has the path.
+ * Lists other spellings under which a file may have been recorded: its real path, and its name as the folder lists
+ * it. Empty if there is no such file.
  */
 export async function otherSpellings(path: string, root: string): Promise<string[]> {
   try {
@@ -79,7 +79,7 @@ export async function otherSpellings(path: string, root: string): Promise<string
     if (await liesIn(real, root)) {
       const names = await readdir(root);
       const name = basename(real);
-      // Where case counts, another file of nearly the same name is another file.
+      // Where case matters, a name that differs only in case is another file.
       const listed = names.includes(name) ? name : names.find((known) => fold(known) === fold(name));
       if (listed !== undefined) spellings.add(join(root, listed));
     }

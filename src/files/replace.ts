@@ -1,4 +1,4 @@
-/** Puts a finished file in the place of one that this server saved: one of the two is there whole at every moment (docs/reference.md, Names of files). */
+/** Replaces a file that this server saved. At every moment one of the two is there, whole (docs/reference.md, Names of files). */
 import { join } from "node:path";
 import { type Digest, holds } from "./file-content.ts";
 import { type Link, moveFree, type Publication, publish, syncFolder } from "./publish.ts";
@@ -6,11 +6,11 @@ import type { Replaced } from "./saved-file.ts";
 import { removeQuietly } from "./temporary-file.ts";
 
 /**
- * Publishes a finished temporary file under `name`, which the `replaced` file may have: that one is moved aside first
- * and removed last. What has the name and is not that very file stays, and the name is `taken`. Where a crash left
- * the old file aside, this ends what was begun.
+ * Publishes a finished temporary file under `name`. If the `replaced` file has that name, it is moved aside first
+ * and removed last. Any other file with that name stays, and the name is `taken`. If a crash left
+ * the old file aside, this completes the replacement.
  *
- * @param replaced a file of another name, or none, changes nothing: then this is {@link publish}
+ * @param replaced ignored if it has another name; then this is {@link publish}
  */
 export async function publishReplacing(
   temporaryPath: string,
@@ -23,7 +23,7 @@ export async function publishReplacing(
   if (replaced?.name !== name) return await publish(temporaryPath, folder, name, digest, makeLink);
   if (!isSame(digest, replaced) && (await holds(join(folder, name), replaced))) {
     if (!(await moveAside(folder, name, replaced))) return "taken";
-    // A power cut must not forget the old name and the new one at once.
+    // A power cut must not lose both the old and the new name.
     await syncFolder(folder);
   }
   let outcome: Publication = "taken";
@@ -41,7 +41,7 @@ export async function publishReplacing(
 
 const isSame = (a: Digest, b: Digest): boolean => a.sizeBytes === b.sizeBytes && a.sha256 === b.sha256;
 
-/** @returns false where it stays, because it is open elsewhere, was edited at the last moment, or something is in the way */
+/** @returns false if the file stays, because it is open elsewhere, was edited at the last moment, or the other name is used */
 async function moveAside(folder: string, name: string, replaced: Replaced): Promise<boolean> {
   const moved = await moveFree(join(folder, name), folder, replaced.movedTo).catch(() => "taken" as const);
   if (moved === "taken") return false;
@@ -50,7 +50,7 @@ async function moveAside(folder: string, name: string, replaced: Replaced): Prom
   return false;
 }
 
-/** Nothing has taken its place: it gets its name again, unless somebody else has that by now. */
+/** Restores the old file's name if the new file was not published, unless another file has it by now. */
 async function moveBack(folder: string, name: string, replaced: Replaced): Promise<void> {
   const aside = join(folder, replaced.movedTo);
   if (await holds(aside, replaced)) await moveFree(aside, folder, name).catch(() => undefined);

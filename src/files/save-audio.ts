@@ -23,17 +23,17 @@ const FILE_MODE = 0o644;
 
 export interface SaveRequest {
   readonly folder: OutputFolder;
-  /** With its extension; where another file has it, a number is added. */
+  /** With its extension. A number is added if another file has it. */
   readonly fileName: string;
-  /** Whether a name may be tried; without it, any. */
+  /** Whether a name may be used; absent means any name. */
   readonly mayBeNamed?: (name: string) => Promise<boolean>;
-  /** The file that may give its name to this one. */
+  /** The earlier file whose name this one may take. */
   readonly replaces?: Replaced | null;
   readonly format: OutputFormat;
-  /** Brings the whole audio into the sink or throws. */
+  /** Writes the whole audio to the sink, or throws. */
   readonly download: (sink: ByteSink) => Promise<unknown>;
   readonly clock: Pick<Clock, "wallMs">;
-  /** Bytes that do not look like their format are thrown away with an error, to be fetched once more, unless this is set. */
+  /** Keeps bytes that do not match their format. Otherwise they are discarded with an error, and downloaded once more. */
   readonly keepsOtherFormat: boolean;
   /** Called when the file has its name and both are on the disk. */
   readonly whenPublished?: (file: SavedFile) => Promise<unknown>;
@@ -43,13 +43,13 @@ export interface SaveRequest {
 
 /**
  * Downloads into a hidden temporary file beside the target, verifies it and publishes it without overwriting
- * (docs/reference.md, Saving). The very same bytes under the name already are adopted. On any failure nothing is left behind.
+ * (docs/reference.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on failure.
  *
  * @throws AudioError `disk_full`, `output_not_writable`, or whatever the download throws
  */
 export async function saveAudio(request: SaveRequest): Promise<SavedFile> {
   try {
-    // Minutes may have passed since anybody looked. That it can be written shows by itself.
+    // Minutes may have passed since the last check of the folder.
     await request.folder.ensureThere();
     const { root } = request.folder;
     const temporary = await createTemporaryFile(root);
@@ -88,7 +88,7 @@ function unsound(format: OutputFormat): AudioError {
   });
 }
 
-/** That the temporary file is still the one that was written to, in the folder it was made in. */
+/** Throws unless the temporary file is the one that was written to, in the same folder. */
 async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
   const looked = lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") throw notWritable(root, "the file was removed while it was written");
@@ -99,7 +99,7 @@ async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise
     throw notWritable(root, "the file was replaced while it was written");
 }
 
-/** Publishes under the name asked for or the next free one. */
+/** Publishes under the requested name, or the next free one. */
 async function nameFor(
   request: SaveRequest,
   temporaryPath: string,

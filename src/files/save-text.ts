@@ -1,4 +1,4 @@
-/** Saves a small text beside an audio: whole or not at all, and never over another file. */
+/** Saves a small text beside audio: whole or not at all, and never over another file. */
 import { join } from "node:path";
 import { AudioSink } from "./audio-sink.ts";
 import type { Digest } from "./file-content.ts";
@@ -15,7 +15,7 @@ export interface SavedText extends Digest {
 }
 
 /**
- * The very same text under the name already is adopted; where the name is taken, the next free one is.
+ * Adopts an existing file with the same name and text; otherwise uses the next free name.
  *
  * @param fileName with extension
  * @throws AudioError `disk_full`, `output_not_writable`

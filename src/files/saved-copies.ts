@@ -1,4 +1,4 @@
-/** Operations on an audio that was saved earlier: check it, read it, give it another name. */
+/** Operations on saved audio: check it, read it, copy it under another name. */
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { AudioError } from "../errors.ts";
@@ -13,13 +13,13 @@ import { publishReplacing } from "./replace.ts";
 import type { Replaced, SavedFile } from "./saved-file.ts";
 import { createTemporaryFile, removeQuietly } from "./temporary-file.ts";
 
-/** Whether a saved audio is still there as it was: a regular file, no link, inside the root, same size and SHA-256. */
+/** Whether saved audio is unchanged: a regular file, no link, inside the root, with the same size and SHA-256. */
 export async function isIntact(file: Digest & Pick<SavedFile, "path">, root: string): Promise<boolean> {
   return (await isInside(file.path, root)) && (await holds(file.path, file));
 }
 
 /**
- * Looks for a file before anything is sent: `taken` is about the name alone, whatever the bytes.
+ * Checks a name before anything is sent. `taken` means that a file has the name, whatever its bytes.
  *
  * @param fileName with extension
  * @throws AudioError `invalid_file_name` when the file system has no room for the name, `output_not_writable`
@@ -49,10 +49,10 @@ export function goneOrChanged(): AudioError {
 }
 
 /**
- * The bytes of a saved audio, verified again.
+ * Reads saved audio, and verifies its hash.
  *
  * @param maxBytes more than this is `too_large`
- * @throws AudioError `too_large`; `not_found` when the file is gone or was changed
+ * @throws AudioError `too_large`; `not_found` if the file is missing or has changed
  */
 export async function readSaved(
   file: Pick<SavedFile, "path" | "sizeBytes" | "sha256">,
@@ -85,12 +85,12 @@ interface NameChoice {
 }
 
 /**
- * Gives saved audio a second name: a copy, so that editing one leaves the other. The same rules as for a first
- * name: the very same bytes there are adopted, and where anything else has the name, a number is added.
+ * Copies saved audio to a second name, so that editing one leaves the other. The rules are those of a first
+ * name: a file with the same bytes is adopted, and a number is added if another file has the name.
  *
  * @param newFileName with extension
- * @param replaces the file that may give that name to this audio
- * @param mayBeNamed whether a name may be tried
+ * @param replaces the earlier file whose name this audio may take
+ * @param mayBeNamed whether a name may be used
  * @throws AudioError `not_found` when the saved file is gone or was changed, `disk_full`, `output_not_writable`
  */
 export async function nameAgain(
@@ -134,7 +134,7 @@ export async function nameAgain(
   }
 }
 
-/** The same bytes under the name, or with a number behind it where the name is taken; `null`: the next such name is free. */
+/** Finds a file with the same bytes under the name or a numbered variant; `null` if the next variant is free. */
 async function nameThatItHas(
   existing: SavedFile,
   folder: OutputFolder,

@@ -1,22 +1,22 @@
-/** The facts of one saved copy of an audio, and of a copy that gives its name to another. */
+/** The facts of a saved copy of audio, and of a file that is to be replaced. */
 
 export interface SavedFile {
-  /** Absolute, with real path. */
+  /** Absolute real path. */
   path: string;
   sizeBytes: number;
   sha256: string;
   savedAtMs: number;
-  /** False for bytes that do not look like their format: kept as `.bin`, reported, never handed out as audio. */
+  /** False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as audio. */
   matchesFormat: boolean;
 }
 
-/** A file that this server saved, whose name another audio is to have, because the person wants that. */
+/** A file that this server saved, and that a person wants to replace. */
 export interface Replaced {
-  /** Only a file with exactly these bytes gives way. */
+  /** Only a file with exactly these bytes is replaced. */
   sizeBytes: number;
   sha256: string;
-  /** The name that is to be given up, a plain one with its extension. */
+  /** Its file name, with extension. */
   name: string;
-  /** A plain name, free when it was chosen, that it has until the other audio is in its place. */
+  /** The free file name that it has until the other audio is in its place. */
   movedTo: string;
 }

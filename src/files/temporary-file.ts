@@ -1,4 +1,4 @@
-/** The hidden files that audio grows in before it has a name: making them, and sweeping what killed processes left. */
+/** Creates the hidden temporary files of downloads, and removes those that killed processes left. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,19 +8,19 @@ import { patiently } from "./patience.ts";
 
 const PREFIX = ".audio-generation-";
 const SUFFIX = ".part";
-/** The name says whose it is, so that what a dead process left can go at once. */
+/** The name contains the owner's process id, so that the file of a dead process can be removed at once. */
 const PATTERN = /^\.audio-generation-([0-9a-f]{16}\.\d{1,10}\.[0-9a-f]{12})\.part$/;
 
-/** Holds a name for the blink in which a file gets it, where the file system knows no hard links. */
+/** Reserves a name during a rename, on file systems without hard links. */
 const MARKER = /^\.audio-generation-[0-9a-f]{16}\.name$/;
 const MARKER_STALE_AFTER_MS = 60_000;
 
 export const markerName = (tag: string): string => `${PREFIX}${tag}.name`;
 
-/** For files of other machines: longer than any download takes, and a running one keeps its file's time fresh. */
+/** For files of other machines: longer than any download takes without writing. */
 const STALE_AFTER_MS = 2 * 60 * 60 * 1000;
 
-/** Never through a symbolic link; 0 where the platform has no such flag (there, exclusive creation suffices). */
+/** Refuses symbolic links; 0 on platforms without the flag, where exclusive creation suffices. */
 export const NO_FOLLOW: number = constants.O_NOFOLLOW ?? 0;
 
 export interface TemporaryFile {
@@ -28,7 +28,7 @@ export interface TemporaryFile {
   readonly handle: FileHandle;
 }
 
-/** A new unguessable path that is swept when its process is dead. */
+/** Makes an unguessable path. A later start removes the file if this process is dead. */
 export const temporaryPath = (folder: string): string =>
   join(folder, `${PREFIX}${createProcessId()}${SUFFIX}`);
 
@@ -39,22 +39,22 @@ export async function createTemporaryFile(folder: string): Promise<TemporaryFile
   return { path, handle: await open(path, flags, 0o600) };
 }
 
-/** Removes a temporary file that may be gone already; a failure to remove must not hide what happened before. */
+/** Removes a temporary file if it exists. Never throws, so that it cannot hide an earlier error. */
 export async function removeQuietly(path: string): Promise<void> {
   await patiently(() => unlink(path)).catch(() => {});
 }
 
-/** Node under `--permission` forbids every flush; some disks know none. */
+/** Node forbids every flush under `--permission`; some disks have none. */
 const NO_FLUSH = new Set(["ERR_ACCESS_DENIED", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EINVAL"]);
 
-/** Puts a file's bytes on the disk, where that can be asked for: audio that is paid for is kept all the same. */
+/** Flushes a file to the disk if the system can: without a flush, paid audio is kept all the same. */
 export async function flush(handle: FileHandle): Promise<void> {
   await handle.sync().catch((error) => {
     if (!NO_FLUSH.has(systemCode(error) ?? "")) throw error;
   });
 }
 
-/** Removes what killed processes left behind: at once where their death is certain, else when it is old. */
+/** Removes temporary files of killed processes: at once if the process is certainly dead, otherwise after two hours. */
 export async function sweepTemporaryFiles(folder: string, nowWallMs: number): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {

@@ -1,7 +1,7 @@
-/** From bytes to text, strictly: nothing is guessed, and what is no text is refused before it could be paid for. */
+/** Decodes text strictly: guesses nothing, and refuses other data before it could be paid for. */
 import { AudioError } from "../errors.ts";
 
-/** Five novels: enough for any text, and little enough to be held in memory. */
+/** About five novels, which is enough for any text and fits into memory. */
 export const TEXT_FILE_MAX_BYTES = 8 * 1024 * 1024;
 
 /** A refusal that names the input and the rule that it breaks. */
@@ -14,7 +14,7 @@ export function tooLong(name: string, maxBytes: number): AudioError {
 }
 
 /**
- * Everything that a stream holds, also where it grows meanwhile.
+ * Reads a stream to its end, up to a limit.
  *
  * @param stream of bytes: of a file, a pipe or standard input
  * @param name of the input, for a message, as it begins a sentence
@@ -44,14 +44,14 @@ function encodingOf(bytes: Uint8Array): "utf-8" | "utf-16le" | "utf-16be" {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** Kana between other double bytes: what hardly any other text has. */
+/** Kana in Shift JIS; other encodings rarely have such pairs of bytes. */
 const SHIFT_JIS_KANA = /[\x82\x83][\x40-\xf1]/g;
 const KANA_SHARE = 0.2;
-/** Bytes of letters with accents in Latin-1, between letters of ASCII. */
+/** Accented letters in Latin-1 behind ASCII letters. */
 const LATIN_LETTER = /(?<=[A-Za-z])[\xc0-\xff](?=[\sA-Za-z.,;:!?]|$)/g;
 const LATIN_SHARE = 0.7;
 
-/** Says how a file that is not UTF-8 is encoded, where it can be nothing else. Evidence: the share of such bytes. */
+/** Names the encoding of a file that is not UTF-8, if the share of typical bytes leaves no doubt. */
 function probableEncoding(bytes: Uint8Array): string | null {
   const text = Buffer.from(bytes).toString("latin1");
   const high = text.match(/[\x80-\xff]/g)?.length ?? 0;
@@ -67,10 +67,10 @@ function probableEncoding(bytes: Uint8Array): string | null {
 }
 
 /**
- * The text that bytes spell, without its byte order mark.
+ * Decodes bytes to text, without the byte order mark.
  *
- * @throws AudioError `invalid_request` for nothing at all, for bytes that are not valid in their encoding, and for a
- *   NUL, which no text holds
+ * @throws AudioError `invalid_request` for empty input, for bytes that are invalid in their encoding, and for a
+ *   NUL character
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
   if (bytes.byteLength === 0) throw refuseInput(name, "is empty");

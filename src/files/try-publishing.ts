@@ -1,4 +1,4 @@
-/** Finds out whether audio could be saved in a folder, by doing all that saving does, with a file that is gone afterwards. */
+/** Checks whether audio can be saved in a folder, by saving a file and removing it. */
 import { createHash } from "node:crypto";
 import { basename } from "node:path";
 import { holds } from "./file-content.ts";
@@ -13,7 +13,7 @@ const CONTENT = Buffer.alloc(4096, "audio-generation-mcp doctor ");
 export async function tryPublishing(folder: OutputFolder): Promise<void> {
   await folder.ensureWritable();
   const { root } = folder;
-  // A hidden name that the next start sweeps away, should this process be killed here.
+  // A hidden name that the next start removes if this process is killed here.
   const target = temporaryPath(root);
   try {
     const draft = await createTemporaryFile(root);

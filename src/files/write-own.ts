@@ -1,4 +1,4 @@
-/** Writes a page of our own where a person wants it: over an earlier one of ours, and over nothing else. */
+/** Writes a generated page to a chosen path. Overwrites only an earlier page of the same kind. */
 import { lstat, rename } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { AudioError } from "../errors.ts";
@@ -34,11 +34,11 @@ async function whatIsThere(path: string, marker: string): Promise<"nothing" | "o
 }
 
 /**
- * Whole or not at all; for its owner's eyes alone.
+ * Writes the whole file or nothing, readable by its owner only.
  *
- * @param marker the beginning of every text of this kind, this one's included
+ * @param marker the beginning of every page of this kind
  * @returns the absolute path
- * @throws AudioError `output_not_writable`, also where something else has the path
+ * @throws AudioError `output_not_writable`, also if the path has another file
  */
 export async function writeOwn(file: string, marker: string, text: string): Promise<string> {
   const path = resolve(file);

@@ -28,7 +28,7 @@ const codeOf = (error: unknown): unknown =>
 function startWorker(workerData: unknown): Worker {
   return new Worker(workerUrl(), {
     workerData,
-    // The parent's flags (a test runner's loader, say) are not the worker's.
+    // Drops the parent's flags, such as a test runner's loader.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
   });

@@ -1,11 +1,11 @@
-/** The sandbox's sense of time, an interface so that tests can hold it. */
+/** The sandbox's clock, an interface so that tests can control time. */
 import { setTimeout as sleepFor } from "node:timers/promises";
 
-/** Time as the sandbox sees it. Windows are measured on the monotonic one, expiry dates on the wall. */
+/** The sandbox's clocks. The monotonic one measures windows, the wall clock expiry dates. */
 export interface SandboxClock {
   /** Milliseconds that never run backwards, from an arbitrary start. */
   now(): number;
-  /** Milliseconds since the epoch, as grants' expiry dates mean them. */
+  /** Milliseconds since the epoch, for the expiry dates of grants. */
   wallMs(): number;
   /** Resolves after `durationMs`; rejects when the signal aborts. Never keeps the process alive. */
   sleep(durationMs: number, signal: AbortSignal): Promise<void>;

@@ -3,11 +3,11 @@ import { z } from "zod";
 
 /** Omitted fields keep their setting. */
 export const faultsSchema = z.strictObject({
-  /** How many of the next created tasks end as failed. Set, not added. */
+  /** How many of the next tasks fail. Replaces the earlier number. */
   fail_next_tasks: z.int().min(0).max(1_000_000).optional(),
   /** The code of the 503 that every authenticated request gets, or null for none. */
   unavailable: z.enum(["api_unavailable", "temporarily_unavailable"]).nullable().optional(),
-  /** Whether creations are refused for want of site capacity. */
+  /** Whether creates are refused because the site has no capacity. */
   capacity_full: z.boolean().optional(),
 });
 export type FaultSettings = z.infer<typeof faultsSchema>;
@@ -24,7 +24,7 @@ export class Faults {
     if (settings.capacity_full !== undefined) this.capacityFull = settings.capacity_full;
   }
 
-  /** Whether the task being created is doomed; counts it. Call once per accepted task. */
+  /** Whether the task that is being created will fail; counts it. Must be called once per accepted task. */
   takeFailure(): boolean {
     if (this.#failNextTasks === 0) return false;
     this.#failNextTasks -= 1;

@@ -21,7 +21,7 @@ import { SandboxUsageError } from "./usage-error.ts";
 export { SandboxUsageError } from "./usage-error.ts";
 
 const HOST = "127.0.0.1";
-/** Long enough to be seen queued and processing, short enough not to bore. */
+/** Long enough for clients to see the states queued and processing. */
 const DEFAULT_PROCESSING_SECONDS = 2;
 const PROCESSING_SECONDS_MAX = 3600;
 
@@ -44,7 +44,7 @@ export interface SandboxOptions {
   onFault?: (error: unknown) => void;
 }
 
-/** Credits of an account, all grants together: granted = left + reserved + charged, whatever has expired. */
+/** Credits of an account over all its grants. Invariant: granted = left + reserved + charged, including expired grants. */
 export interface AccountBalance {
   readonly accountId: string;
   readonly granted: number;
@@ -60,7 +60,7 @@ export interface RunningSandbox {
   readonly apiKey: string;
   /** Every account's credits at this moment; no part of the contract, for tests that count them. */
   balances(): AccountBalance[];
-  /** Closes every connection and ends the speech engine. Tasks, balances and audio lie in memory and go with it. */
+  /** Closes every connection and ends the speech engine. Tasks, balances and audio are in memory, so they are lost. */
   stop(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@
 import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/service-errors.ts";
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 
-/** A refusal on its way to the client. The message says nothing that is not about the site and the request. */
+/** An error response. Its message contains nothing but facts about the site and the request. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ServiceErrorCode;

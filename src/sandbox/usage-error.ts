@@ -1,6 +1,6 @@
-/** The one error that a person who starts the sandbox may cause. */
+/** The error that a wrong start of the sandbox causes. */
 
-/** A start that cannot work: a broken accounts file, a taken port, a bad number. The message is one plain sentence. */
+/** The sandbox cannot start: an invalid accounts file, a used port, an invalid number. The message is one sentence. */
 export class SandboxUsageError extends Error {
   override readonly name = "SandboxUsageError";
 }

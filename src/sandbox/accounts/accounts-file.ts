@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import { SandboxUsageError } from "../usage-error.ts";
 
-/** Credits enough for six thousand tasks: the account of a sandbox that was given none never runs dry by itself. */
+/** Enough credits for six thousand tasks, so that the default account never runs out. */
 const DEFAULT_CREDITS = 1_000_000;
 
 const keySchema = z.strictObject({
@@ -75,7 +75,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   const source = `accounts file ${JSON.stringify(path)}`;
   let text: string;
   try {
-    // A pipe would be waited on for ever, and a device has no end.
+    // Refuses a pipe, which would block for ever, and a device, which has no end.
     if (!(await stat(path)).isFile()) {
       throw new SandboxUsageError(`The ${source} is no regular file and cannot be read.`);
     }
@@ -94,7 +94,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   return parseAccounts(value, source);
 }
 
-/** The account of a sandbox that was given none: one paid pack, and the given key. */
+/** Builds the default account: one paid pack, and the given key. */
 export function defaultAccounts(apiKey: string): ParsedAccounts {
   return {
     accounts: [

@@ -10,7 +10,7 @@ export interface Account {
 
 export class AccountDirectory {
   readonly accounts: readonly Account[];
-  /** An active key, fit to be handed to the person who started the sandbox. */
+  /** The active key to show to the person who started the sandbox. */
   readonly firstActiveKey: string;
   readonly #byActiveKey = new Map<string, Account>();
 

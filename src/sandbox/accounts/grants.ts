@@ -1,7 +1,7 @@
 /** The credit rules of grants: access, balance, reservation, settlement (docs/contract.md, Billing). */
 import type { GrantTerms } from "./accounts-file.ts";
 
-/** A grant and the use of its credits: `credits` = what is left + reserved + charged, always. */
+/** A grant and the use of its credits. Invariant: `credits` = left + reserved + charged. */
 export interface Grant extends GrantTerms {
   reserved: number;
   charged: number;
@@ -41,7 +41,7 @@ export function availableCredits(grants: readonly Grant[], wallMs: number): numb
 export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
   const byExpiry = grants
     .filter((grant) => isAlive(grant, wallMs) && leftIn(grant) > 0)
-    // Two that never expire would subtract to NaN.
+    // Two grants without expiry would subtract to NaN.
     .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
   const draws: Draw[] = [];
   let missing = credits;

@@ -1,4 +1,4 @@
-/** The limits per minute (docs/contract.md, Limits): sliding windows per account, on the monotonic clock. */
+/** Enforces the limits per minute (docs/contract.md, Limits) by sliding windows per account, on the monotonic clock. */
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 
@@ -13,7 +13,7 @@ class SlidingWindow {
     this.#windowMs = windowMs;
   }
 
-  /** Takes a place and returns true, or takes none and returns false: a refusal does not push the window on. */
+  /** Admits a request and returns true, or returns false. A refused request does not extend the window. */
   admit(name: string, nowMs: number): boolean {
     const recent = (this.#admitted.get(name) ?? []).filter((instant) => nowMs - instant < this.#windowMs);
     const admitted = recent.length < this.#limit;

@@ -14,9 +14,9 @@ import { queryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
 import type { Site } from "./site.ts";
 
-/** More than a request's head can hold: ids of any length reach the route, to be counted and not found there. */
+/** Longer than any request head, so that ids of any length reach the route, which counts them and answers 404. */
 const ID_MAX_CHARACTERS = 65_536;
-/** A request whose head and body have not arrived by then is given up. */
+/** Time for head and body of a request to arrive. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /** Renders an error for clients. Internal errors (a broken disk, a bug) appear as 503. */
@@ -44,7 +44,7 @@ export function buildHttpApp(site: Site): FastifyInstance {
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    // Neither an unknown path nor a method that a path does not know is shown without a key.
+    // Without a key, unknown paths and methods answer 401 like known ones.
     if (request.is404) requireAccount(site.directory, request);
   });
   readBodies(app);

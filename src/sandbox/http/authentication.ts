@@ -1,4 +1,4 @@
-/** The first two checks of every request, 401 and 503, and who is calling (docs/contract.md, Authentication). */
+/** The first two checks of every request, 401 and 503, and the account of the caller (docs/contract.md, Authentication). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Account, AccountDirectory } from "../accounts/directory.ts";
 import type { Faults } from "../faults.ts";
@@ -6,7 +6,7 @@ import { ServiceError } from "../service-error.ts";
 
 const CALLER = "caller";
 
-/** The account whose key the request carries. @throws ServiceError invalid_api_key */
+/** Finds the account of the request's key. @throws ServiceError invalid_api_key */
 export function requireAccount(
   directory: AccountDirectory,
   request: Pick<FastifyRequest, "headers">,
@@ -18,7 +18,7 @@ export function requireAccount(
   return account;
 }
 
-/** Makes every route of `app` answer 401 before anything else, then 503 while the service is said to be down. */
+/** Makes every route of `app` check for 401 first, then for 503 while the fault `unavailable` is on. */
 export function authenticate(app: FastifyInstance, directory: AccountDirectory, faults: Faults): void {
   app.decorateRequest(CALLER);
   app.addHook("onRequest", async (request) => {

@@ -7,10 +7,10 @@ import { requestedTask } from "./query-route.ts";
 import type { Site } from "./site.ts";
 
 /**
- * Answers 200, 206 or 416. HEAD answers what GET would, ranges included, without the body: the contract lists
+ * Answers 200, 206 or 416. HEAD answers like GET, including ranges, but without the body: the contract lists
  * `Range` for both. A failed task's audio will never be ready; the contract has no code for that, so it is 409
  * `not_ready` like that of any task without audio. The service sends no validators, so an `If-Range` can match
- * nothing and means the whole.
+ * nothing, and the whole is sent.
  */
 async function serveContent(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { state } = requestedTask(site, request);

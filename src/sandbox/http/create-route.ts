@@ -18,7 +18,7 @@ function idempotencyKeyOf(request: FastifyRequest): string {
   return key;
 }
 
-/** The body as AudioInput. @throws ServiceError invalid_request naming the first field at fault */
+/** Parses the body as AudioInput. @throws ServiceError invalid_request naming the first invalid field */
 function audioInputOf(request: FastifyRequest): AudioInput {
   const parsed = audioInputSchema.safeParse(jsonOf(request));
   if (parsed.success) return parsed.data;

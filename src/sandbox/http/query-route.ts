@@ -10,7 +10,7 @@ import type { Site } from "./site.ts";
 const idParameter = z.object({ id: z.string() });
 
 /**
- * The task that a query or download is about, counted toward the 60 a minute they share.
+ * Finds the task of a query or download, and counts the request toward the 60 a minute that both share.
  *
  * @throws ServiceError rate_limit; not_found also for another account's task, which looks the same (docs/contract.md, Query)
  */

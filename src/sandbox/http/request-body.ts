@@ -1,4 +1,4 @@
-/** Reads a JSON body within its bounds: 413 first, then content type, encoding and JSON as 400. */
+/** Reads a JSON body. Checks its size first (413), then content type, encoding and JSON (400). */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { REQUEST_BODY_MAX_BYTES } from "../../contract/service-limits.ts";
@@ -25,7 +25,7 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
       if (receivedBytes > DRAIN_MAX_BYTES) break;
     }
   } catch {
-    // A body breaks off because the client hung up: its doing, and no fault to report.
+    // The client closed the connection, which is no fault of the sandbox.
     throw invalidRequest("The body broke off.");
   }
   if (receivedBytes > REQUEST_BODY_MAX_BYTES) {
@@ -35,8 +35,8 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Gives every route of `app` its body as bytes, at most 32 KiB. The content type is set aside first: the
- * framework would judge it before the size, and 413 comes before 400.
+ * Gives every route of `app` its body as bytes, at most 32 KiB. Removes the content type first, because the
+ * framework would check it before the size, and 413 comes before 400.
  */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -51,8 +51,8 @@ export function readBodies(app: FastifyInstance): void {
 }
 
 /**
- * Refuses a body that is not said to be plain JSON (docs/contract.md, Create). Parameters are ignored: JSON is
- * UTF-8 whatever they say.
+ * Refuses a body whose content type is not JSON (docs/contract.md, Create). Ignores parameters, because JSON is
+ * always UTF-8.
  *
  * @throws ServiceError invalid_request
  */
@@ -64,7 +64,7 @@ export function requireJsonContentType(request: FastifyRequest): void {
   if (encoding !== "identity") throw invalidRequest("The body must not be compressed.");
 }
 
-/** The JSON value of the body. @throws ServiceError invalid_request when it is absent, not UTF-8 or not JSON */
+/** Parses the body as JSON. @throws ServiceError invalid_request if it is absent, not UTF-8 or not JSON */
 export function jsonOf(request: FastifyRequest): unknown {
   if (!Buffer.isBuffer(request.body) || request.body.byteLength === 0) {
     throw invalidRequest("The body is missing.");

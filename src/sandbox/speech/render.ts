@@ -9,7 +9,7 @@ import { traitsOf, type VoiceTraits } from "./synthesis/voices.ts";
 import { type Breath, breathsOf, type Gap } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
-/** Five times what the dearest audio lasts; the longest prompts in syllabic scripts come near it. */
+/** Five times the length of the most expensive audio; only the longest prompts in syllabic scripts come near it. */
 const AUDIO_SECONDS_MAX = 600;
 /** The loudest sample at volume 1: volume 2 stays below full scale. */
 const PEAK = 0.42;
@@ -27,15 +27,15 @@ function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
   return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
 }
 
-/** Says one breath: without silence around it, at `rateHz`. */
+/** Renders the speech between two pauses, without silence around it, at `rateHz`. */
 async function renderBreath(
   breath: Breath,
   traits: VoiceTraits,
   request: SpeechRequest,
   rateHz: number,
 ): Promise<Float32Array> {
-  // Sound taken to be of a higher rate than it is has all its frequencies raised and its length shortened; pitch
-  // and length are asked of the engine so that both come out right and only the formants have moved.
+  // Treating samples as if they had a higher rate raises all frequencies and shortens the sound. Pitch
+  // and length requested from the engine compensate for that, so that only the formants move.
   const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
   const shift = takenRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({
@@ -50,7 +50,7 @@ async function renderBreath(
   return resample(sound, takenRateHz, rateHz);
 }
 
-/** All that is said, with its silences, cut off at `AUDIO_SECONDS_MAX`; `null` when none of it makes a sound. */
+/** Renders all speech with its silences, cut off at `AUDIO_SECONDS_MAX`; `null` if nothing is audible. */
 async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
   const traits = traitsFor(request);
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
@@ -77,7 +77,7 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
 }
 
 /**
- * Speaks a request: the same request always gives the same bytes.
+ * Speaks a request. The same request always gives the same bytes.
  *
  * @throws {UnspeakablePromptError} when nothing speakable is in the prompt
  */

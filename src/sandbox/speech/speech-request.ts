@@ -4,7 +4,7 @@ import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { VOICE_IDS } from "../../contract/voices.ts";
 
-/** How one reading differs from the engine's plain one: too little to be another voice, enough to be another take. */
+/** How a take differs from the engine's plain reading: audibly, but without sounding like another voice. */
 const renditionSchema = z.object({
   /** 1.02 is 2 % faster. */
   pace: z.number().min(0.9).max(1.1),
@@ -32,7 +32,7 @@ export type SpeechRequest = z.infer<typeof speechRequestSchema>;
 
 export const spokenAudioSchema = z.object({
   bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
-  /** Exact length of what is in the file: samples divided by rate. */
+  /** Exact length of the audio in the file: samples divided by rate. */
   audioSeconds: z.number().positive(),
 });
 export type SpokenAudio = z.infer<typeof spokenAudioSchema>;

@@ -1,4 +1,4 @@
-/** The speech engine that the sandbox sees: one queue before at most two worker threads. */
+/** The sandbox's speech engine: one queue for at most two worker threads. */
 import { availableParallelism } from "node:os";
 import type { SpeechRequest, SpokenAudio } from "./speech-request.ts";
 import { SpeechWorker } from "./worker-handle.ts";
@@ -16,7 +16,7 @@ export interface SpeechEngine {
    * @throws {UnspeakablePromptError} (as a rejection) when nothing speakable is in the prompt
    */
   speak(request: SpeechRequest, signal?: AbortSignal): Promise<SpokenAudio>;
-  /** Ends the threads. Whatever is pending, and whatever is asked from now on, is rejected. */
+  /** Ends the threads. Rejects pending and later requests. */
   close(): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ class PooledSpeechEngine implements SpeechEngine {
     await Promise.all(this.#workers.splice(0).map((worker) => worker.end(closedError())));
   }
 
-  /** Hands out what waits, as far as there are threads. */
+  /** Starts waiting requests while threads are free. */
   #serve(): void {
     while (!this.#isClosed) {
       const [next] = this.#waiting;

@@ -1,9 +1,9 @@
-/** One worker thread and its one job at a time: its start, its time limit, its death. */
+/** One worker thread that runs one job at a time: start, time limit and end. */
 import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 
-/** The longest prompts take a tenth of this on an idle machine, a slow or busy one several times that; then it hangs. */
+/** Time limit for a hanging job. The longest prompts take a tenth of it on an idle machine. */
 const SPEAK_TIMEOUT_MS = 180_000;
 
 /** From source the worker is a neighbour in TypeScript; in the bundle it is an entry of its own. */
@@ -18,7 +18,7 @@ interface Job {
   readonly timer: NodeJS.Timeout;
 }
 
-/** A thread that keeps the process alive only while it is at work. Once {@link isDead}, it takes no more. */
+/** A thread that keeps the process alive only while it works. Once {@link isDead}, it accepts no jobs. */
 export class SpeechWorker {
   readonly #timeoutMs: number;
   readonly #worker: Worker;
@@ -28,7 +28,7 @@ export class SpeechWorker {
   /** @param timeoutMs how long a job may take, the thread's start included */
   constructor(url: URL = workerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
-    // The parent's flags (a test runner's loader, say) are not the worker's.
+    // Drops the parent's flags, such as a test runner's loader.
     this.#worker = new Worker(url, { execArgv: [] });
     this.#worker.unref();
     this.#worker.on("message", (message: unknown) => this.#receive(message));
@@ -44,7 +44,7 @@ export class SpeechWorker {
     return this.#isDead;
   }
 
-  /** Only while {@link isIdle}. Rejects when the thread dies, hangs or says that it failed. */
+  /** May be called only while {@link isIdle}. Rejects if the thread ends, hangs or reports a failure. */
   speak(request: SpeechRequest): Promise<SpokenAudio> {
     if (!this.isIdle) throw new Error("the speech worker is busy or dead");
     return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export class SpeechWorker {
     });
   }
 
-  /** Ends the thread; a job in hand is rejected with `reason`. */
+  /** Ends the thread, and rejects its current job with `reason`. */
   async end(reason: Error): Promise<void> {
     this.#die(reason);
     await this.#worker.terminate();

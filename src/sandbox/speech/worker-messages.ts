@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { spokenAudioSchema } from "./speech-request.ts";
 
-/** One for each request; the next request comes after it. */
+/** The worker posts one answer for each request, before the next request. */
 export const workerAnswerSchema = z.discriminatedUnion("outcome", [
   spokenAudioSchema.extend({ outcome: z.literal("spoken") }),
   z.object({ outcome: z.literal("unspeakable") }),

@@ -1,4 +1,4 @@
-/** The worker thread's end: a request in, one answer out. */
+/** Runs in the worker thread: receives a request and posts one answer. */
 import { parentPort } from "node:worker_threads";
 import { renderSpeech } from "./render.ts";
 import { speechRequestSchema, UnspeakablePromptError } from "./speech-request.ts";

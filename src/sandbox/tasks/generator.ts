@@ -1,4 +1,4 @@
-/** Takes a task from queued to its end: when, with what audio, or why it fails (docs/contract.md, States). */
+/** Moves a task from queued to its final state: when, with which audio, or with which error (docs/contract.md, States). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
@@ -7,10 +7,10 @@ import { renditionOf } from "./rendition.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
-/** The share of the processing time that a task is seen queued. */
+/** Share of the processing time for which a task stays queued. */
 const QUEUED_SHARE = 0.25;
 
-/** A failure that the client may read about: site-level words only. */
+/** A failure whose message clients may read; it says nothing about internals. */
 class GenerationFailure extends Error {
   readonly code: string;
 
@@ -41,9 +41,9 @@ export interface GeneratorOptions {
   readonly clock: SandboxClock;
   readonly engine: SpeechEngine;
   readonly tasks: TaskRegistry;
-  /** From creation to the end, when speech is quicker than that; it may take longer, never less. */
+  /** Shortest time from creation to the end. Speech may take longer. */
   readonly processingSeconds: number;
-  /** Receives errors that the client must not read, such as a broken engine. */
+  /** Receives errors that clients must not read, such as a broken engine. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -56,7 +56,7 @@ export class Generator {
     this.#options = options;
   }
 
-  /** Takes a queued task to its end. Returns at once. */
+  /** Starts to process a queued task, and returns at once. */
   start(task: Task): void {
     const run = this.#run(task).finally(() => this.#runs.delete(run));
     this.#runs.add(run);

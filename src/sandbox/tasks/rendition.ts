@@ -1,15 +1,15 @@
-/** How a task is read a little differently from others of the same request, as every take of a real service is. */
+/** Varies each task of the same request a little, as takes of a real service differ. */
 import { createHash } from "node:crypto";
 import type { Rendition } from "../speech/speech.ts";
 
 const PACE_SPREAD = 0.03;
 const PITCH_SPREAD_SEMITONES = 0.3;
 
-/** From -1 to 1. */
+/** Derives a number from -1 to 1 from two bytes. */
 const spread = (digest: Buffer, offset: number): number =>
   (digest.readUInt32BE(offset) / 0xffff_ffff) * 2 - 1;
 
-/** By a hash of the id. */
+/** Derives the variation from a hash of the task's id. */
 export function renditionOf(taskId: string): Rendition {
   const digest = createHash("sha256").update(`rendition of ${taskId}`).digest();
   return {

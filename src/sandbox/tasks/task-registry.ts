@@ -1,4 +1,4 @@
-/** Holds every task, and changes a task and its credits together, at its creation and at its end. */
+/** Holds all tasks, and changes a task together with its credits at its creation and at its end. */
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
@@ -9,7 +9,7 @@ import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
 import { newTaskId, type Task, type TaskEnding } from "./task.ts";
 
-/** Unfinished tasks over all accounts: what bounds the queue for speech. */
+/** Limit of unfinished tasks over all accounts, which bounds the queue for speech. */
 const SITE_CAPACITY_TASKS = 256;
 
 export interface TaskRegistryOptions {
@@ -46,7 +46,7 @@ export class TaskRegistry {
     idempotencyKey: string,
     input: NormalizedAudioInput,
   ): { task: Task; replayed: boolean } {
-    // No key holds a space, so two accounts never share an entry.
+    // Keys contain no space, so two accounts never share an entry.
     const accountKey = `${idempotencyKey} ${account.id}`;
     const original = this.#byKey.get(accountKey);
     if (original !== undefined) {
@@ -85,7 +85,7 @@ export class TaskRegistry {
         `This account already has ${IN_FLIGHT_TASKS} tasks in progress.`,
       );
     }
-    // The contract names no code for site capacity; of its two, this is the one about tasks in progress.
+    // The contract names no code for site capacity; this one is about tasks in progress.
     if (faults.capacityFull || this.#open.size >= SITE_CAPACITY_TASKS) {
       throw new ServiceError("concurrency_limit", "The site is at capacity. Wait before trying again.");
     }
@@ -94,7 +94,7 @@ export class TaskRegistry {
 
 /**
  * Whether two inputs are the same (docs/contract.md, Idempotency). The normaliser builds its fields in one fixed
- * order, and the order of references means something (`@Audio1`, `@Audio2`), so equal inputs are equal texts.
+ * order, and the order of references matters (`@Audio1`, `@Audio2`), so equal inputs have equal JSON.
  */
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

@@ -1,4 +1,4 @@
-/** A task as the sandbox holds it, and as a client sees it in each state (docs/contract.md, AudioTask and States). */
+/** A task as the sandbox stores it, and its view for clients in each state (docs/contract.md, AudioTask and States). */
 import { randomBytes } from "node:crypto";
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import type { AudioTask } from "../../contract/audio-task.ts";
@@ -22,15 +22,15 @@ export interface Task {
   readonly id: string;
   readonly account: Account;
   readonly input: NormalizedAudioInput;
-  /** The credits that it has reserved, until its end. */
+  /** The credits that the task has reserved until its end. */
   readonly draws: readonly Draw[];
-  /** A fault control has decided that it will fail. */
+  /** Whether `fail_next_tasks` makes it fail. */
   readonly isDoomed: boolean;
   readonly createdMs: number;
   state: { readonly status: "queued" | "processing" } | TaskEnding;
 }
 
-/** 96 random bits: an id says nothing of other tasks and cannot be guessed. */
+/** Generates 96 random bits, so that an id cannot be guessed and reveals nothing about other tasks. */
 export function newTaskId(): string {
   return `aud_${randomBytes(12).toString("hex")}`;
 }
@@ -54,7 +54,7 @@ export function taskView({ id, input, state }: Task, baseUrl: string): AudioTask
       refunded_credits: charged === null ? null : RESERVED_CREDITS - charged,
     },
     output: succeeded && {
-      // The content address needs the key like any other (docs/contract.md, Download).
+      // The address of the content needs the API key too (docs/contract.md, Download).
       url: `${baseUrl}${GENERATIONS_PATH}/${id}/content`,
       format: input.output_format,
       sample_rate: input.sample_rate,

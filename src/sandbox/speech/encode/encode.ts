@@ -1,4 +1,4 @@
-/** Picks the encoder of a format, and the rate that it wants its samples at. */
+/** Chooses the encoder of a format, and its input sample rate. */
 import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
 import { encodeMp3 } from "./mp3.ts";
 import { encodeOpus, opusRateHz } from "./opus.ts";
@@ -11,7 +11,7 @@ export interface EncodedAudio {
   readonly audioSeconds: number;
 }
 
-/** The rate in Hz at which {@link encode} wants the samples of a request for `sampleRate`. */
+/** Returns the input rate in Hz that {@link encode} needs for a request with `sampleRate`. */
 export function encoderRateHz(format: OutputFormat, sampleRate: SampleRate): number {
   return format === "ogg_opus" ? opusRateHz(sampleRate) : sampleRate;
 }

@@ -22,7 +22,7 @@ export interface InfoFrameFacts {
 }
 
 /**
- * A whole frame to put before the audio's first one. It carries no delay or padding: the audio is whole frames
+ * Builds the frame that precedes the audio. It states no delay or padding, because the audio is whole frames
  * from its first sample to its last, so there is nothing for a player to drop.
  */
 export function infoFrame(facts: InfoFrameFacts): Uint8Array {

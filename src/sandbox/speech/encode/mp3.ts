@@ -1,5 +1,5 @@
 /**
- * Encodes MP3 of constant bitrate whose length every player counts alike: whole frames, and the encoder's own delay in the
+ * Encodes MP3 of constant bitrate with a length that all players agree on: whole frames, with the encoder's delay in
  * place of leading silence.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
@@ -38,13 +38,13 @@ function firstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate):
   return bytes.subarray(0, end);
 }
 
-/** How many samples at the start are exact silence, at most as many as the delay can stand in for. */
+/** Counts the samples of exact silence at the start, at most the length of the delay. */
 function replaceableSilence(samples: Float32Array): number {
   const loud = samples.findIndex((sample) => sample !== 0);
   return Math.min(DELAY_SAMPLES, loud === -1 ? samples.length : loud);
 }
 
-/** One encoder for the thread's life: `configure` makes it new, and building it takes longer than a sentence. */
+/** One encoder for each thread. `configure` resets it, and creating one takes longer than encoding a sentence. */
 let sharedEncoder: Promise<WasmMediaEncoder<"audio/mpeg">> | undefined;
 
 function mp3Encoder(): Promise<WasmMediaEncoder<"audio/mpeg">> {
@@ -57,7 +57,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
   const bitrate = BITRATES_KBPS[sampleRate];
   encoder.configure({ channels: 1, sampleRate, outputSampleRate: sampleRate, bitrate });
   const parts: Uint8Array[] = [];
-  // The encoder hands out views of its own memory, so every part is copied before the next call.
+  // The encoder returns views of its own memory, so each block is copied before the next call.
   for (let start = 0; start < samples.length; start += ENCODE_BLOCK_SAMPLES) {
     const block = samples
       .subarray(start, start + ENCODE_BLOCK_SAMPLES)

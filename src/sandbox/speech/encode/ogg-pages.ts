@@ -38,7 +38,7 @@ export const PAGE_SEGMENTS = SEGMENTS_MAX;
 
 export interface OggPage {
   readonly kind: typeof FIRST_PAGE | typeof MIDDLE_PAGE | typeof LAST_PAGE;
-  /** In the codec's own clock, of the last packet that ends on this page. */
+  /** Position in the codec's clock at which the last packet of this page ends. */
   readonly granulePosition: number;
   readonly serial: number;
   readonly sequence: number;

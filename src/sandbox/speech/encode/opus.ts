@@ -11,12 +11,12 @@ const FRAME_SECONDS = 0.02;
 const PACKETS_PER_PAGE = 50;
 const MAX_PACKET_BYTES = 1500;
 const BITRATE_BPS = 32000;
-/** On a scale to 10. Higher values double the time and do not improve synthetic speech. */
+/** Encoder complexity, 0 to 10. Higher values double the time and do not improve synthetic speech. */
 const COMPLEXITY = 5;
 /** Fixed, so that the same request gives the same bytes. */
 const SERIAL = 0x5eecb00c;
 
-/** The rate to hand samples to {@link encodeOpus} in: libopus lacks 32,000 and 44,100 Hz. */
+/** Returns the input rate for {@link encodeOpus}, because libopus lacks 32,000 and 44,100 Hz. */
 export function opusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
@@ -99,7 +99,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     pages.push(
       oggPage({
         kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
-        // A last position before the last packet's end makes decoders drop the rest of that packet.
+        // A final position before the end of the last packet makes decoders drop the rest of it.
         granulePosition: isLast ? endGranule : done * packetGranules,
         serial: SERIAL,
         sequence: pages.length,

@@ -32,7 +32,7 @@ export async function resample(samples: Float32Array, fromHz: number, toHz: numb
   const engine = await resampler();
   if (engine.inputSampleRate !== fromHz) engine.inputSampleRate = fromHz;
   if (engine.outputSampleRate !== toHz) engine.outputSampleRate = toHz;
-  // The library keeps the ratio it was built with, whatever its rates become.
+  // The library keeps its initial ratio when its rates change.
   engine.ratio = toHz / fromHz;
   const unit = fromHz / greatestCommonDivisor(fromHz, toHz);
   const block = Math.ceil((BLOCK_SECONDS * fromHz) / unit) * unit;

@@ -1,4 +1,4 @@
-/** Shapes one rendered stretch of sound: trims silent ends, sets the timbre, fades the edges. */
+/** Processes one run of rendered speech: trims silent ends, sets the timbre, fades the edges. */
 
 /** Below this share of the loudest sample, the ends of a stretch count as silence: -44 dB. */
 const SILENCE_SHARE = 0.006;

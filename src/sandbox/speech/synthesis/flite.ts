@@ -1,10 +1,10 @@
-/** Asks the Flite engine for one stretch of speech, and reads what comes back. */
+/** Has the Flite engine speak one run of text, and reads its output. */
 import { readFile } from "node:fs/promises";
 import { wavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
 import { Program } from "./wasi-host.ts";
 
-/** The engine's voices that follow an asked pitch; its `rms` does not. */
+/** The engine's voices that follow a requested pitch; its voice `rms` does not. */
 export type FliteVoice = "kal16" | "awb" | "slt";
 
 export const FLITE_RATE_HZ = 16000;
@@ -12,14 +12,14 @@ export const FLITE_RATE_HZ = 16000;
 /** How far the pitch of natural intonation spreads, as a share of its mean. */
 const INTONATION_SPREAD: Readonly<Record<FliteVoice, number>> = { kal16: 0.12, awb: 0.13, slt: 0.12 };
 
-/** From here on `kal16` overshoots what it is asked for, as a power of it (measured up to 380 Hz). */
+/** From here on the pitch of `kal16` exceeds the requested one, by a power law (measured up to 380 Hz). */
 const OVERSHOOT_FROM_HZ = 130;
 const OVERSHOOT_POWER = 1.15;
 
 export interface FliteRequest {
   readonly tokens: readonly SpeechToken[];
   readonly voice: FliteVoice;
-  /** Mean of the intonation; the engine itself keeps within 50 and 500. */
+  /** Mean pitch of the intonation; the engine limits it to 50 to 500 Hz. */
   readonly meanF0Hz: number;
   /** 2 is twice as long. */
   readonly durationStretch: number;
@@ -34,7 +34,7 @@ function flite(): Promise<Program> {
   return loaded;
 }
 
-/** The setting that makes a voice speak at `f0Hz`. */
+/** Returns the setting with which a voice speaks at `f0Hz`. */
 function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
   if (voice !== "kal16" || f0Hz <= OVERSHOOT_FROM_HZ) return f0Hz;
   return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
@@ -90,13 +90,13 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "--setf",
       `int_f0_target_stddev=${spread}`,
       "-ssml",
-      // Without -t a text that has no space in it is taken for the name of a file.
+      // Without -t, a text without spaces is taken for a file name.
       "-t",
       markup(request.tokens),
       "-o",
       "/speech.wav",
     ],
-    // In this mode the engine appends, sentence by sentence, to a file that has to be there.
+    // In this mode the engine appends to a file, which must exist.
     file: wavHeader(FLITE_RATE_HZ, 0),
   });
   const data = wav.subarray(wavHeader(FLITE_RATE_HZ, 0).length);

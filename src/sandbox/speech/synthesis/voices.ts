@@ -26,8 +26,8 @@ function traits(
 }
 
 /**
- * Pitch divided by formant shift is what the engine is asked for: from 110 to 220 Hz, so that an octave up or
- * down stays within the 50 to 500 Hz it keeps to.
+ * The engine is asked for pitch divided by formant shift: 110 to 220 Hz, so that an octave up or
+ * down stays within its limits of 50 to 500 Hz.
  */
 const VOICES: Readonly<Record<VoiceId, VoiceTraits>> = {
   stokie_en: traits("awb", 112, 0.96, 1.05, 0.2),

@@ -1,6 +1,6 @@
 /**
- * The little operating system that a WASI command sees: arguments, swallowed output and one file in memory, with a stopped
- * clock so that it always does the same.
+ * A minimal WASI host: arguments, discarded output and one file in memory, with a stopped
+ * clock, so that every run has the same result.
  */
 import { MemoryFile } from "./memory-file.ts";
 
@@ -33,7 +33,7 @@ export interface ProgramRun {
 /** State that one run sees of its host. */
 interface Session {
   readonly args: readonly Uint8Array[];
-  /** The only one there is, whatever name it is opened by. */
+  /** The only file; every name opens it. */
   readonly file: MemoryFile;
   output: string;
 }
@@ -69,7 +69,7 @@ export class Program {
     const encoded = args.map((arg) => new TextEncoder().encode(`${arg}\0`));
     const session: Session = { args: encoded, file: new MemoryFile(file), output: "" };
     const loaded = this.#ready(session);
-    // A program that did not come back to its caller left its stack anywhere: the next run needs another instance.
+    // A program that trapped left its stack in an unknown state, so the next run needs a new instance.
     this.#loaded = undefined;
     try {
       loaded.start();
@@ -101,7 +101,7 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
   const bytes = (): Uint8Array => new Uint8Array(there().memory.buffer);
   const view = (): DataView => new DataView(there().memory.buffer);
 
-  /** Calls `visit` with each buffer of a scatter list, until it answers less than the buffer's length. */
+  /** Calls `visit` with each buffer of a scatter list, until it returns less than the buffer's length. */
   const eachBuffer = (list: number, count: number, visit: (buffer: Uint8Array) => number): number => {
     let total = 0;
     for (let index = 0; index < count; index++) {

@@ -1,7 +1,7 @@
-/** Cuts what is spoken into stretches that the engine plans and renders at once. */
+/** Divides tokens into breaths: runs that the engine plans and renders at once. */
 import { type SpeechToken, syllableCount } from "./tokens.ts";
 
-/** The pause after a stretch. */
+/** The pause after a breath. */
 export type Gap = "none" | "short" | "long";
 
 /** Tokens said in one go; never begins or ends with a pause. */
@@ -10,11 +10,11 @@ export interface Breath {
   readonly gapAfter: Gap;
 }
 
-/** A sentence below this is joined by the next: every call of the engine costs some milliseconds. */
+/** A shorter sentence is joined with the next one, because every call of the engine costs some milliseconds. */
 const FEW_SYLLABLES = 8;
 /** From here on a comma ends a breath. */
 const MANY_SYLLABLES = 20;
-/** Ends a breath anywhere, so that the engine's memory stays bounded. */
+/** Ends a breath at any token, so that the engine's memory stays bounded. */
 const MAX_SYLLABLES = 64;
 
 function endsBreath(pause: "short" | "long", syllables: number): boolean {

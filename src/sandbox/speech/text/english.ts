@@ -1,12 +1,12 @@
-/** Decides what of an English word or number reaches the engine, which reads both by itself. */
+/** Prepares English words and numbers for the engine, which can read both. */
 import type { SpeechToken } from "./tokens.ts";
 
-/** The engine's letter-to-sound rules take no more at once. */
+/** Longest word that the engine's letter-to-sound rules accept. */
 const LETTERS_MAX = 16;
-/** A longer row of digits is a code rather than a quantity, and is read one by one. */
+/** A longer run of digits is read digit by digit, as a code. */
 const QUANTITY_DIGITS_MAX = 6;
 
-/** Letters that do not come apart into an ASCII letter and marks. */
+/** Letters that do not decompose into an ASCII letter and marks. */
 const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
@@ -23,7 +23,7 @@ const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ə: "a",
 };
 
-/** Whatever Latin letter has no ASCII one is said as this. */
+/** Replaces a Latin letter without an ASCII equivalent. */
 const STRANGE_LETTER = "a";
 
 /** @param word Latin letters and apostrophes, in lower case */

@@ -3,7 +3,7 @@ import { spellingReader } from "./spelling-rules.ts";
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
 const romaji = spellingReader([
-  // A doubled consonant is one held longer; the engine knows no such length.
+  // Drops the first of two equal consonants, because the engine cannot lengthen one.
   ["([kstpgzdbhfmrjwc])(?=\\1)", ""],
   ["t(?=ch)", ""],
   ["sh", "sh"],

@@ -110,7 +110,7 @@ const DIGIT_WORDS: Readonly<Record<SpelledLanguage, readonly string[]>> = {
   id: "nol satu dua tiga empat lima enam tujuh delapan sembilan".split(" "),
 };
 
-/** Spanish and Portuguese words on a consonant other than n, s or m are stressed at their end. */
+/** Spanish and Portuguese words that end in a consonant other than n, s or m are stressed on the last syllable. */
 const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]o?)[ns]?$/u;
 
 /** @param word in lower case and composed form, accents as the language writes them */

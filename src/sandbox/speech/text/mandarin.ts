@@ -69,7 +69,7 @@ const FINALS: Readonly<Record<string, string>> = {
   ün: "y uw n",
 };
 
-/** After these, i stands for a held consonant, which comes nearest to these vowels. */
+/** After these initials, i stands for a syllabic consonant, which these vowels approximate. */
 const HELD_I: Readonly<Record<string, string>> = {
   zh: "er",
   ch: "er",
@@ -80,7 +80,7 @@ const HELD_I: Readonly<Record<string, string>> = {
   s: "ih",
 };
 
-/** Syllables without an initial are written with y and w: back to the finals they stand for. */
+/** Converts syllables that are written with y and w to the finals they stand for. */
 function bareFinal(syllable: string): string {
   if (syllable.startsWith("yu")) return `ü${syllable.slice(2)}`;
   if (syllable.startsWith("yi")) return syllable.slice(1);
@@ -90,7 +90,7 @@ function bareFinal(syllable: string): string {
   return syllable;
 }
 
-/** Phones of one syllable of pinyin without tone, or "" for what is none. */
+/** Returns the phones of one syllable of pinyin without tone, or "" for any other text. */
 function pinyinPhones(syllable: string): string {
   const [, initial = "", rest = ""] = /^(zh|ch|sh|[bpmfdtnlgkhjqxrzcs])?(.*)$/u.exec(syllable) ?? [];
   const written = rest.replaceAll("v", "ü");
@@ -100,10 +100,10 @@ function pinyinPhones(syllable: string): string {
   return vowel === undefined ? "" : `${INITIALS[initial] ?? ""} ${vowel}`.trim();
 }
 
-/** A character without a reading (rare ones) is said as this. */
+/** Reading of rare characters without one of their own. */
 const UNKNOWN_CHARACTER = "ah";
 
-/** One token for each character: the engine hears no words in Mandarin, and syllables keep its pace even. */
+/** Makes one token for each character, because single syllables keep the pace even. */
 export async function readHan(text: string): Promise<SpeechToken[]> {
   const { pinyin } = await import("pinyin-pro");
   const syllables = pinyin(text, { toneType: "none", type: "array", v: true });

@@ -1,5 +1,5 @@
 /**
- * Reads scripts outside the service's six languages roughly, so that any letter makes a sound: Cyrillic,
+ * Approximates scripts outside the service's six languages, so that every letter is audible: Cyrillic,
  * Greek and Hangul by their letters, all others by a made-up syllable for each character.
  */
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
@@ -8,7 +8,7 @@ const CYRILLIC =
   "аaa бb вv гg дd еy-eh ёy-ow жzh зz иiy йy кk лl мm нn оao пp рr сs тt уuw фf хhh цt-s чch шsh щsh ыih эeh юy-uw яy-aa іiy їy-iy єy-eh ґg ўw јy љl-y њn-y џjh ћch ђjh ѓg ќk ѕd-z";
 const GREEK = "αaa βv γg δdh εeh ζz ηiy θth ιiy κk λl μm νn ξk-s οow πp ρr σs ςs τt υiy φf χhh ψp-s ωow";
 
-/** From entries such as `цt-s`: the letter, then its phones. */
+/** Parses entries such as `цt-s`: the letter, then its phones. */
 function letterTable(entries: string): ReadonlyMap<string, string> {
   return new Map(entries.split(" ").map((entry) => [entry.slice(0, 1), entry.slice(1).replaceAll("-", " ")]));
 }
@@ -24,7 +24,7 @@ const hangulVowels =
   "aa eh y-aa y-eh ah eh y-ah y-eh ow w-aa w-eh w-eh y-ow uw w-ah w-eh w-iy y-uw uh uh-iy iy".split(" ");
 const hangulFinals = "- k k k n n n t l l l l l l l l m p p t t ng t t k t p t".split(" ");
 
-/** Hangul syllables are laid out by arithmetic: initial, vowel, final. */
+/** Computes initial, vowel and final of a Hangul syllable from its code point. */
 function hangulPhones(codePoint: number): string {
   const index = codePoint - HANGUL_FIRST;
   const initial = hangulInitials[Math.floor(index / (HANGUL_VOWELS * HANGUL_FINALS))] ?? "-";
@@ -36,7 +36,7 @@ function hangulPhones(codePoint: number): string {
 const SYLLABLE_ONSETS = "b d g k l m n p r s t v z hh".split(" ");
 const SYLLABLE_VOWELS = "aa eh iy ow uw".split(" ");
 
-/** The same character always gets the same syllable, and neighbours in its alphabet different ones. */
+/** Makes up a syllable for a character: always the same one, and different from its neighbours'. */
 function madeUpSyllable(codePoint: number): string {
   const onset = SYLLABLE_ONSETS[codePoint % SYLLABLE_ONSETS.length];
   const vowel = SYLLABLE_VOWELS[codePoint % SYLLABLE_VOWELS.length];

@@ -1,5 +1,5 @@
 /**
- * Turns a prompt into what is spoken of it: cleans it, cuts it by script, and hands each run to the reader of its
+ * Turns a prompt into tokens: cleans it, divides it by script, and passes each run to the reader of its
  * language.
  */
 import type { Language } from "../../../contract/voices.ts";
@@ -14,7 +14,7 @@ import { LONG_PAUSE, SHORT_PAUSE, type SpeechToken } from "./tokens.ts";
 const EMOJI =
   /\p{RGI_Emoji}|[0-9#*]\uFE0F?\u20E3|\p{Extended_Pictographic}|\p{Regional_Indicator}|[\uFE00-\uFE0F\u200D]/gv;
 
-/** Signs that English names; a prompt of nothing else is still nothing to say. */
+/** Signs that are read by their English names, but do not make a prompt speakable by themselves. */
 const SIGN_NAMES: Readonly<Record<string, string>> = {
   "&": "and",
   "%": "percent",
@@ -30,11 +30,11 @@ const SIGN_NAMES: Readonly<Record<string, string>> = {
   ">": "greater than",
 };
 
-/** One of each per match; the order matters only to the last two. */
+/** Matches one run of each kind; the order matters only for the last two. */
 const RUN =
   /(?<han>[\p{Script=Han}]+)|(?<kana>[\p{Script=Hiragana}\p{Script=Katakana}ー]+)|(?<latin>\p{Script=Latin}[\p{Script=Latin}\p{M}'’]*)|(?<number>\p{Nd}+(?:[.,:]\p{Nd}+)*)|(?<other>[\p{L}\p{Nl}\p{No}][\p{L}\p{M}\p{Nl}\p{No}]*)|(?<sign>[&%+=@$€£¥°<>])|(?<long>[.!?。！？…;；\n]+)|(?<short>[,،、，:：()（）「」“”"—–]+)/gu;
 
-/** A full stop ends a sentence only before white space: it may be the point of a number or of a host's name. */
+/** A full stop ends a sentence only before white space, because it may be part of a number or a host name. */
 const SENTENCE_END = /(?<=[!?。！？\n]|\.(?=\s))/u;
 
 function cleaned(prompt: string): string {
@@ -45,7 +45,7 @@ function cleaned(prompt: string): string {
     .toLowerCase();
 }
 
-/** Any script's digits as ASCII ones: each script has its ten in a row, beginning at 0. */
+/** Converts digits of any script to ASCII; each script has its ten digits in a row, beginning with 0. */
 function asciiDigits(number: string): string {
   return number.replace(/\p{Nd}/gu, (digit) => {
     const codePoint = digit.codePointAt(0) ?? 0;
@@ -66,7 +66,7 @@ function readNumber(number: string, language: NumberLanguage): SpeechToken[] {
   return digits.flatMap((digit) => readSpelledDigit(digit, language));
 }
 
-/** Numbers are read in the language of the sentence around them, which its script gives away. */
+/** Chooses the language of numbers by the script of the sentence around them. */
 function numberLanguage(sentence: string, latin: LatinLanguage): NumberLanguage {
   if (/[\p{Script=Hiragana}\p{Script=Katakana}]/u.test(sentence)) return "ja";
   return /\p{Script=Han}/u.test(sentence) ? "zh" : latin;

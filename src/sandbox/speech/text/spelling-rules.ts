@@ -1,9 +1,9 @@
-/** Reads a word by rules, the longest or most particular first. */
+/** Reads a word by rules, the longest or most specific first. */
 
-/** The source of a regular expression for the current position, and its phones ("" for silent). */
+/** A regular expression to match at the current position, and its phones ("" for silent). */
 export type SpellingRule = readonly [pattern: string, phones: string];
 
-/** Builds a reader of words; what no rule matches is silent. */
+/** Builds a reader of words; letters that no rule matches are silent. */
 export function spellingReader(rules: readonly SpellingRule[]): (word: string) => string {
   const compiled = rules.map(([pattern, phones]) => ({ pattern: new RegExp(pattern, "yu"), phones }));
   return (word) => {

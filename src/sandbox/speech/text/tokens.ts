@@ -18,14 +18,14 @@ export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 /** Index of the stressed vowel, for words with that many vowels. */
 export type Stress = "last" | "penultimate";
 
-/** No word is longer than this to the engine, which plans each word as a whole. */
+/** Longest word that is passed to the engine, which plans each word as a whole. */
 const PHONES_MAX = 24;
 
 /**
  * One word in phones, cut where it is too long for one.
  *
  * @param spelling phones of the CMU dictionary in lower case, separated by spaces, without stress: `n iy hh aw`
- * @throws on a phone that the engine does not have: a mistake in a language's table
+ * @throws Error for a phone that the engine lacks, which is a mistake in a language's table
  */
 export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechToken[] {
   const phones = spelling.split(" ").filter((phone) => phone !== "");
@@ -43,7 +43,7 @@ export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechTo
   return tokens;
 }
 
-/** About how many syllables a token takes to say; 0 for a pause. */
+/** Estimates the number of syllables of a token; 0 for a pause. */
 export function syllableCount(token: SpeechToken): number {
   switch (token.kind) {
     case "pause":
