@@ -1,4 +1,4 @@
-/** Tracks the calls and handles that want a narration, and the effect of a cancellation. Pure. */
+/** Tracks the calls and handles that want a narration, and what a cancellation changes. Pure. */
 
 import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
 import { isProcessGone, type ProcessId } from "../process-id.ts";
@@ -32,23 +32,23 @@ export const askedPlainly = (state: NarrationState, asker: ProcessId): Narration
     ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
     : state;
 
-/** Before it is gone on with after its process has ended: what was asked for there has ended with it. */
+/** Removes the requests of other processes, before this process continues a narration whose process has ended. */
 export const leftByOthers = (state: NarrationState, self: ProcessId): NarrationState =>
   state.plainAskers.some((asker) => asker !== self)
     ? { ...state, plainAskers: state.plainAskers.filter((asker) => asker === self) }
     : state;
 
-/** Once it runs no more, nobody asks for it. */
+/** Removes all requests for a narration that no longer runs. */
 export const unasked = (state: NarrationState): NarrationState =>
   state.status === "running" || state.plainAskers.length === 0 ? state : { ...state, plainAskers: [] };
 
-/** How the narration stands when a handle ends: that is what the handle is answered for ever. */
+/** The status of the narration when a handle ends. It is the final answer for that handle. */
 export interface MomentOfEnd {
   readonly atMs: number;
   readonly figures: NarrationFigures;
 }
 
-/** The handles that end because the narration does not run any more. */
+/** Ends the handles of a narration that no longer runs. */
 export function endedByState(
   open: readonly Handle[],
   { status, problems, files }: NarrationState,
@@ -59,7 +59,7 @@ export function endedByState(
   return open.map((handle) => endedHandle(handle, end, atMs));
 }
 
-/** A handle is cancelled: the narration stops, unless another call or handle asks for it as well. */
+/** Cancels a handle. The narration stops unless another call or handle still wants it. */
 export function handleCancelled(
   state: NarrationState,
   open: readonly Handle[],
@@ -73,7 +73,7 @@ export function handleCancelled(
   return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
 }
 
-/** A call without a handle was cancelled: the same, unless somebody has a handle. */
+/** Cancels a call without a handle. The narration stops unless a call or handle still wants it. */
 export function callCancelled(
   state: NarrationState,
   open: readonly Handle[],

@@ -1,11 +1,11 @@
-/** Whether the end of a call means that somebody wants its work to stop. */
+/** Decides whether the end of a call means that its work should stop. */
 import { AudioError } from "../errors.ts";
 
-/** JSON-RPC's code of a request that timed out is -32001. */
+/** -32001 is the JSON-RPC code of a request that timed out. */
 const GAVE_UP_WAITING = /-32001|time(?:d)?[ _-]?out|connection closed/i;
 
 /**
- * A client that gives up waiting, or goes away, has not cancelled what it began; nor has this server, where it ends a
+ * A client that stops waiting or disconnects does not cancel its work; nor does this server when it ends a
  * call that gets no answer in time.
  *
  * @param reason of the call's signal: the client's own words, or an error

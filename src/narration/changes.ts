@@ -1,15 +1,15 @@
-/** The changes of a call, and their preview: a question writes nothing. */
+/** Applies the changes of a call to a narration's state, or previews them for a call that only asks. */
 import type { NarrationState, StoredPlan } from "./narration-state.ts";
 import { applyRetakes, type Retake } from "./retakes.ts";
 
 /** Settings that may change from call to call without making another narration. */
 export interface NarrateChanges {
-  /** The most that it may cost in all; `null`: nothing new is allowed by this call. */
+  /** The limit of its total cost; `null` if this call allows nothing new. */
   readonly maxCredits: number | null;
-  /** Nothing more is created. */
+  /** Whether no further tasks are to be created. */
   readonly stop: boolean;
   readonly retakes: readonly Retake[];
-  /** `null`: as before. */
+  /** `null` keeps the earlier choice. */
   readonly skipsFailed: boolean | null;
   readonly fileName: string | null;
 }
@@ -26,7 +26,7 @@ export function wanted(before: NarrationState, changes: NarrateChanges, plan: St
   });
 }
 
-/** The state of a narration that somebody wants made, or joined, with what it says. */
+/** The state of a narration that is to be made or joined, with its present choices. */
 export const goingOn = (before: NarrationState): NarrationState => ({
   ...before,
   asks: before.asks + 1,
@@ -39,20 +39,20 @@ export const stopped = (before: NarrationState): NarrationState =>
   before.status === "running" ? { ...before, status: "stopped", problems: [STOPPED] } : before;
 
 /**
- * The state as a question about it shows it: with the takes that are asked about, as a plan. The very same object
- * where they are the ones that are chosen.
+ * Previews a call that only asks: the state with the takes that it names, as a plan. Returns the same object
+ * if these are the chosen ones.
  */
 export function previewed(before: NarrationState, changes: NarrateChanges, plan: StoredPlan): NarrationState {
   const after = applyRetakes(before, plan, changes.retakes);
   return after === before ? before : { ...after, status: "planned", files: [], problems: [] };
 }
 
-/** Whether a call wants other files than those that are there. */
+/** Whether a call wants other files than the existing ones. */
 export function choosesAnew(state: NarrationState, changes: NarrateChanges, plan: StoredPlan): boolean {
   return isOtherChoice(state, { ...wanted(state, changes, plan), asks: state.asks });
 }
 
-/** Whether somebody has asked for it since a run has looked: for other parts, another name, or to go on. */
+/** Whether a call has changed the narration since a run has read it: other takes, another name, or to continue. */
 export function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
   const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
     JSON.stringify([takes, skipsFailed, fileName, asks]);

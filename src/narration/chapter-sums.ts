@@ -1,11 +1,11 @@
-/** Length and price of each chapter of a plan. */
+/** Computes length and price of each chapter of a plan. */
 import type { StoredPlan } from "./narration-state.ts";
 import { chapterNumber } from "./plan/chapter-number.ts";
 
 export interface ChapterSum {
-  /** 1 for the first heading; 0 for what stands before it. */
+  /** 1 for the first heading; 0 for the text before it. */
   readonly number: number;
-  /** `null`: what stands before the first heading. */
+  /** `null` for the text before the first heading. */
   readonly title: string | null;
   readonly seconds: number;
   readonly credits: number;
@@ -13,7 +13,7 @@ export interface ChapterSum {
 
 type Planned = Pick<StoredPlan["parts"][number], "section" | "estimatedSeconds" | "estimatedCredits">;
 
-/** None where the text has fewer than two. */
+/** Returns nothing if the text has fewer than two chapters. */
 export function chapterSums(
   sections: ReadonlyArray<{ readonly title: string | null }>,
   parts: readonly Planned[],

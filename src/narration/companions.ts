@@ -1,4 +1,4 @@
-/** Companions of a narration's file: its captions, and its chapters for players that read them from a file. */
+/** Makes the companions of a narration's file: captions, and a chapter file for players. */
 import { basename } from "node:path";
 import { type Captions, makeCaptions } from "../audio/captions/captions.ts";
 import { chaptersJson } from "../audio/captions/chapters.ts";
@@ -23,12 +23,12 @@ export interface CompanionOrder {
   /** Text and speaker of each source. */
   readonly spoken: ReadonlyArray<Pick<StoredPart, "text" | "speaker">>;
   readonly joined: JoinedAudio;
-  /** The silence at the beginning of each source of a timeline; empty otherwise. */
+  /** Leading silence of each part of a timeline; empty for other narrations. */
   readonly leads: readonly number[];
   readonly signal: AbortSignal;
 }
 
-/** Saves the captions, and `NAME.chapters.json` where there are chapters, under the name that the audio got. */
+/** Saves the captions, and `NAME.chapters.json` if there are chapters, under the name of the audio. */
 export async function makeCompanions(
   order: CompanionOrder,
 ): Promise<Pick<NarrationFile, "captions" | "srt" | "chapters">> {

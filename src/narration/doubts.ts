@@ -1,20 +1,20 @@
-/** Finds parts whose sound is odd. They are reported with the file, so that a person listens to them. */
+/** Finds parts whose audio is unusual. They are reported with the file, so that a person checks them. */
 import type { JoinedAudio } from "../audio/join.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
 import { lateCues } from "./timeline/late-cues.ts";
 
-/** Encoders add some silence, and services round. */
+/** Encoders add some silence, and the service rounds. */
 const LENGTH_TOLERANCE_SECONDS = 0.15;
 const LENGTH_TOLERANCE_SHARE = 0.02;
 
-/** A task may end here, whatever its text. */
+/** Length at which the service may cut a task off. */
 const MAX_TASK_SECONDS = 120;
 const NEAR_SECONDS = 0.5;
 
-/** Less than this share of the usual pace: words may be missing. */
+/** Below this share of the usual length, words may be missing. */
 const SHORT_SHARE = 0.55;
-/** With fewer parts, nothing can be called usual. */
+/** Fewer parts do not show a usual pace. */
 const MIN_PARTS = 4;
 
 function median(values: readonly number[]): number {
@@ -22,14 +22,14 @@ function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 1;
 }
 
-/** A part whose file does not play as long as the service has said. */
+/** Reports a part whose file is not as long as the service stated. */
 function lengthDoubt(said: number, played: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
   if (Math.abs(said - played) <= tolerance) return null;
   return `Its audio plays ${played.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
 }
 
-/** A part that is much shorter than its text, or ends where tasks may end. */
+/** Reports a part that is much shorter than its text suggests, or as long as the limit of a task. */
 function cutDoubt(seconds: number, pace: number, usualPace: number): string | null {
   const isCut = Math.abs(seconds - MAX_TASK_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
@@ -37,7 +37,7 @@ function cutDoubt(seconds: number, pace: number, usualPace: number): string | nu
 
 /**
  * @param joined of these parts, in their order
- * @param leads of a timeline, the silence at the beginning of each
+ * @param leads leading silence of each part of a timeline
  */
 export function doubtsOf(
   plan: StoredPlan,
@@ -49,7 +49,7 @@ export function doubtsOf(
   const played = joined.parts.map(({ startSeconds, endSeconds }) => endSeconds - startSeconds);
   const paces = parts.map(({ index }, at) => {
     const { estimatedSeconds = 1, settings } = plan.parts[index] ?? {};
-    // The estimate is of the plan's speed, and a retake may have another.
+    // The estimate is for the plan's speed; a retake may have another one.
     const planned = settings?.speed ?? plan.settings.speed ?? 1;
     const faster = (partRequest(plan, state, index).input.speed ?? 1) / planned;
     return ((played[at] ?? 0) * faster) / estimatedSeconds;

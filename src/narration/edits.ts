@@ -1,4 +1,4 @@
-/** Changes single passages of a planned text: only the parts that hold them are made anew. */
+/** Changes single passages of a planned text, so that only the parts that contain them are made anew. */
 import { PROMPT_MAX_CODE_POINTS } from "../contract/service-limits.ts";
 import { codePointLength } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
@@ -11,18 +11,18 @@ import { PARAGRAPH_JOINT } from "./plan/units.ts";
 import { spokenPart } from "./spoken-part.ts";
 
 export interface Edit {
-  /** Words that stand exactly once in the narration. */
+  /** Words that occur exactly once in the narration. */
   readonly quote: string;
-  /** Empty: the words go. */
+  /** Empty to delete the words. */
   readonly replacement: string;
 }
 
-/** Marks that people type in a different form than the text has. */
+/** Groups of equivalent marks, because people type other forms than the text has. */
 const SAME_MARKS: readonly string[] = ["'‘’‚′`´", '"“”„«»″', "-‐‑–—−"];
 
 const escaped = (text: string): string => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
-/** The quote wherever it stands, whatever its white space, quotation marks and dashes. */
+/** Matches the quote with any white space, quotation marks and dashes. */
 function patternOf(quote: string): RegExp {
   const words = quote.normalize("NFC").trim().split(/\s+/);
   const forms = words.map((word) =>
@@ -58,10 +58,10 @@ function edited(texts: readonly string[], { quote, replacement }: Edit): string[
 }
 
 /**
- * The plan with passages changed; a part that gets too long is divided, and one without words goes. All other parts
- * stay as they are to the byte.
+ * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All others
+ * stay equal to the byte.
  *
- * @throws AudioError `invalid_request` for a quote that does not stand exactly once, or where nothing is left to speak
+ * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
 export function editedPlan(
   plan: StoredPlan,
@@ -83,7 +83,7 @@ export function editedPlan(
   return { ...plan, parts };
 }
 
-/** Longer, and the part is cut where the planner would cut it. */
+/** Longer parts are divided as the planner divides them. */
 const MAX_SECONDS = 90;
 
 function divided(part: StoredPart, plan: StoredPlan, pronunciations: readonly Pronunciation[]): StoredPart[] {

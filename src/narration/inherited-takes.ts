@@ -1,19 +1,19 @@
-/** Carries chosen takes over an edit: a part that stays as it was keeps the take that somebody chose for it. */
+/** Keeps chosen takes across an edit, for the parts that it does not change. */
 import { canonicalInput } from "../generation/canonical-input.ts";
 import { inputOf } from "./narration-id.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
-/** Narrations that are looked at, the newest; an edit follows soon. */
+/** Number of newest narrations that are searched, because an edit usually follows soon. */
 const MAX_LOOKED_AT = 20;
 
-/** Takes that are chosen for a part alone, with the time of the choice. */
+/** The keys of a part: its request alone, and its request with its time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
   const input = canonicalInput(inputOf(plan, part));
   return [input, `${input} at ${part.startSeconds}`];
 }
 
-/** The takes of a new narration, by what the newest narrations with the same parts have chosen. */
+/** Finds the takes of a new narration: those that the newest narrations chose for the same parts. */
 export async function inheritedTakes(
   book: NarrationRepository,
   plan: StoredPlan,
@@ -25,7 +25,7 @@ export async function inheritedTakes(
     for (const { part: index, ...choice } of state.takes) {
       const part = other.parts[index];
       if (part === undefined) continue;
-      // The newest choice counts.
+      // The newest choice applies.
       for (const key of keysOf(other, part)) if (!chosen.has(key)) chosen.set(key, choice);
     }
   }
@@ -34,7 +34,7 @@ export async function inheritedTakes(
   const counts = new Map<string, number>();
   for (const [input] of keys) counts.set(input, (counts.get(input) ?? 0) + 1);
   return keys.flatMap(([input, timed], index) => {
-    // Times distinguish cues with the same words.
+    // The times distinguish cues with equal words.
     const choice = chosen.get(timed) ?? (counts.get(input) === 1 ? chosen.get(input) : undefined);
     return choice === undefined ? [] : [{ part: index, ...choice }];
   });

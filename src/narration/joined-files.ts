@@ -1,4 +1,4 @@
-/** Makes a narration's files out of its parts: joined, verified, published under free names. */
+/** Joins a narration's parts into its files, verifies them, and publishes them under free names. */
 import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join.ts";
@@ -20,9 +20,9 @@ import type { PartFile } from "./part-request.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { chapterNumber } from "./plan/chapter-number.ts";
 
-/** One file that a plan makes. */
+/** One file of a plan. */
 export interface PlannedFile {
-  /** Index of its chapter; `null`: it holds the whole narration. */
+  /** Index of its chapter; `null` for the whole narration. */
   readonly section: number | null;
   /** Indexes of its parts, in reading order. */
   readonly parts: readonly number[];
@@ -31,21 +31,21 @@ export interface PlannedFile {
 export interface JoinOrder {
   readonly narrationId: string;
   readonly plan: StoredPlan;
-  /** How it is named, and the files that there are. */
+  /** The state, with the chosen name and the existing files. */
   readonly state: NarrationState;
   readonly file: PlannedFile;
   readonly parts: readonly PartFile[];
-  /** Whether these are all parts that the file is to have; the name of an incomplete file says so. */
+  /** Whether these are all parts of the file. The name of an incomplete file says so. */
   readonly isWhole: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface JoinedFiles {
   /**
-   * Joins one file. The file that is there already, of the very same parts and under the same name, stays. A whole file
-   * takes the place of the incomplete one.
+   * Joins one file. An existing file of the same parts and name is kept. A whole file
+   * replaces an incomplete one.
    *
-   * @throws AudioError what saving throws; PartsDifferError, DamagedPartError
+   * @throws AudioError like saving does; PartsDifferError, DamagedPartError
    */
   make(order: JoinOrder): Promise<NarrationFile>;
 }
@@ -55,7 +55,7 @@ const INCOMPLETE = " (incomplete)";
 /** In reading order. */
 export function plannedFiles(plan: StoredPlan): PlannedFile[] {
   const indexes = plan.parts.map((_, index) => index);
-  // A single section would give its title twice, once as the narration's.
+  // A single chapter becomes the whole file, so that its title is not repeated.
   const isOne = plan.files === "one" || (plan.files === "chapters" && plan.sections.length === 1);
   if (isOne) return [{ section: null, parts: indexes }];
   const bySection = Map.groupBy(indexes, (index) => plan.parts[index]?.section);
@@ -85,7 +85,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
           return before;
         }
       }
-      // It holds nothing that the new one lacks, and gives it its name.
+      // The new incomplete file contains all of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
       const made = { ...(await join(deps, order)), madeFrom };
       if (before?.isIncomplete === true) await removeFile(before, folder.root);
@@ -94,7 +94,7 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
   };
 }
 
-/** A hash of everything that makes another file: audio, pauses, name and captions. */
+/** Hashes everything that a file depends on: audio, pauses, name and captions. */
 function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, captionFiles: CaptionFiles): string {
   const hash = createHash("sha256").update(JSON.stringify([file.section, state.fileName, isWhole]));
   for (const { index, file: audio } of parts) {
@@ -106,7 +106,7 @@ function fingerprintOf({ plan, state, file, parts, isWhole }: JoinOrder, caption
   return hash.digest("hex");
 }
 
-/** Companions that are not as they were saved: gone, edited, or somebody else's by now. */
+/** Lists the companions that were deleted, edited or replaced since they were saved. */
 export async function changedCompanions(
   { captions, srt, chapters }: NarrationFile,
   root: string,
@@ -118,7 +118,7 @@ export async function changedCompanions(
   return changed;
 }
 
-/** Only a file that is as this server saved it is removed; so is what lies beside it. */
+/** Removes a file and its companions, each only if it is unchanged. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
   for (const saved of [file, file.captions, file.srt ?? null, file.chapters]) {
@@ -126,7 +126,7 @@ async function removeFile(file: NarrationFile, root: string): Promise<void> {
   }
 }
 
-/** Players look for captions by the name without its extension: it must not be that of an audio of another format. */
+/** Players find captions by the name without extension, so no audio of another format may have the same one. */
 async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boolean> {
   const extension = extname(name);
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
@@ -138,8 +138,8 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
 type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
- * Looks, before anything is paid, whether the file system has room for the longest name that will be needed. Whatever
- * else is wrong with the folder is reported with the narration.
+ * Checks, before anything is paid, that the file system allows the longest name that will be needed. Any other
+ * fault of the folder is reported with the narration.
  *
  * @throws AudioError `invalid_file_name`
  */
@@ -180,12 +180,12 @@ function nameOf({
       "0",
     );
   const words = `${number}-${firstWords(chapterOf(plan, file.section))}`;
-  // Without an id of the narration, so that after a change of one row the others keep their files.
+  // Names of rows do not contain the narration's id, so that after a change of one row the others keep their files.
   if (plan.files === "rows" && state.fileName === null) return `${words}${ending}${FILE_EXTENSIONS[format]}`;
   return extendedName(name, `-${words}${ending}`);
 }
 
-/** A row is called as it begins. */
+/** The title of a row is its first words. */
 function chapterOf(plan: StoredPlan, section: number): string {
   if (plan.files !== "rows") return plan.sections[section]?.title ?? plan.title;
   return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
@@ -209,7 +209,7 @@ async function join(
     pauseAfterSeconds: at === parts.length - 1 ? 0 : (plan.parts[index]?.pauseAfterSeconds ?? 0),
     startSeconds: plan.parts[index]?.startSeconds,
   }));
-  // Loaded when something is joined, because nothing else needs the formats.
+  // Loaded on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../audio/join.ts");
   const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
   const saved = await saveAudio({
@@ -267,7 +267,7 @@ async function companionsOf(order: CompanionOrder): Promise<Pick<NarrationFile, 
   return await makeCompanions(order);
 }
 
-/** How long each part of a timeline is silent before it is heard; nothing else needs to be listened to here. */
+/** Measures the leading silence of each part of a timeline; empty for other narrations. */
 async function leadsOf(
   format: OutputFormat,
   sources: readonly JoinPart[],
@@ -278,7 +278,7 @@ async function leadsOf(
   return await leadingSilences(format, sources, signal);
 }
 
-/** Where each section begins; a text without headings has no chapters. */
+/** Marks the beginning of each chapter; empty for a text without headings. */
 function chapterMarks(
   plan: StoredPlan,
   parts: readonly PartFile[],
@@ -287,7 +287,7 @@ function chapterMarks(
   if (heading === undefined) return [];
   return plan.sections.flatMap(({ title }, section) => {
     const firstPart = parts.findIndex(({ index }) => plan.parts[index]?.section === section);
-    // Text before the first heading is no chapter of that name.
+    // Text before the first heading is not a chapter.
     if (firstPart === -1 || (title === null && plan.title === heading)) return [];
     return [{ title: title ?? plan.title, firstPart }];
   });

@@ -1,4 +1,4 @@
-/** A narration as a row of the list of tasks. */
+/** Describes narrations as rows of the list of tasks. */
 import { basename } from "node:path";
 import { holdsWords } from "../contract/search-words.ts";
 import { newestExisting } from "../generation/use-cases/own-files.ts";
@@ -15,7 +15,7 @@ export interface NarrationRow {
   readonly savedParts: number;
   readonly totalParts: number;
   readonly paths: readonly string[];
-  /** The files at those paths. */
+  /** The files of the row. */
   readonly files: readonly NarrationFile[];
   /** Paths of saved files that no longer exist. */
   readonly missingPaths: readonly string[];
@@ -54,10 +54,10 @@ export async function rowOf(
   };
 }
 
-/** A query looks at so many. */
+/** Number of narrations that a query searches. */
 export const MAX_SEARCHED = 500;
 
-/** Newest first; those that hold every word of the query. */
+/** Lists narrations that contain every word of the query, newest first. */
 export async function rowsOf(
   book: NarrationRepository,
   root: string,
@@ -70,7 +70,7 @@ export async function rowsOf(
     if (query !== null && !holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query))
       continue;
     const row = await rowOf(book, entry, root);
-    // Parts that were running at the stop are saved later, when no driver updates the state.
+    // Parts that ran at the stop are saved later, when no driver updates the state.
     const isStopped = row.status === "stopped";
     found.push(isStopped ? { ...row, savedParts: await countSaved(await book.get(row.narrationId)) } : row);
   }
@@ -85,7 +85,7 @@ const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] =>
   ...parts.map(({ text }) => text),
 ];
 
-/** The next call to make, complete in itself. */
+/** Names the next call to make, with its arguments. */
 export function nextStepOf({ narrationId, status, missingPaths, credits }: NarrationRow): string {
   switch (status) {
     case "planned":

@@ -1,4 +1,4 @@
-/** From a request to the plan that is stored: parts, settings, and what will not be spoken, in words. */
+/** Makes the plan of a request: parts, settings, and remarks about what will not be spoken. */
 import { MINIMUM_CHARGE_CREDITS, MINIMUM_CHARGE_SECONDS } from "../contract/billing.ts";
 import { UNSEEN } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
@@ -32,16 +32,16 @@ export interface PlanSettings {
   /** Each pause between paragraphs is as long as `pauseSeconds`, which costs more parts. */
   readonly keepsPauses?: boolean;
   readonly files: "one" | "chapters";
-  /** Those that are narrated, as `chosenSections` reads it; absent: all. */
+  /** The chapters to narrate, in the syntax of `chosenSections`; absent for all. */
   readonly chapters?: string | undefined;
 }
 
-/** A text, or what a reader of another kind of file makes of it: blocks, and the list of what it leaves out. */
+/** A text, or a function that reads another kind of file into blocks, and lists what it leaves out. */
 export type RunningText =
   | { readonly text: string; readonly format: TextFormat | "srt" | "vtt" }
   | { readonly read: (skipped: SkippedList) => ReadText };
 
-/** Counted before anything is planned, which would take minutes. */
+/** Checked first, because planning so many headings would take minutes. */
 function checkHeadings(text: string, format: TextFormat): void {
   if (format !== "markdown") return;
   const headings = text.match(/^ {0,3}#{1,6}\s/gm)?.length ?? 0;
@@ -52,7 +52,7 @@ function checkHeadings(text: string, format: TextFormat): void {
   );
 }
 
-/** One or two are no surprise on a bill. */
+/** One or two short parts are not worth a remark. */
 const SHORT_PARTS_TO_TELL = 3;
 const VOICELESS_MAX = 5;
 
@@ -98,7 +98,7 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
   return `Not spoken: ${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
-/** Turns of a dialogue and headings without text: two seconds of them cost what eight do. */
+/** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
 export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): string[] {
   const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
   if (count < SHORT_PARTS_TO_TELL) return [];
@@ -106,7 +106,7 @@ export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): stri
   return [`${count} parts are shorter than ${MINIMUM_CHARGE_SECONDS} s and cost ${rule}, each.`];
 }
 
-/** Remarks on the price of kept pauses. */
+/** Reports what kept pauses cost. */
 function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPlan): string[] {
   if (parts.length === unbroken.length) return [];
   const sum = (all: readonly PlannedPart[]): number =>
@@ -119,7 +119,7 @@ function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPl
 const soundOf = ({ voice, speed, pitch, volume }: Speaker): string =>
   JSON.stringify([voice, speed, pitch, volume]);
 
-/** Names that sound alike share parts, so those are nobody's. */
+/** Names the speaker of a part, unless several names share the same voice and settings. */
 function speakerOf({ voice, settings }: PlannedPart, voices: Voices): Pick<StoredPart, "speaker"> {
   if (voice === undefined) return {};
   const sound = soundOf({ ...settings, voice });
@@ -166,7 +166,7 @@ function wholePlan(source: RunningText, options: PlanSettings): WholePlan {
   return { plan, unbroken, remarks: [] };
 }
 
-/** The plan of what is to be narrated: the whole text, or the chapters that are chosen. */
+/** Plans the whole text, or the chosen chapters. */
 function planOf(source: RunningText, options: PlanSettings): WholePlan {
   const { chapters } = options;
   const { plan, unbroken = plan, remarks } = wholePlan(source, options);
@@ -174,7 +174,7 @@ function planOf(source: RunningText, options: PlanSettings): WholePlan {
   return { plan: withChapters(plan, chapters), unbroken: withChapters(unbroken, chapters), remarks };
 }
 
-/** @throws AudioError `invalid_request` where there is nothing to speak */
+/** @throws AudioError `invalid_request` if there is nothing to speak */
 export function makePlan(source: RunningText, options: PlanSettings): StoredPlan {
   const { settings, pauseSeconds, files } = options;
   const { plan, unbroken = plan, remarks } = planOf(source, options);

@@ -1,4 +1,4 @@
-/** The bill of a narration: the tasks that were sent for it, each once. */
+/** Computes the bill of a narration: the tasks that were sent for it, each counted once. */
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { BillLine } from "../ledger/rules/bill.ts";
 
@@ -6,11 +6,11 @@ export interface NarrationBill {
   /** Charges by work id. */
   readonly chargedByWork: ReadonlyMap<string, number>;
   readonly chargedCredits: number;
-  /** Held for the tasks that run. */
+  /** Credits that running tasks hold. */
   readonly reservedCredits: number;
 }
 
-/** @param lines one for each work */
+/** @param lines one line for each task */
 export function narrationBill(lines: readonly BillLine[]): NarrationBill {
   const running = lines.filter(({ isInFlight }) => isInFlight).length;
   const chargedByWork = new Map(

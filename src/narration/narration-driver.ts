@@ -1,4 +1,4 @@
-/** One process at work on one narration: it takes the lease, does each next step, and writes how it ends. */
+/** Drives one narration in one process: takes the lease, does each next step, and writes the end. */
 import { DamagedPartError } from "../audio/part-errors.ts";
 import { AudioError, type ErrorCode, ownMistake } from "../errors.ts";
 import { NotWantedError } from "../generation/job/job.ts";
@@ -17,7 +17,7 @@ export interface NarrationDriverDeps extends NarrationLeaseDeps {
   readonly joined: JoinedFiles;
 }
 
-/** There may be room again as soon as a running part has ended and has returned most of its reservation. */
+/** Errors that may pass when a running part ends and returns most of its reservation. */
 const NO_ROOM: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["budget_exceeded", "max_credits_reached"]);
 
 const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
@@ -29,33 +29,33 @@ const INITIAL_STATES: Readonly<Record<PartStatus, PartState>> = {
 
 export class NarrationDriver {
   readonly narrationId: string;
-  /** Resolves when it has ended, or when another process drives the narration. Never rejects. */
+  /** Resolves when the narration has ended, or when another process drives it. Never rejects. */
   readonly end: Promise<void>;
   readonly #deps: NarrationDriverDeps;
   readonly #lease: NarrationLease;
-  /** Another process drives the narration, because this one was late with its lease. */
+  /** Another process has taken the lease, because this one renewed it too late. */
   hasLostLease = false;
-  /** Aborts when this process has nothing to say about the narration any more. */
+  /** Aborts when this process no longer drives the narration. */
   readonly #left = new AbortController();
   readonly #listeners = new Set<() => void>();
   #news = Promise.withResolvers<void>();
-  /** As it was read last. */
+  /** The state that was read last. */
   #state: NarrationState | null = null;
-  /** As it was when the parts were looked at last. */
+  /** The state at the last inspection of the parts. */
   #seen: NarrationState | null = null;
   #parts: PartState[] = [];
   #firstEqual: readonly number[] = [];
   #files: FileProgress[] = [];
   readonly #working = new Map<number, AbortController>();
-  /** Running parts whose create was not sent yet. */
+  /** Controllers of running parts whose create was not sent yet. */
   readonly #unsent = new Set<AbortController>();
   readonly #tries = new Map<number, number>();
   readonly #problems = new Map<number, NarrationProblem>();
   /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
   readonly #fetchedAgain = new Set<number>();
-  /** Parts of which the service says what nobody understands. */
+  /** Parts with an unreadable answer of the service, which was reported. */
   readonly #odd = new Set<number>();
-  /** The reason for an end before all parts were saved. */
+  /** Why the narration ends before all parts are saved. */
   #obstacle: NarrationProblem | null = null;
   #isFull = false;
 
@@ -68,20 +68,20 @@ export class NarrationDriver {
       .finally(() => this.#tell());
   }
 
-  /** Called after each part that is saved, each change and the end. */
+  /** Calls the listener after each saved part, each change and the end. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Ends without a word in the ledger: what was accepted is saved by its own job. */
+  /** Ends without writing to the ledger. Accepted tasks are saved by their own jobs. */
   leave(): void {
     this.#left.abort(new Error("the narration was left"));
     this.#stopParts();
     this.#wake();
   }
 
-  /** Takes over what a call has changed. A read that was overtaken by a newer call says nothing any more. */
+  /** Adopts the changes of a call, unless a newer state was read already. */
   refresh(state: NarrationState): void {
     const before = this.#state;
     if (before !== null && state.asks < before.asks) return;
@@ -100,7 +100,7 @@ export class NarrationDriver {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Drops creates that were not sent, and waits for the answers to all others. */
+  /** Drops creates that were not sent. Those that were sent are awaited. */
   #stopParts(): void {
     for (const controller of this.#working.values()) controller.abort(new Error("the narration was stopped"));
   }
@@ -149,7 +149,7 @@ export class NarrationDriver {
     });
   }
 
-  /** Where somebody has asked anew, or for other takes or names, all that was known of the parts is looked at again. */
+  /** Inspects all parts again if a call has asked anew, or for other takes or names. */
   async #lookAtParts(plan: StoredPlan): Promise<void> {
     const { book, parts, clock } = this.#deps;
     const [state, seen] = [this.#state, this.#seen];
@@ -190,7 +190,7 @@ export class NarrationDriver {
     return this.#parts.filter((part) => part === "saved").length;
   }
 
-  /** Changes the state, unless somebody has asked for something else meanwhile: then that is looked at next. */
+  /** Changes the state, unless a call has changed it meanwhile; that change comes first. */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
     const seen = this.#seen;
     const state = await this.#deps.book.change(this.narrationId, (before) =>
@@ -213,7 +213,7 @@ export class NarrationDriver {
     if (!isSent) this.#unsent.add(controller);
     const end = async (outcome: PartState | "full"): Promise<void> => {
       this.#unsent.delete(controller);
-      // Another take of it may have been chosen meanwhile.
+      // Another take may have been chosen meanwhile.
       if (this.#working.get(part) !== controller) return;
       this.#working.delete(part);
       this.#isFull = outcome === "full" && this.#working.size > 0;
@@ -229,7 +229,7 @@ export class NarrationDriver {
       .finally(() => this.#wake());
   }
 
-  /** Equal parts are one task, so they stand alike. */
+  /** Equal parts are one task, so they share its status. */
   #settle(part: number, outcome: PartState): void {
     const first = this.#firstEqual[part];
     this.#firstEqual.forEach((other, index) => {
@@ -258,7 +258,7 @@ export class NarrationDriver {
       if (error instanceof NotWantedError) await this.#lookAtLease();
       if (signal.aborted || error instanceof NotWantedError) return await this.#standing(plan, state, part);
       const known = error instanceof AudioError ? error : ownMistake(error);
-      // Nothing is full where nothing of ours runs: then it is the end.
+      // If no other part runs, nothing will make room, so the narration ends.
       if (NO_ROOM.has(known.code) && this.#working.size > 1) return "full";
       if (await this.#mayTryAgain(plan, state, part, known)) return "open";
       if (!isOfOnePart(known)) {
@@ -279,7 +279,7 @@ export class NarrationDriver {
   async #seeThrough(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#left.signal });
     const standing = await this.#standing(plan, state, part);
-    // It was waited for once; whoever drives it now saves it.
+    // The task was awaited once; its present driver will save it.
     return standing === "sent" ? "open" : standing;
   }
 
@@ -288,7 +288,7 @@ export class NarrationDriver {
     return INITIAL_STATES[standingOf(record)];
   }
 
-  /** Takes over what others have changed; where another process has the lease, this one leaves. */
+  /** Renews the lease and adopts changes; leaves if another process has the lease. */
   async #lookAtLease(): Promise<void> {
     const state = await this.#lease.look();
     if (state !== null) {
@@ -299,7 +299,7 @@ export class NarrationDriver {
     this.leave();
   }
 
-  /** A failure that was refunded is tried once more. */
+  /** Allows one more try after a refunded failure. */
   async #mayTryAgain(
     plan: StoredPlan,
     state: NarrationState,
@@ -313,7 +313,7 @@ export class NarrationDriver {
     return record === null || chargeOf(record) === 0;
   }
 
-  /** Reported while it runs, because the part may stay as it is for an hour. */
+  /** Reported at once, because the part may stay unreadable for an hour. */
   async #noteOddity(part: number, message: string): Promise<void> {
     if (this.#odd.has(part)) return;
     this.#odd.add(part);
@@ -323,7 +323,7 @@ export class NarrationDriver {
     );
   }
 
-  /** For lists and other processes; how the parts stand is known without it. */
+  /** Stores the number of saved parts, for lists and other processes. */
   async #noteSaved(): Promise<void> {
     const { clock, log } = this.#deps;
     const figures = { savedParts: this.#savedParts, lastSavedAtMs: clock.wallMs() };
@@ -332,7 +332,7 @@ export class NarrationDriver {
     );
   }
 
-  /** Joins a file of parts that are there; a part that turns out not to be is taken out of the saved ones. */
+  /** Joins a file of saved parts. A part whose audio is missing is no longer counted as saved. */
   async #join(
     plan: StoredPlan,
     { file: index, parts, isWhole }: Extract<Step, { kind: "join" }>,
@@ -351,7 +351,7 @@ export class NarrationDriver {
       const { signal } = this.#left;
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
-      // It is there whatever was asked meanwhile, and what is made next may take its place.
+      // The file exists whatever was asked meanwhile; a later one may replace it.
       const now = await this.#deps.book.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),
@@ -374,9 +374,9 @@ export class NarrationDriver {
   }
 
   /**
-   * The audio of a saved part. For a whole file it is fetched again where somebody has removed it, free of charge.
+   * Finds the audio of a saved part. For a whole file, a deleted one is downloaded again, free of charge.
    *
-   * @returns `null`: it cannot be had, so the part is not saved any more
+   * @returns `null` if it is not available, so that the part no longer counts as saved
    */
   async #partFile(
     plan: StoredPlan,
@@ -408,12 +408,12 @@ export class NarrationDriver {
     }
   }
 
-  /** The bytes that the service has now may be sound; what is here stays until others are. */
+  /** Downloads a damaged part again. The present file stays until the new one is saved. */
   async #fetchAgain(plan: StoredPlan, state: NarrationState, part: number): Promise<void> {
     this.#fetchedAgain.add(part);
     const call = { signal: this.#left.signal, narrationId: this.narrationId, forcesDownload: true };
     await this.#deps.parts.generate(partRequest(plan, state, part), call).catch((error: unknown) => {
-      // Then it is reported as damaged.
+      // The part is then reported as damaged.
       this.#deps.log.debug(`a damaged part could not be fetched again: ${String(error)}`);
     });
   }
@@ -426,14 +426,14 @@ export class NarrationDriver {
     }
   }
 
-  /** Nothing more is created; what was accepted is seen through. */
+  /** Creates no further tasks; accepted ones are completed. */
   #halt(error: unknown): void {
     if (!(error instanceof AudioError)) this.#deps.log.error("a narration failed unexpectedly", error);
     this.#obstacle ??= problemOf(error instanceof AudioError ? error : ownMistake(error), null);
     this.#stopParts();
   }
 
-  /** @returns `false`: somebody has asked for something else meanwhile */
+  /** @returns `false` if a call has asked for something else meanwhile */
   async #finish(isWhole: boolean): Promise<boolean> {
     const leftOut = this.#parts.flatMap((part, index) =>
       part === "skipped" && !this.#problems.has(index) ? [leftOutProblem(index)] : [],
@@ -443,13 +443,13 @@ export class NarrationDriver {
     const savedParts = this.#savedParts;
     return await this.#change((before) => {
       const end = { status: isWhole ? "finished" : "stopped", problems } as const;
-      // A call's stop is the reason for the end. A file that is whole all the same is reported.
+      // A stop by a call stays the reason for the end, unless the file is whole.
       return { ...before, savedParts, ...(before.status === "running" || isWhole ? end : {}) };
     });
   }
 }
 
-/** Every view of the narration says what its file lacks. */
+/** Reports a part that the file lacks, in every view of the narration. */
 const leftOutProblem = (part: number): NarrationProblem => ({
   part,
   code: "left_out",

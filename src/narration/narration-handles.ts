@@ -1,4 +1,4 @@
-/** Narrations that are asked about by handles: looked at, gone on with and cancelled, in any process. */
+/** Answers handles of narrations in any process: status, continuation and cancellation. */
 import type { Clock } from "../clock.ts";
 import {
   type HandleOperations,
@@ -21,11 +21,11 @@ export interface NarrationHandlesDeps {
   readonly clock: Pick<Clock, "wallMs">;
   readonly store: Pick<LedgerStore, "handle">;
   readonly processId: ProcessId;
-  /** Whether this process is at work on it. */
+  /** Whether this process drives it. */
   readonly isRunningHere: (narrationId: string) => boolean;
-  /** Goes on with it, within its limit. */
+  /** Continues the narration, within its limit. */
   readonly start: (narrationId: string) => void;
-  /** Hands what has been decided to this process's work. */
+  /** Passes a changed state to this process's driver. */
   readonly refresh: (narrationId: string, state: NarrationState) => void;
 }
 
@@ -41,11 +41,11 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     const narrationId = asked.targetId;
     const known = await book.get(narrationId);
     const { state, leaseOwner } = known;
-    // Where it has ended since the handle was read, the handle has ended with it.
+    // If the narration has ended since the handle was read, the handle has ended too.
     const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !isRunningHere(narrationId)) {
-        // Its process is gone: what was allowed is still allowed.
+        // Its process has ended, but its limit still applies.
         await book.change(narrationId, (before) => leftByOthers(before, self));
         start(narrationId);
       }
@@ -68,7 +68,7 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
     refresh(targetId, state);
   }
 
-  /** The answer to a call that has just opened this handle, or shares it. */
+  /** Builds the answer to a call that has opened or joined this handle. */
   async working(handle: Handle, state: NarrationState): Promise<WorkingStatus> {
     const { book, clock } = this.#deps;
     const { chargedCredits } = await book.bill(handle.targetId);

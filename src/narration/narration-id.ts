@@ -1,4 +1,4 @@
-/** The name of a narration: the same text, settings, pauses and files at the same origin are the same narration. */
+/** Derives the id of a narration: equal text, settings, pauses and files at one origin make the same narration. */
 import { createHash } from "node:crypto";
 import type { AudioInput } from "../contract/audio-input.ts";
 import { canonicalInput } from "../generation/canonical-input.ts";

@@ -1,4 +1,4 @@
-/** One process's right to drive a narration: waited for, kept, looked at before anything is sent, and given back. */
+/** One process's lease of a narration: acquired, renewed, checked before anything is sent, and released. */
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
@@ -6,7 +6,7 @@ import { leftByOthers } from "./askers.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState } from "./narration-state.ts";
 
-/** How often the lease is renewed and the ledger is asked what other processes have changed. */
+/** Interval at which the lease is renewed and changes of other processes are read. */
 const LOOK_MS = 1000;
 
 export interface NarrationLeaseDeps {
@@ -27,10 +27,10 @@ export class NarrationLease {
   }
 
   /**
-   * Waits for the lease as long as the narration is wanted: its driver may die, or end it just now.
+   * Waits for the lease while the narration is wanted, because its driver may end.
    *
-   * @param signal aborts when nobody here waits any more
-   * @returns `false`: this process does not drive it
+   * @param signal aborts when nobody in this process waits any more
+   * @returns `false` if this process does not drive the narration
    */
   async take(signal: AbortSignal): Promise<boolean> {
     const { book, clock, processId } = this.#deps;
@@ -51,7 +51,7 @@ export class NarrationLease {
     return (await this.#renew()) ? (await this.#deps.book.entry(this.#narrationId)).state : null;
   }
 
-  /** Calls `look` again and again, until the signal aborts; a ledger that is away is asked again. */
+  /** Calls `look` at an interval until the signal aborts, also while the ledger is unavailable. */
   async keep(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, leaseTtlMs, log } = this.#deps;
     while (!signal.aborted) {
@@ -63,7 +63,7 @@ export class NarrationLease {
     }
   }
 
-  /** It lapses by itself where it cannot be given back. */
+  /** If releasing fails, the lease expires by itself. */
   async release(): Promise<void> {
     const { book, log } = this.#deps;
     await book.release(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));

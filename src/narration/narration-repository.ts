@@ -1,4 +1,4 @@
-/** Narrations as the ledger keeps them: read, begun and changed, each change over the state that it was made for. */
+/** Reads, begins and changes narrations in the ledger. Each change applies to the state that it was computed from. */
 import { AudioError } from "../errors.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
@@ -17,10 +17,10 @@ import {
   storedPlanSchema,
 } from "./narration-state.ts";
 
-/** Plans kept at hand; each may have the length of a book. */
+/** Number of cached plans; each may be as long as a book. */
 const MAX_PLANS = 4;
 
-/** Others change a narration now and then; as often as this in a row, something is wrong. */
+/** More consecutive conflicts than concurrent changes can explain. */
 const MAX_CONFLICTS = 20;
 
 export interface NarrationEntry {
@@ -34,7 +34,7 @@ export interface KnownNarration extends NarrationEntry {
   readonly plan: StoredPlan;
 }
 
-/** Counts how a narration's parts stand. */
+/** Computes the figures of a narration's parts. */
 export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
 
 const onlyRead: ComputeFigures = () =>
@@ -44,17 +44,17 @@ export class NarrationRepository {
   readonly #store: NarrationStore;
   readonly #wallMs: () => number;
   readonly #computeFigures: ComputeFigures;
-  /** A plan never changes, and may be long. */
+  /** A cache, because plans never change and may be long. */
   readonly #plans = new Map<string, StoredPlan>();
 
-  /** @param computeFigures for a book that is written: the end of a handle keeps how the narration stood */
+  /** @param computeFigures stored when a handle ends; absent for read-only use */
   constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = onlyRead) {
     this.#store = store;
     this.#wallMs = wallMs;
     this.#computeFigures = computeFigures;
   }
 
-  /** Keeps a plan under its name; one that is known stays as it is. */
+  /** Stores a plan under its id; a known one is unchanged. */
   async begin(
     narrationId: string,
     plan: StoredPlan,
@@ -86,7 +86,7 @@ export class NarrationRepository {
     return entryOf(stored);
   }
 
-  /** A saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
+  /** Finds a saved file by its number, from 1. @throws AudioError `not_found`, `store_unavailable` */
   async file(narrationId: string, number: number): Promise<NarrationFile> {
     const file = (await this.entry(narrationId)).state.files[number - 1];
     if (file !== undefined) return file;
@@ -94,10 +94,10 @@ export class NarrationRepository {
   }
 
   /**
-   * Changes the state: where somebody else has changed it since it was read, the change is made anew over theirs.
+   * Changes the state. If another process has changed it since it was read, the change is computed again.
    *
-   * @param change the very same object where there is nothing to change; `open`: the handles that have not ended
-   * @returns the state as it is stored now
+   * @param change returns the same object if there is nothing to change; `open` has the handles that have not ended
+   * @returns the stored state
    */
   async change(
     narrationId: string,
@@ -162,7 +162,7 @@ export class NarrationRepository {
     await this.#store.release(narrationId);
   }
 
-  /** Newest first; one that cannot be read is passed over, for it must not hide the others. */
+  /** Lists narrations, newest first. Skips an unreadable one, which must not hide the others. */
   async newest(limit: number): Promise<NarrationEntry[]> {
     const known: NarrationEntry[] = [];
     for (const stored of await this.#store.newest(limit)) {

@@ -1,10 +1,10 @@
-/** The stored form of a narration: the plan, which never changes, and the small state that does. */
+/** The stored form of a narration: the plan, which never changes, and the state, which does. */
 import { z } from "zod";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../contract/request-fields.ts";
 import { AudioError } from "../errors.ts";
 
-/** Grows when an older program would misread what a newer one stored. */
+/** Increased when an older version would misread what a newer one stores. */
 const STORED_VERSION = 1;
 
 /** Settings that all parts share. Each part adds its text and its speaker's voice. */
@@ -16,13 +16,13 @@ const plannedPartSchema = z.object({
   /** The respelled text that is sent in place of the text. */
   spoken: z.string().optional(),
   voice: REQUEST_FIELDS.voice.schema.nullable(),
-  /** The speaker's name for captions, where the voice belongs to one speaker. */
+  /** The speaker's name for captions, if only one speaker has this voice. */
   speaker: z.string().optional(),
   /** The speaker's settings in place of the narration's. */
   settings: narrationSettingsSchema.strict().optional(),
   section: z.int().nonnegative(),
   pauseAfterSeconds: z.number().nonnegative(),
-  /** Where the timeline of subtitles has it begin, and the cue of that time. */
+  /** When it begins in the timeline of subtitles. */
   startSeconds: z.number().nonnegative().optional(),
   cue: z.string().optional(),
   estimatedSeconds: z.number().nonnegative(),
@@ -31,7 +31,7 @@ const plannedPartSchema = z.object({
 
 /** Remarks on a text, in whole sentences. */
 const remarksSchema = z.object({
-  /** Before anything is paid. */
+  /** Remarks that are shown before anything is paid. */
   remarks: z.array(z.string()),
   /** What is not spoken; also reported with the finished files. */
   unspoken: z.array(z.string()),
@@ -39,20 +39,20 @@ const remarksSchema = z.object({
 
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
-  /** Strict, because an older version must not pay for parts without a setting that it does not know. */
+  /** Strict, because an older version must not ignore a setting that it does not know, and pay for wrong parts. */
   settings: narrationSettingsSchema.strict(),
-  /** Between paragraphs where two parts meet. */
+  /** Silence between two parts at the end of a paragraph. */
   pauseSeconds: z.number().nonnegative(),
   /** `rows`: each row of a sheet is a file. */
   files: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
-  /** As the text itself names them. */
+  /** The author that the text itself names. */
   author: z.string().optional(),
   sections: z.array(
     z.object({
       title: z.string().nullable(),
-      /** The name of its file, where the sheet gives one. */
+      /** The file name that the sheet gives, if any. */
       fileName: z.string().optional(),
     }),
   ),
@@ -67,7 +67,7 @@ export const formatOfPlan = ({ settings }: Pick<StoredPlan, "settings">): Output
   settings.output_format ?? "mp3";
 
 const problemSchema = z.object({
-  /** Index of the part; `null`: of the narration as a whole. */
+  /** Index of the part; `null` for the narration as a whole. */
   part: z.int().nonnegative().nullable(),
   code: z.string(),
   message: z.string(),
@@ -87,21 +87,21 @@ const narrationFileSchema = z.object({
   savedAtMs: z.number(),
   matchesFormat: z.boolean(),
   durationSeconds: z.number().positive(),
-  /** Index of its chapter; `null`: it holds the whole narration. */
+  /** Index of its chapter; `null` for the whole narration. */
   section: z.int().nonnegative().nullable(),
   /** The title of its chapter. */
   chapter: z.string().nullable(),
   captions: savedTextSchema.nullable(),
-  /** The captions as SubRip, where `captions` are WebVTT. */
+  /** The captions as SubRip, beside `captions` as WebVTT. */
   srt: savedTextSchema.optional(),
   chapters: savedTextSchema.nullable(),
-  /** The name that it was to have, where that was taken, so that a number was added. */
+  /** The requested name, if it was taken and a number was added. */
   takenName: z.string().nullable(),
-  /** A hash of the parts, pauses and name that it was joined from. */
+  /** A hash of the parts, pauses and name that the file was made from. */
   madeFrom: z.string(),
-  /** The narration ended before all its parts were there. */
+  /** Whether the narration ended before all its parts were saved. */
   isIncomplete: z.boolean(),
-  /** Indexes of parts that it lacks. */
+  /** Indexes of parts that the file lacks. */
   missingParts: z.array(z.int().nonnegative()),
   /** Parts that a person should listen to. */
   doubts: z.array(problemSchema),
@@ -117,17 +117,17 @@ const figuresSchema = z.object({
     estimate: amount,
     charged: amount,
     reserved: amount,
-    /** `null`: nobody has allowed anything yet. */
+    /** `null` until a call gives a limit. */
     max: amount.nullable(),
     suggestedMax: amount,
-    /** The likely charge of parts that are with the service. */
+    /** The likely charge of running tasks. */
     toCome: amount,
   }),
   seconds: z.object({
-    /** Seconds of audio. */
+    /** Estimated seconds of audio. */
     estimate: amount,
     saved: amount,
-    /** Until it is finished, by the clock; `null`: it does not run. */
+    /** Estimated seconds until it is finished; `null` if it does not run. */
     left: amount.nullable(),
   }),
   /** Parts with another take than the first. */
@@ -140,10 +140,10 @@ export const narrationHandleEndSchema = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("cancelled"),
     figures: figuresSchema,
-    /** Others had asked for the narration as well. */
+    /** Whether it goes on, because other calls want it too. */
     isLeftRunning: z.boolean(),
   }),
-  /** As the narration stood then; it may have gone on since. */
+  /** The status of the narration at that time; it may have continued since. */
   z.object({
     kind: z.literal("ended"),
     status: z.enum(["planned", "stopped", "finished"]),
@@ -157,7 +157,7 @@ export type NarrationHandleEnd = z.infer<typeof narrationHandleEndSchema>;
 const retakeSchema = z.object({
   part: z.int().nonnegative(),
   take: z.int().positive(),
-  /** Instead of the plan's. */
+  /** Replaces the plan's speed. */
   speed: REQUEST_FIELDS.speed.schema.optional(),
 });
 
@@ -166,32 +166,32 @@ export const NARRATION_STATUSES = ["planned", "running", "stopped", "finished"] 
 export const narrationStateSchema = z.object({
   version: z.literal(STORED_VERSION),
   status: z.enum(NARRATION_STATUSES),
-  /** The most that it may cost in all; `null`: nobody has allowed anything yet. */
+  /** The most that it may cost in all; `null` until a call gives a limit. */
   maxCredits: z.number().nonnegative().nullable(),
-  /** The take of each part that is not the first, or has a speed of its own. */
+  /** Parts with another take than the first, or with their own speed. */
   takes: z.array(retakeSchema),
-  /** How often a call with a limit has asked for it: a run that ends must not undo what was asked for meanwhile. */
+  /** Counts calls with a limit, so that the end of a run does not undo a call that came meanwhile. */
   asks: z.int().nonnegative(),
   /**
-   * The processes in which, since it began to run, a call without a handle has asked for it: while one of them lives,
-   * it goes on, whatever handles are cancelled.
+   * Processes with a call without a handle since the narration began to run. While one of them lives,
+   * the narration continues, even if all handles are cancelled.
    */
   plainAskers: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
-  /** For lists, which read no plan: what it is called, and how it stood when this was last written. */
+  /** For lists, which do not read the plan. */
   title: z.string(),
-  /** Belongs to the text that was given last, because texts with the same parts may leave out different things. */
+  /** Remarks on the latest text, because texts with equal parts may leave out different things. */
   ...remarksSchema.shape,
   totalParts: z.int().positive(),
   savedParts: z.int().nonnegative(),
   createdAtMs: z.number(),
-  /** When it last began to run, and how many parts were saved then: the pace follows from both. */
+  /** When it last began to run. The pace is computed from this and the parts that were saved then. */
   begunAtMs: z.number().nullable(),
   savedAtBegin: z.int().nonnegative(),
-  /** When it last saved a part since; `null`: none yet. */
+  /** When it last saved a part since then; `null` before the first. */
   lastSavedAtMs: z.number().nullable().default(null),
 });
 export type NarrationState = z.infer<typeof narrationStateSchema>;
@@ -230,7 +230,7 @@ export function withRemarks(
   return isSame ? state : { ...state, remarks, unspoken };
 }
 
-/** @throws AudioError `store_unavailable` when what is stored cannot be read */
+/** @throws AudioError `store_unavailable` if the stored value is invalid */
 export function parseStored<T>(schema: z.ZodType<T>, text: string, narrationId: string): T {
   let value: unknown;
   try {

@@ -22,9 +22,9 @@ export interface NarrationView extends NarrationFigures {
   readonly narrationId: string;
   readonly status: NarrationStatus;
   readonly title: string;
-  /** Each row of a sheet is a file, of which there may be a thousand. */
+  /** Whether it is a sheet, which may have a thousand files. */
   readonly isSheet: boolean;
-  /** Length and price of each chapter, before anything is paid; empty for a text with fewer than two. */
+  /** Estimated length and price of each chapter; empty for a text with fewer than two. */
   readonly chapters: readonly ChapterSum[];
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
@@ -32,35 +32,35 @@ export interface NarrationView extends NarrationFigures {
   readonly remarks: readonly string[];
   /** What is not spoken, in whole sentences. */
   readonly unspoken: readonly string[];
-  /** Indexes of parts that are in none of the files, where there are files. */
+  /** Indexes of parts that no file contains; empty without files. */
   readonly unjoinedParts: readonly number[];
-  /** It was finished before this call, which has cost nothing. */
+  /** Whether it was finished before this call, which then cost nothing. */
   readonly isRepeat: boolean;
-  /** Paths of saved files that are not here: moved, deleted, or on another machine. */
+  /** Paths of saved files that were moved, deleted, or are on another machine. */
   readonly missingPaths: readonly string[];
   /** Companion files that changed since they were saved. */
   readonly changedPaths: readonly string[];
-  /** A limit below what is suggested, for which nothing was sent; `null`: none was refused. */
+  /** A limit that was refused because it is below the suggested one; `null` if none was. */
   readonly refusedLimit: number | null;
 }
 
 const EXCERPT_CODE_POINTS = 60;
 
 /**
- * In all: what was charged, room for parts that come out longer than their estimate, and what is set aside while the
- * last ones run; but no more than the missing tasks can cost.
+ * The sum of all charges, room for parts that get longer than estimated, and the reservations of the
+ * last tasks; but not more than the missing tasks can cost.
  */
 function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
   return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingTasks);
 }
 
-/** Six creates a minute are the most that the service takes; the first pace that is reported. */
+/** The best possible pace, because the service allows six creates a minute. */
 const SECONDS_A_PART_AT_BEST = 10;
 
 /**
  * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
- * While nothing is saved it never grows; of a part that takes longer nobody knows how much, so half of it stays.
+ * It never grows while nothing is saved. For a part that takes longer than expected, half of its time stays.
  */
 export function secondsLeft(state: NarrationState, saved: number, nowMs: number): number {
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
@@ -74,7 +74,7 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
   return Math.round(Math.max(left - passed, left / 2));
 }
 
-/** A narration that says it runs, and that nobody drives, has been stopped by the end of its process. */
+/** A running narration without a driver was stopped by the end of its process. */
 export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus {
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
@@ -118,7 +118,7 @@ export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs
   };
 }
 
-/** @param figures of now, or as they were kept with an end */
+/** @param figures current ones, or those stored when a handle ended */
 export function viewWith(known: KnownNarration, figures: NarrationFigures): NarrationView {
   const { narrationId, plan, state } = known;
   const status = statusOf(known);

@@ -1,4 +1,4 @@
-/** Every sentence about a narration: how it stands, what it cost, what to call next. */
+/** Every sentence about a narration: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
@@ -18,7 +18,7 @@ export function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** One line while it runs. */
+/** Words the progress of a running narration in one line. */
 export function progressOf(state: NarrationState, chargedCredits: number, nowMs: number): string {
   const left = secondsLeft(state, state.savedParts, nowMs);
   const time = state.savedParts < state.totalParts ? `; about ${duration(left)} left` : "";
@@ -91,7 +91,7 @@ export function briefFileWords({ isSheet, files, parts }: NarrationView): string
   return lacking.length === 0 ? "Saved." : `Saved, ${lacking.join(", ")}.`;
 }
 
-/** Chapters that have no file yet; what a file lacks is said with the file. */
+/** Reports parts that are in no file yet. What a file lacks is reported with the file. */
 function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): string {
   const lacked = new Set(files.flatMap(({ missingParts }) => missingParts));
   const others = unjoinedParts.filter((part) => !lacked.has(part));
@@ -99,7 +99,7 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
   return `Not in any file: ${partNumbers(others, parts.total)}.`;
 }
 
-/** A file counts as gone if it was moved, or lies on another machine. */
+/** A file counts as missing if it was moved, or is on another machine. */
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
   const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
@@ -108,7 +108,7 @@ function missingWords({ missingPaths }: NarrationView): string {
   return `Not on this machine (any more): ${shown}${others}. ${it} ${is} joined again from the saved parts, free.`;
 }
 
-/** Names that were taken; the files got a number. */
+/** Reports files that got a number because their name was taken. */
 function numberWords({ files }: NarrationView): string {
   const taken = files.flatMap(({ takenName }) => (takenName === null ? [] : [JSON.stringify(takenName)]));
   if (taken.length === 0) return "";
@@ -119,14 +119,14 @@ function numberWords({ files }: NarrationView): string {
     : `Files named ${names}${others} were there already, so numbers were added.`;
 }
 
-/** Captions and chapters that a person has edited, moved or replaced. */
+/** Reports captions and chapter files that were edited, moved or replaced. */
 function changedWords({ changedPaths }: NarrationView): string {
   if (changedPaths.length === 0) return "";
   const [are, they] = changedPaths.length === 1 ? ["is", "it"] : ["are", "they"];
   return `${changedPaths.join(", ")} ${are} not there (any more) as ${they} ${they === "it" ? "was" : "were"} saved.`;
 }
 
-/** Tasks that the service has are charged whatever becomes of the narration. */
+/** Running tasks are charged even if the narration ends. */
 function toComeWords({ credits }: NarrationView): string[] {
   const tasks = Math.round(credits.reserved / RESERVED_CREDITS);
   if (tasks === 0) return [];
@@ -183,9 +183,9 @@ function soFar({ parts, credits }: NarrationView): string {
 }
 
 /**
- * How it stands and why, without what to do next.
+ * Words the status and its reason, without the next step.
  *
- * @param saved the sentence about saved files; the structured form lists them in a field of their own
+ * @param saved the sentence about saved files, which the structured form lists in a separate field
  */
 export function messageOf(view: NarrationView, saved = fileWords(view)): string {
   const { status, remarks, unspoken } = view;
@@ -227,7 +227,7 @@ function costWords({ isRepeat, credits, parts }: NarrationView): string {
   return `Cost ${credits.charged} credits${paid}.`;
 }
 
-/** The next call to make, complete in itself. */
+/** Names the next call to make, with its arguments. */
 export function nextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = stepOf(view, call);
@@ -259,7 +259,7 @@ function stepOf(view: NarrationView, call: string): string {
   }
 }
 
-/** Cues of subtitles that begin late are mended by speed. */
+/** Suggests a higher speed for cues that begin late. */
 function lateStep({ problems, credits }: NarrationView, call: string): string {
   const late = problems.filter(({ code }) => code === "late");
   if (late.length === 0) return "";
@@ -276,7 +276,7 @@ function stoppedStep(view: NarrationView, call: string): string {
     if (view.credits.max === null) return goOn;
     return `${call}: it goes on where it stopped, within the ${view.credits.max} credits that were agreed, and pays for nothing twice.`;
   }
-  // A repeat would only find the same: the audio itself is at fault.
+  // Repeating the call would not help, because the audio itself is bad.
   if (UNUSABLE.has(first.code)) {
     return `Ask the user whether to pay for that part again. If so: ${call}, max_credits ${view.credits.suggestedMax}, and retakes with a quote of it and its next take, such as 2. With skip_failed true it is joined without that part, free.`;
   }

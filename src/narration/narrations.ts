@@ -1,4 +1,4 @@
-/** Long narrations: the front door of this room. A plan before anything is spent, then parts, then the joined files. */
+/** The interface of narrations: a plan before anything is spent, then parts, then the joined files. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
@@ -38,7 +38,7 @@ import { likelyLate } from "./timeline/late-cues.ts";
 export type { NarrateChanges } from "./changes.ts";
 
 export type NarrateSource =
-  /** A narration with passages of its text changed: another narration, which shares the parts that stay. */
+  /** An edit of a narration: a new narration that shares the unchanged parts. */
   | {
       readonly kind: "edited";
       readonly narrationId: string;
@@ -46,10 +46,10 @@ export type NarrateSource =
       readonly pronunciations: readonly Pronunciation[];
     }
   | { readonly kind: "text"; readonly source: InputText; readonly options: PlanSettings }
-  /** @param mayGoOn what ended because its process did goes on, within the limit that was agreed */
+  /** @param mayGoOn whether to continue, within its limit, a narration whose process has ended */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
 
-/** One part, as the table of parts shows it. */
+/** One row of the table of parts. */
 export interface NarrationPart {
   readonly number: number;
   readonly text: string;
@@ -61,25 +61,25 @@ export interface NarrationPart {
 
 export interface Narrations {
   /**
-   * Plans a narration, goes on with one, stops one, or reports its status; waits while it runs, as long as the call's
-   * window is open.
+   * Plans, continues or stops a narration, or reports its status. Waits while it runs, at most until the end of the call's
+   * window.
    *
-   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`; what goes wrong with parts is in the view
+   * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are in the view instead
    */
   narrate(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<NarrationView>;
   /**
-   * The same for a client that takes a task of the protocol's extension for an answer: where something is to be made,
-   * it goes on without the call.
+   * Like `narrate`, for a client that supports the tasks extension: if audio is to be made,
+   * the narration continues after the call.
    */
   start(source: NarrateSource, changes: NarrateChanges, call: Call): Promise<HandleOrView<NarrationView>>;
   readonly handles: HandleOperations<NarrationView>;
-  /** Newest first, as they stood when they were last written; those that hold every word of the query. */
+  /** Lists narrations that contain every word of the query, newest first, with their last stored status. */
   list(query: string | null, limit: number): Promise<NarrationRow[]>;
-  /** How it stands, part by part. @throws AudioError `not_found` */
+  /** Reports the status of each part. @throws AudioError `not_found` */
   parts(narrationId: string): Promise<{ readonly view: NarrationView; readonly parts: NarrationPart[] }>;
-  /** The file of a narration by its number, from 1. @throws AudioError `not_found` */
+  /** Finds a file of a narration by its number, from 1. @throws AudioError `not_found` */
   fileOf(narrationId: string, number: number): Promise<NarrationFile>;
-  /** The file of a narration at a path; `null`: there is none. */
+  /** Finds the file of a narration at a path; `null` if there is none. */
   fileAt(path: string): Promise<NarrationFile | null>;
   close(): Promise<void>;
 }
@@ -91,11 +91,11 @@ export interface NarrationsDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly captionFiles: CaptionFiles;
-  /** Whether a text holds the API key or a password of the settings. */
+  /** Whether a text contains the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
 }
 
-/** How often a call looks at a narration that another process drives. */
+/** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_MS = 1000;
 
 export function createNarrations(deps: NarrationsDeps): Narrations {
@@ -127,7 +127,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     );
   };
 
-  /** Loaded by those who plan, because nobody else needs the reading of texts. */
+  /** Loaded on first use, because only planning reads texts. */
   const planOf = async (source: Exclude<NarrateSource, { kind: "narration" }>): Promise<StoredPlan> => {
     if (source.kind === "text") {
       const { planText } = await import("./plan-text.ts");
@@ -142,7 +142,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const find = async (source: NarrateSource): Promise<KnownNarration> => {
     if (source.kind === "narration") return await known(source.narrationId);
     const plan = await planOf(source);
-    // As it would be spoken and stored: markup, entities and what nobody sees had hidden it in the text.
+    // Checks the planned text, because markup, entities or invisible characters may hide a secret in the input.
     if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
     const narrationId = narrationIdOf(origin, plan);
     if (await book.knows(narrationId)) {
@@ -153,7 +153,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return await book.get(narrationId);
   };
 
-  /** Remarks on parts whose pronunciations changed after they were paid for. */
+  /** Reports paid parts that are made anew because pronunciations changed. */
   const madeAnew = async ({ plan, state }: KnownNarration): Promise<string[]> => {
     let count = 0;
     for (const index of plan.parts.keys()) {
@@ -180,12 +180,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return { ...shown, remarks: [...shown.remarks, ...late, ...(await madeAnew(known))] };
   };
 
-  /** Drives it in this process until it has ended, also where another process has the lease now. */
+  /** Drives the narration in this process until it ends. Waits if another process has the lease. */
   const start = (narrationId: string): void => {
     if (isClosed) return;
     const running = drivers.get(narrationId);
     if (running !== undefined) {
-      // It may be about to end, and not have seen what is asked for now.
+      // The running driver may be about to end without having seen this request.
       void running.end
         .then(async () => {
           if (drivers.has(narrationId) || isClosed) return;
@@ -198,12 +198,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     drivers.set(narrationId, driver);
     void driver.end.then(() => {
       drivers.delete(narrationId);
-      // The present driver may die, and this process still wants the narration.
+      // The other driver may end early, and this process still wants the narration.
       if (driver.hasLostLease) start(narrationId);
     });
   };
 
-  /** Waits while it is driven, here or elsewhere. */
+  /** Waits while any process drives the narration. */
   const wait = async (narrationId: string, call: Call): Promise<void> => {
     const deadline = new Deadline(clock, call.windowMs);
     for (;;) {
@@ -220,7 +220,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     }
   };
 
-  /** Resolves with the next news of a driver, or after a while: another process may drive it. */
+  /** Resolves with the next event of this process's driver, or after an interval, because another process may drive it. */
   const nextNews = async (
     driver: NarrationDriver | undefined,
     ms: number,
@@ -248,7 +248,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     refresh: (narrationId, state) => drivers.get(narrationId)?.refresh(state),
   });
 
-  /** Writes what a call wants, and drives it. @param draft of a call that is answered with a handle */
+  /** Stores what a call wants, and starts to drive it. @param draft the handle for a call that is answered with one */
   const write = async (
     { narrationId, leaseOwner: driver }: KnownNarration,
     change: (state: NarrationState) => NarrationState,
@@ -265,8 +265,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   /**
-   * Applies the changes of a call. Only a limit allows spending. Without one a call may give a name, go on with a
-   * narration that its process has left, within the limit that was agreed, and have saved parts joined.
+   * Applies the changes of a call. Only a limit allows spending. Without one, a call may set a name, continue a
+   * narration whose process has ended, within its limit, and have saved parts joined.
    */
   const obey = async (source: NarrateSource, known: KnownNarration, changes: NarrateChanges) => {
     const { narrationId, plan, state } = known;
@@ -291,13 +291,13 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     }
   };
 
-  /** It was stopped, and all its parts are saved: nothing is left that somebody would have to allow. */
+  /** Whether a stopped narration can be joined without permission, because all its parts are saved. */
   const isReadyToJoin = async (known: KnownNarration): Promise<boolean> => {
     if (statusOf(known) !== "stopped" || drivers.has(known.narrationId)) return false;
     return (await partSummaryOf(known)).statuses.every((standing) => standing === "saved");
   };
 
-  /** The narration that a call is about, after its names were checked: nothing is sent where they cannot be used. */
+  /** Finds the narration of a call, and checks its file names before anything is sent. */
   const findChecked = async (source: NarrateSource, { fileName, maxCredits }: NarrateChanges) => {
     if (fileName !== null) checkFileName(fileName);
     if (fileName !== null && holdsSecret(fileName)) throw secretRefused("The file name holds");
@@ -319,7 +319,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     call.signal.throwIfAborted();
     const tooLow = await tooLowLimit(source, known, changes);
     if (tooLow !== null) {
-      // Nothing is allowed; its name is kept all the same.
+      // The limit is refused, but the file name is kept.
       await obey(source, known, { ...changes, maxCredits: null });
       return tooLow;
     }
@@ -336,7 +336,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return { ...view, isRepeat };
   };
 
-  /** A first call may not begin what its limit is likely to end: the plan is its answer, and the person decides. */
+  /** Refuses a first limit that is likely to end the narration early. The plan is the answer, and the person decides. */
   const tooLowLimit = async (
     source: NarrateSource,
     known: KnownNarration,

@@ -1,23 +1,23 @@
 /** Decides what a narration's driver does next. Pure, so that tests can check every state. */
 
 export type PartState =
-  /** Nothing is under way for it. */
+  /** No task was created. */
   | "open"
-  /** The service may have taken it, and this process is not at it. */
+  /** Its create was sent, but this process does not wait for the task. */
   | "sent"
-  /** This process is at it. */
+  /** This process makes it. */
   | "working"
   | "saved"
-  /** It was given up, and the whole file needs it. */
+  /** It failed for good, and the whole file needs it. */
   | "failed"
-  /** It is left out, because the caller asked for that. */
+  /** It failed, and the caller asked to leave it out. */
   | "skipped";
 
-/** One file of the narration: all of it, or one chapter. */
+/** One file of the narration: the whole of it, or one chapter. */
 export interface FileProgress {
   /** Indexes of its parts in the plan, in reading order. */
   readonly parts: readonly number[];
-  /** The result of joining since the last look at the parts; a file without all its parts is `incomplete`. */
+  /** The result of joining since the last inspection of the parts; `incomplete` means that parts are missing. */
   readonly made: "whole" | "incomplete" | "failed" | null;
 }
 
@@ -26,16 +26,16 @@ export interface Progress {
   /** For each part, the first part with the same text, settings and take; both are one task. */
   readonly firstEqual: readonly number[];
   readonly files: readonly FileProgress[];
-  /** Nothing may be created: the narration was stopped, or something is in the way. */
+  /** Whether nothing may be created: the narration was stopped, or an error prevents it. */
   readonly isHalted: boolean;
-  /** A part that was begun is not sent yet: the next one might overtake it. */
+  /** Whether a started part is not sent yet, so that the next one might overtake it. */
   readonly isUnsent: boolean;
-  /** No create is within the limit until a part that runs has ended. */
+  /** Whether the limit allows no create until a running part ends. */
   readonly isFull: boolean;
 }
 
 export type Step =
-  /** Creates the part, or sees it through where it was sent. */
+  /** Creates the part, or waits for it if it was sent. */
   | { readonly kind: "work"; readonly part: number }
   | {
       readonly kind: "join";
@@ -43,16 +43,16 @@ export type Step =
       readonly parts: readonly number[];
       readonly isWhole: boolean;
     }
-  /** Until a part ends, or somebody changes the narration. */
+  /** Waits until a part ends, or a call changes the narration. */
   | { readonly kind: "wait" }
   | { readonly kind: "end"; readonly isWhole: boolean };
 
-/** The service runs two tasks of an account at a time; a third part waits for the next free place. */
+/** The service runs two tasks at a time; a third part is ready for the next free slot. */
 const PARTS_AT_ONCE = 3;
 
 /**
- * Parts that were sent come first, because their credits are held already. All others begin in reading order, so what
- * is paid for is the beginning of the text. A file is joined as soon as its parts are there.
+ * Parts that were sent come first, because their credits are reserved. All others start in reading order, so that what
+ * is paid for is the beginning of the text. A file is joined as soon as its parts are saved.
  */
 export function nextStep(progress: Progress): Step {
   const { parts, files } = progress;

@@ -5,7 +5,7 @@ import type { NarrationState, StoredPlan } from "./narration-state.ts";
 
 /** A saved part, verified before it is joined. */
 export interface PartFile extends SavedPart {
-  /** In the plan. */
+  /** Index of the part in the plan. */
   readonly index: number;
 }
 
@@ -13,7 +13,7 @@ export function takeOf({ takes }: Pick<NarrationState, "takes">, part: number): 
   return takes.find((retake) => retake.part === part)?.take ?? 1;
 }
 
-/** The speed that was chosen for a part instead of the plan's; `undefined`: none. */
+/** Returns the speed that was chosen for a part; `undefined` if it has the plan's. */
 export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number): number | undefined {
   return takes.find((retake) => retake.part === part)?.speed;
 }

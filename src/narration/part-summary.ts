@@ -1,4 +1,4 @@
-/** Counts how a narration's parts stand: their state is that of their records, and is stored nowhere else. */
+/** Summarizes the status of a narration's parts, which is read from their records and stored nowhere else. */
 import { chargeForSeconds, RESERVED_CREDITS } from "../contract/billing.ts";
 import type { PartWork } from "../generation/use-cases/generate-part.ts";
 import { workName } from "../ledger/identity.ts";
@@ -10,7 +10,7 @@ import { partRequest } from "./part-request.ts";
 export type PartStatus = "open" | "running" | "saved" | "failed";
 
 export interface PartSummary {
-  /** In the order of the plan. */
+  /** Statuses in the order of the plan. */
   readonly statuses: readonly PartStatus[];
   readonly records: readonly (TaskRecord | null)[];
   readonly alreadyPaid: number;
@@ -18,22 +18,22 @@ export interface PartSummary {
   readonly chargedCredits: number;
   /** Reservations of the running tasks on the bill. */
   readonly reservedCredits: number;
-  /** The charge, and what the parts to come are likely to add; parts that are equal are one task. */
+  /** The charge, plus the likely charge of the missing parts; equal parts are one task. */
   readonly estimatedCredits: number;
-  /** The likely charge of parts that are with the service. */
+  /** The likely charge of running tasks. */
   readonly toComeCredits: number;
-  /** Held for tasks on the bill that no part needs any more, since another take of it was chosen. */
+  /** Reservations of tasks that no part needs any more, because another take was chosen. */
   readonly strayCredits: number;
-  /** Tasks that are still to be made. */
+  /** Number of tasks that are not created yet. */
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
 }
 
-/** Records are read so many at a time. */
+/** Number of records that are read at a time. */
 const READ_AT_ONCE = 64;
 
-/** How much more or less earlier audio came to than its estimate, `null` before the first; only what is shown follows it. */
+/** The ratio of actual to estimated length so far; `null` before the first part. Used for display only. */
 function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): number | null {
   let estimated = 0;
   let actual = 0;
@@ -55,7 +55,7 @@ export function standingOf(record: TaskRecord | null): PartStatus {
   return flightOf(record) !== null || record.status === "succeeded" ? "running" : "open";
 }
 
-/** The spend of a record: its reservation while it runs, then its charge. */
+/** Returns the cost of a record: its reservation while it runs, then its charge. */
 export const chargeOf = (record: TaskRecord): number =>
   flightOf(record) === null ? (record.spend?.credits ?? 0) : record.earlierCredits;
 
@@ -73,7 +73,7 @@ async function readRecords(
   return records;
 }
 
-/** One look at every part. */
+/** Reads the records of all parts once, and summarizes them. */
 export async function summarizeParts(
   parts: PartWork,
   plan: StoredPlan,
@@ -82,7 +82,7 @@ export async function summarizeParts(
 ): Promise<PartSummary> {
   const records = await readRecords(parts, plan, state);
   const faulty = new Set(state.problems.map(({ part }) => part));
-  // Audio that is here and cannot be used counts for nothing.
+  // Saved audio that cannot be used does not count as saved.
   const statuses = records.map((record, index) => {
     const standing = standingOf(record);
     return standing === "saved" && faulty.has(index) ? "failed" : standing;

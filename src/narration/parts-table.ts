@@ -1,4 +1,4 @@
-/** The parts of a narration as a table that people and models can read. */
+/** Renders the parts of a narration as a table for people and models. */
 import { firstCodePoints } from "../contract/unicode.ts";
 import type { NarrationView } from "./narration-view.ts";
 import { messageOf } from "./narration-words.ts";
@@ -8,7 +8,7 @@ const EXCERPT_CODE_POINTS = 60;
 
 const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapter", "text"] as const;
 
-/** One line without characters that would end a cell. */
+/** Puts text on one line, and escapes the characters that end a cell. */
 const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
 function row({ number, standing, take, record, chapter, text }: NarrationPart): string {
@@ -26,7 +26,7 @@ function row({ number, standing, take, record, chapter, text }: NarrationPart): 
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** Markdown: the title, how the narration stands (a line that begins with its status), then a row a part. */
+/** Renders Markdown: the title, a line that begins with the status, then one row for each part. */
 export function partsTable(view: NarrationView, parts: readonly NarrationPart[]): string {
   const table = [`| ${HEAD.join(" | ")} |`, `|${" --- |".repeat(HEAD.length)}`, ...parts.map(row)];
   return `${cell(view.title)}\n\n${view.status}. ${cell(messageOf(view))}\n\n${table.join("\n")}\n`;

@@ -1,10 +1,10 @@
-/** Plans an input by its kind. The room that reads a kind is loaded with the first input of that kind. */
+/** Plans an input by its kind. The reader of each kind is loaded on first use. */
 import { AudioError } from "../errors.ts";
 import type { InputText } from "../files/input-format.ts";
 import type { PlanSettings, RunningText } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 
-/** @throws AudioError `invalid_request` where there is nothing to speak, or what is there cannot be spoken */
+/** @throws AudioError `invalid_request` if there is nothing to speak, or what is there cannot be spoken */
 export async function planInput(input: InputText, settings: PlanSettings): Promise<StoredPlan> {
   if (input.format === "sheet") {
     if (settings.chapters !== undefined) {

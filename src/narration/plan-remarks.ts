@@ -90,7 +90,7 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
   return [`Spoken by ${shares.join(", ")}.`];
 }
 
-/** How the text begins and ends, so that a cut or a wrong file is seen before it is paid for. */
+/** Shows how the text begins and ends, so that a truncated or wrong file is noticed before it is paid for. */
 export function edgesRemark({ parts }: Pick<NarrationPlan, "parts">): string {
   const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
   const last = flat.at(-1) ?? "";
@@ -99,7 +99,7 @@ export function edgesRemark({ parts }: Pick<NarrationPlan, "parts">): string {
   return `It begins ${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
 }
 
-/** @param voice of the narration; absent: the service's own choice */
+/** @param voice of the narration; absent for the service's default */
 export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
   ...chaptersRemark(plan),
   ...languageRemarks(plan, voice),

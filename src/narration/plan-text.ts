@@ -1,12 +1,12 @@
-/** Plans a text where it blocks nobody: a short one here, a long one in a thread of its own. */
+/** Plans a text without blocking other calls: a short one at once, a long one in a worker thread. */
 import type { InputText } from "../files/input-format.ts";
 import type { PlanSettings } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 
-/** About 40 ms of planning: less than a thread takes to start. */
+/** Texts up to this length take about 40 ms to plan, less than a thread takes to start. */
 const HERE_MAX_UNITS = 100_000;
 
-/** @throws AudioError `invalid_request` where there is nothing to speak, or planning takes too long */
+/** @throws AudioError `invalid_request` if there is nothing to speak, or planning takes too long */
 export async function planText(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
   // The unpacked size of an archive is unknown, and deeply nested elements take seconds to close.
   const isBook = source.format === "epub" || source.format === "html";

@@ -6,11 +6,11 @@ import type { PlanSettings } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
 import { planAnswerSchema } from "./plan-answer.ts";
 
-/** Five novels take 3 s. It is time of the clock, of which a busy machine gives less; a call may take 20 s. */
+/** Five novels take 3 s. The rest is reserve for busy machines; a call may take 20 s. */
 const LIMIT_MS = 15_000;
 const MEMORY_MIB = 1024;
 
-/** In the bundle this code lies in a chunk, and the worker is an entry beside the bin. */
+/** In the bundle, this code is in a chunk, and the worker is a file beside the bin. */
 const workerUrl = (): URL =>
   new URL(import.meta.url.endsWith(".ts") ? "./plan-worker.ts" : "../plan-worker.js", import.meta.url);
 

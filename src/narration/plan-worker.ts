@@ -1,4 +1,4 @@
-/** The planning thread: takes one text, answers with its plan or the refusal, and ends. */
+/** Runs in the planning thread: plans one text, posts the plan or the refusal, and ends. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { z } from "zod";
 import { AudioError } from "../errors.ts";

@@ -1,4 +1,4 @@
-/** Unpacks files of an EPUB's archive in memory, with bounds that hold whatever the archive says of itself. */
+/** Unpacks files of an EPUB in memory, within bounds that hold even if the archive lies about its sizes. */
 import { crc32, inflateRawSync } from "node:zlib";
 import { AudioError } from "../../errors.ts";
 
@@ -17,7 +17,7 @@ const STORED = 0;
 const DEFLATED = 8;
 const ENCRYPTED_FLAG = 1;
 
-/** @param rule what is wrong, as the end of a sentence about the book */
+/** @param rule what is wrong, as a clause about the book */
 export function refuseBook(rule: string, cause?: unknown): AudioError {
   return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, { cause });
 }
@@ -36,7 +36,7 @@ interface Entry {
 const damaged = (cause?: unknown): AudioError =>
   refuseBook("is damaged: its ZIP archive cannot be unpacked", cause);
 
-/** Names are only looked up and never written to a disk. A name that leaves the archive still marks a hostile file. */
+/** Refuses names that leave the archive. They are never written to a disk, but mark a hostile file. */
 function checkName(name: string): void {
   const isOutside =
     name.startsWith("/") || /^[A-Za-z]:/.test(name) || name.includes("\\") || name.split("/").includes("..");
@@ -48,7 +48,7 @@ export class BookArchive {
   readonly #entries = new Map<string, Entry>();
   #leftBytes = UNPACKED_MAX_BYTES;
 
-  /** @throws AudioError `invalid_request` where it is no archive that can be read, or too large */
+  /** @throws AudioError `invalid_request` if it is no readable archive, or too large */
   constructor(bytes: Uint8Array) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const end = this.#endOfDirectory();
@@ -65,7 +65,7 @@ export class BookArchive {
   /**
    * Reads one file; `null` if no file has that name.
    *
-   * @throws AudioError `invalid_request` where it is damaged, or all files read so far are too large
+   * @throws AudioError `invalid_request` if it is damaged, or the files read so far are too large together
    */
   read(name: string): Uint8Array | null {
     const entry = this.#entries.get(name);
@@ -84,7 +84,7 @@ export class BookArchive {
     if (method === STORED) return packed;
     if (method !== DEFLATED) throw refuseBook("is packed in a way that is not read");
     try {
-      // One byte more than is announced shows a lie.
+      // Allows one byte more than announced, to detect a wrong size.
       return inflateRawSync(packed, { maxOutputLength: unpackedBytes + 1 });
     } catch (error) {
       throw damaged(error);
@@ -106,7 +106,7 @@ export class BookArchive {
     throw refuseBook("is damaged, or no EPUB: its ZIP archive has no end");
   }
 
-  /** @returns where the next entry begins */
+  /** @returns the offset of the next entry */
   #readEntry(at: number): number {
     const bytes = this.#bytes;
     if (at + ENTRY_BYTES > bytes.byteLength || bytes.readUInt32LE(at) !== ENTRY_SIGNATURE) throw damaged();

@@ -1,13 +1,13 @@
-/** Reads what an EPUB says about itself: its title, author, order of pages, and table of contents. */
+/** Reads the metadata of an EPUB: title, author, order of pages, and table of contents. */
 import { Parser } from "htmlparser2";
 import { decodeText } from "../../files/text-bytes.ts";
 import { type BookArchive, refuseBook, shownName } from "./book-archive.ts";
 
 const CONTAINER = "META-INF/container.xml";
 const ENCRYPTION = "META-INF/encryption.xml";
-/** Shops add them to books that they protect. */
+/** Files that shops add to protected books. */
 const RIGHTS = ["META-INF/rights.xml", "META-INF/sinf.xml"];
-/** They hide fonts from copying; the text is open. */
+/** Algorithms that obfuscate fonts only; the text is not encrypted. */
 const FONT_ALGORITHMS = new Set(["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"]);
 const MAX_AUTHORS = 3;
 
@@ -16,9 +16,9 @@ type Attributes = Readonly<Record<string, string>>;
 interface Page {
   /** In the archive. */
   readonly path: string;
-  /** `false`: a note or another page beside the text. */
+  /** `false` for a note or another page beside the main text. */
   readonly isLinear: boolean;
-  /** The book's own table of contents, or its cover. */
+  /** Whether it is the table of contents or the cover. */
   readonly isMatter: boolean;
 }
 
@@ -48,11 +48,11 @@ const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
 interface XmlHandler {
   readonly open?: (name: string, attributes: Attributes, path: readonly string[]) => void;
-  /** The words of an element and of all in it. */
+  /** Called at the end of an element, with its words and those of its descendants. */
   readonly close?: (name: string, words: string) => void;
 }
 
-/** Reads XML by its elements' names without their prefixes. Entities of its own and addresses are never followed. */
+/** Parses XML, without namespace prefixes. Never expands custom entities, and never follows addresses. */
 function readXml(xml: string, { open, close }: XmlHandler): void {
   const names: string[] = [];
   const texts: string[] = [];
@@ -78,13 +78,13 @@ function readXml(xml: string, { open, close }: XmlHandler): void {
   parser.end(xml);
 }
 
-/** An entity may stand for a file of this machine, or for a million of itself. */
+/** A custom entity may refer to a local file, or expand to a huge text. */
 const OWN_ENTITIES = /<!DOCTYPE[^>[]*\[|<!ENTITY\b/i;
 
 /**
- * One file of the book as text; `null` where it is not there.
+ * Reads one file of the book as text; `null` if it is missing.
  *
- * @throws AudioError `invalid_request` for bytes that are no text, and for entities of its own
+ * @throws AudioError `invalid_request` for bytes that are no text, and for custom entities
  */
 export function textIn(archive: BookArchive, path: string): string | null {
   const bytes = archive.read(path);
@@ -105,9 +105,9 @@ function partsOf(href: string): { readonly file: string; readonly id: string | n
 }
 
 /**
- * The path in the archive that a reference leads to.
+ * Resolves a reference to a path in the archive.
  *
- * @throws AudioError `invalid_request` for one that leads out of the book
+ * @throws AudioError `invalid_request` for a reference that leaves the book
  */
 function resolvePath(from: string, file: string): string {
   const outside = (): Error => refuseBook(`names ${shownName(file)}, which lies outside of it`);
@@ -151,7 +151,7 @@ function packagePath(archive: BookArchive): string {
   return resolvePath("", path);
 }
 
-/** @throws AudioError `invalid_request` for a protected book, or one whose parts are not there */
+/** @throws AudioError `invalid_request` for a protected or incomplete book */
 export function readPackage(archive: BookArchive): BookPackage {
   refuseProtected(archive);
   const path = packagePath(archive);
@@ -167,7 +167,7 @@ export function readPackage(archive: BookArchive): BookPackage {
     open: (name, attributes) => {
       const { id, href } = attributes;
       if (name === "item" && id !== undefined && href !== undefined) {
-        // A reference out of the book (a sound on the web, say) matters only for pages.
+        // References that leave the book, such as audio on the web, matter only for pages.
         const type = attributes["media-type"] ?? "";
         const isNav = /(?:^|\s)nav(?:\s|$)/.test(attributes["properties"] ?? "");
         items.set(id, { path: partsOf(href).file, type, isNav });
@@ -203,7 +203,7 @@ export function readPackage(archive: BookArchive): BookPackage {
   };
 }
 
-/** The table of contents of either form, `nav` of XHTML or NCX; empty where there is none. */
+/** Reads the table of contents, from XHTML `nav` or NCX; empty if there is none. */
 function contentsOf(archive: BookArchive, from: string, href: string | undefined): TocEntry[] {
   if (href === undefined) return [];
   const file = resolvePath(from, href);

@@ -1,5 +1,5 @@
 /**
- * Reads HTML: what a listener should hear of a page, in order, and what is left out. It follows the elements' meaning:
+ * Reads what a listener should hear of an HTML page, in order, and lists what is left out. The elements decide:
  * headings, paragraphs, lists and tables are read as in Markdown; menus, notes and hidden elements are not spoken.
  */
 import { Parser } from "htmlparser2";
@@ -14,12 +14,12 @@ import { speakAddresses } from "../plan/web-addresses.ts";
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** A block with the elements that decide whether it is the text of the page. */
+/** A block, with the facts that decide whether it belongs to the text of the page. */
 export interface PageBlock {
   readonly block: SourceBlock;
   readonly isInMain: boolean;
   readonly isInArticle: boolean;
-  /** Its `id`, or that of an element around it that begins with it; for tables of contents that point here. */
+  /** Its `id`, and those of enclosing elements that begin with it. Tables of contents refer to them. */
   readonly ids: readonly string[];
 }
 
@@ -27,7 +27,7 @@ export interface HtmlPage {
   readonly blocks: readonly PageBlock[];
   readonly title: string | null;
   readonly author: string | null;
-  /** Characters inside of links, of all that are spoken. */
+  /** Share of the spoken characters that are inside links. */
   readonly linkShare: number;
 }
 
@@ -36,7 +36,7 @@ const setOf = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 const INLINE = setOf(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb ruby s samp small span strike strong sub sup time tt u var wbr img br rt rp rtc math svg object button input select textarea script style template",
 );
-/** Nothing in them is words of the page. */
+/** Elements whose content is not text of the page. */
 const SILENT = setOf(
   "script style template noscript iframe object embed applet audio video canvas map datalist rp select textarea button input option progress meter head",
 );
@@ -62,7 +62,7 @@ const EPUB_TYPES: ReadonlyArray<readonly [kind: SkippedKind, types: ReadonlySet<
 const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i;
 const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
 
-/** Why an element is left out; `silent`: it holds no words; `null`: it is read. */
+/** Why an element is left out; `silent` if it has no words; `null` if it is read. */
 function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SILENT.has(name)) return "silent";
   const types = `${attributes["epub:type"] ?? ""} ${attributes["role"] ?? ""}`.toLowerCase().split(/\s+/);
@@ -86,7 +86,7 @@ function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent"
 
 interface Left {
   readonly kind: SkippedKind | "silent";
-  /** How many elements were open around it. */
+  /** Number of elements that were open around it. */
   readonly depth: number;
   text: string;
 }
@@ -102,7 +102,7 @@ interface Cell {
 }
 
 interface List {
-  /** `null`: without numbers. */
+  /** Number of the next item; `null` for a list without numbers. */
   next: number | null;
 }
 
@@ -115,7 +115,7 @@ class Reader {
   readonly #open: string[] = [];
   readonly #tables: Table[] = [];
   readonly #lists: List[] = [];
-  /** The page's blocks, and on top those of the cell that is open. */
+  /** A stack of block lists: those of the page, and those of each open table cell. */
   readonly #sinks: PageBlock[][] = [[]];
   #text = "";
   #ids: string[] = [];
@@ -128,7 +128,7 @@ class Reader {
   #links = 0;
   #linkUnits = 0;
   #spokenUnits = 0;
-  /** How many elements are open with a header of the site, of which only headings are the page's own. */
+  /** Depth of an open header of the site, of which only headings are read. */
   #siteHeader: number | null = null;
   readonly #isBook: boolean;
   #isTitle = false;
@@ -136,7 +136,7 @@ class Reader {
   title = "";
   author: string | null = null;
 
-  /** @param isBook a page of a book, which has no site around it */
+  /** @param isBook whether it is a page of a book, which has no site header and footer */
   constructor(skipped: SkippedList, isBook: boolean) {
     this.#skipped = skipped;
     this.#isBook = isBook;
@@ -150,7 +150,7 @@ class Reader {
     return this.#spokenUnits === 0 ? 0 : this.#linkUnits / this.#spokenUnits;
   }
 
-  /** @throws AudioError `invalid_request` for elements nested past all reason, which take minutes to close */
+  /** @throws AudioError `invalid_request` for elements that are nested too deeply, which take minutes to close */
   open(name: string, attributes: Attributes): void {
     this.#open.push(name);
     if (this.#open.length > MAX_DEPTH) {
@@ -180,7 +180,7 @@ class Reader {
     this.#enter(name, attributes);
   }
 
-  /** An article may end with the site's words, too; a quotation ends with its source. */
+  /** A footer is the site's even in an article, but in a quotation it names the source. */
   #isSiteFooter(name: string): boolean {
     return name === "footer" && !this.#isBook && !this.#open.includes("blockquote");
   }
@@ -326,7 +326,7 @@ class Reader {
 
   #image(attributes: Attributes): void {
     const alternative = attributes["alt"]?.trim() ?? "";
-    // A chapter may begin with a letter that is drawn.
+    // The first letter of a chapter may be an image.
     if (/^\p{L}$/u.test(alternative)) this.#text += alternative;
     else if (hasWords(alternative) && !this.#isBook && !this.#open.includes("figure")) {
       this.#text += ` ${alternative} `;
@@ -359,7 +359,7 @@ class Reader {
     }
   }
 
-  /** A row of data is one sentence; cells that hold several paragraphs are there for the page's layout. */
+  /** A row of data is one sentence. Cells with several paragraphs only lay out the page, so their blocks are read. */
   #row(): void {
     const table = this.#tables.at(-1);
     if (table === undefined || table.row.length === 0) return;
@@ -423,7 +423,7 @@ class Reader {
 const withoutScriptTags = (text: string): string =>
   text.includes("<su") ? text.replace(/<\/?su[pb]>/g, "") : text;
 
-/** @param isXml a chapter of an EPUB, where elements may close themselves */
+/** @param isXml whether elements may close themselves, as in an EPUB */
 export function readPage(html: string, isXml: boolean, skipped: SkippedList): HtmlPage {
   const reader = new Reader(skipped, isXml);
   const parser = new Parser(

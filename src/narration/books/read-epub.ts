@@ -1,4 +1,4 @@
-/** Reads an EPUB as one text: its pages in their order, with the headings of its table of contents where they have none. */
+/** Reads an EPUB as one text: its pages in order. Pages without headings get those of the table of contents. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { markChapters } from "../plan/chapter-words.ts";
 import { hasWords } from "../plan/characters.ts";
@@ -9,7 +9,7 @@ import { type BookPackage, readPackage, textIn } from "./book-package.ts";
 import { type HtmlPage, type PageBlock, readPage } from "./html-reader.ts";
 import { withoutFrame, withoutPageMarks } from "./read-html.ts";
 
-/** A page of links is a table of contents, whatever it calls itself. */
+/** From this share of links on, a page counts as a table of contents. */
 const CONTENTS_LINK_SHARE = 0.8;
 const CONTENTS_BLOCKS_MIN = 5;
 const MAX_LEVEL = 6;
@@ -24,7 +24,7 @@ type Contents = BookPackage["contents"];
 
 const sameWords = (text: string): string => collapseSpaces(text.replaceAll(HARD_BREAK, " ")).toLowerCase();
 
-/** A heading from the table of contents, in place of the same words where they are the paragraph there. */
+/** Makes a heading from the table of contents; it replaces a paragraph of the same words. */
 function headed(label: string, level: number, paragraph: SourceBlock | undefined): SourceBlock[] {
   const heading: SourceBlock = { kind: "heading", level: Math.min(level, MAX_LEVEL), text: label };
   if (paragraph === undefined) return [heading];
@@ -32,7 +32,7 @@ function headed(label: string, level: number, paragraph: SourceBlock | undefined
   return isSame ? [heading] : [heading, paragraph];
 }
 
-/** The blocks of a page; where it has no headings, those that the table of contents gives its places. */
+/** Returns the blocks of a page, with headings from the table of contents if it has none. */
 function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceBlock[] {
   const plain = blocks.map(({ block }) => block);
   if (plain.some(({ kind }) => kind === "heading")) return plain;
@@ -48,14 +48,14 @@ function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: 
   if (hasWords(text)) skipped.add(kind, text);
 }
 
-/** @throws AudioError `invalid_request` for a book that is protected, damaged, too large, or no EPUB */
+/** @throws AudioError `invalid_request` for a file that is protected, damaged, too large, or no EPUB */
 export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
   const archive = new BookArchive(bytes);
   const { title, author, pages, contents } = readPackage(archive);
   const blocks: SourceBlock[] = [];
   const readPaths = new Set<string>();
   for (const { path, isLinear, isMatter } of pages) {
-    // A page stands once in the order, whatever the book says.
+    // Each page is read once, even if the book lists it twice.
     if (readPaths.has(path)) continue;
     readPaths.add(path);
     const html = textIn(archive, path);
@@ -67,7 +67,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });
       const entries = contents.filter((entry) => entry.path === path);
-      // One by one, because a page may have more blocks than a call takes arguments.
+      // Pushes one by one, because a page may have more blocks than a call can have arguments.
       for (const block of withHeadings(page.blocks, entries)) blocks.push(block);
     }
   }

@@ -1,4 +1,4 @@
-/** Reads a page of HTML as a text: its article where it names one, else all of it. */
+/** Reads an HTML page as a text: only its article if it has one. */
 import type { ReadText, SkippedList, SourceBlock } from "../plan/blocks.ts";
 import { withoutMarks } from "../plan/bracket-marks.ts";
 import { markChapters } from "../plan/chapter-words.ts";
@@ -23,7 +23,7 @@ function mainBlocks(blocks: readonly PageBlock[], skipped: SkippedList): SourceB
   return blocks.filter(isMain).map(({ block }) => block);
 }
 
-/** A publisher's header and licence around the book, by the lines that mark its beginning and end. */
+/** Removes a publisher's header and licence around the book, recognised by the lines that mark its beginning and end. */
 export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
   const start = blocks.findIndex((block) => isFrameStart(textOf(block)));
   const end = blocks.findIndex((block, index) => index > start && isFrameEnd(textOf(block)));
@@ -34,7 +34,7 @@ export function withoutFrame(blocks: readonly SourceBlock[], skipped: SkippedLis
   return book;
 }
 
-/** Takes the marks of notes, pages and illustrations off the paragraphs. */
+/** Removes the marks of notes, pages and illustrations from the paragraphs. */
 export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: SkippedList): SourceBlock[] {
   const texts = withoutMarks(
     blocks.map((block) => (block.kind === "paragraph" ? block.text : "")),
@@ -47,7 +47,7 @@ export function withoutPageMarks(blocks: readonly SourceBlock[], skipped: Skippe
   });
 }
 
-/** @throws AudioError `invalid_request` where a character was lost on the way here */
+/** @throws AudioError `invalid_request` if the text contains a lost character */
 export function readHtml(html: string, skipped: SkippedList): ReadText {
   checkText(html);
   const { blocks, title, author } = readPage(normaliseLines(html), false, skipped);

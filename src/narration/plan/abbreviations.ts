@@ -1,21 +1,21 @@
-/** Where a single full stop belongs to an abbreviation and ends no sentence: one set for all languages, for a text may mix them. */
+/** Finds full stops of abbreviations, which end no sentence. One set serves all languages, because a text may mix them. */
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Before a name or another word; written like this, or in capitals throughout. */
+/** Abbreviations before a name or another word, in this case or in capitals. */
 const TITLES = set(
   "Mr Mrs Ms Messrs Mx Dr Drs Prof Profa St Sta Sto Sr Sra Srta Sres Dra Dña Ud Uds Vd Vds Fr Rev Hon Gen Col Capt Lt Sgt Cpl Gov Sen Rep Pres Mt Ft Mme Mlle Exmo Exma Ilmo Ilma Bpk Sdr Sdri Ir Yth Jl Jln Tn Ny Av Avda Apdo EE Pub Va Mont Stat Supp Cir Univ Dept",
 );
 
-/** In the midst of a sentence, whatever follows. */
+/** Abbreviations that never end a sentence. */
 const INSIDE = set("vs cf viz approx esp ca dr dra drs sr sra srta prof lic ing ej tlp hlm yth vgl resp al");
 
-/** Only before a number: at the end of a sentence most of these are words. */
+/** Abbreviations only before a number; elsewhere most of these are words. */
 const BEFORE_NUMBER = set(
   "no nos nº nr núm num art arts fig figs pág págs pag pags pp vol vols ch cap sec ed eds par eq tab jan feb mar apr jun jul aug sep sept oct nov dec ene abr ago dic dez fev set out no tgl th thn pkl pk ext tel",
 );
 
-/** These end a sentence where a capital letter follows. */
+/** Abbreviations that end a sentence if a capital letter follows. */
 const OR_END = set(
   "etc dll dsb dst a.m p.m a.C d.C a.c d.c s.d inc ltd co corp jr uu ss et.al cía ltda s.a s.l tbk pt cv",
 );
@@ -25,7 +25,7 @@ const BEFORE_PRONOUN = set(
   "am are was were do did does don't didn't as than can could will would shall should may might must have had has and or nor neither so but not that",
 );
 
-/** The word that ends at an index, with the full stops inside it (`a.m`). */
+/** Returns the word that ends at an index, including full stops inside it (`a.m`). */
 function wordBefore(text: string, end: number): string {
   return /[\p{L}\p{M}\p{N}.'’]+$/u.exec(text.slice(Math.max(0, end - 24), end))?.[0] ?? "";
 }
@@ -36,12 +36,12 @@ const isTitle = (word: string): boolean =>
     word === word.toUpperCase() &&
     TITLES.has(word.charAt(0) + word.slice(1).toLowerCase()));
 
-/** The number of a list's item or a chapter, at the very beginning. */
+/** The number of a list item or a chapter at the beginning of a paragraph. */
 const ENUMERATOR = /^[([]?(?:\d{1,3}(?:\.\d{1,3}){0,3}|[IVXLC]{1,7})$/;
 const ENUMERATOR_MAX_UNITS = 16;
 
 /**
- * Whether a single full stop ends no sentence.
+ * Whether a single full stop belongs to an abbreviation, and so ends no sentence.
  *
  * @param text one paragraph
  * @param stop index of the full stop, which white space follows
@@ -55,7 +55,7 @@ export function isAbbreviation(text: string, stop: number, next: string): boolea
   const last = word.slice(word.lastIndexOf(".") + 1);
   if (/^[\p{Lu}\p{Ll}]\p{M}*$/u.test(last)) return !isPronoun(text, stop, word);
   if (isTitle(last) || INSIDE.has(last)) return true;
-  // `164 Mont. 30`, `Cal. § 12`: what is cited, not a sentence that begins with a figure.
+  // Citations such as `164 Mont. 30` and `Cal. § 12`.
   if (/^\p{Lu}\p{L}{0,3}$/u.test(last) && /[\p{Nd}§]/u.test(next)) return true;
   if (next === "§" && /^\p{Lu}/u.test(last)) return true;
   return BEFORE_NUMBER.has(last.toLowerCase()) && /\p{Nd}/u.test(next);

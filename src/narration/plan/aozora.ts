@@ -1,6 +1,6 @@
 /**
- * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, headings that a note names. Evidence: form, and
- * that it recurs; one 《》 is the mark of a title, as in Chinese.
+ * Reads the notation of Aozora Bunko: readings 《》, notes ［＃…］, and headings that notes name. Evidence: form, and
+ * repetition, because a single 《》 marks a title, as in Chinese.
  */
 import type { SkippedList } from "./blocks.ts";
 import { headingLine } from "./source-headings.ts";

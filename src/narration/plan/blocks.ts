@@ -1,16 +1,16 @@
 /** The blocks of a text, whatever its markup: headings, paragraphs and pauses in order. */
 import type { Skipped, SkippedKind } from "./plan.ts";
 
-/** As it is read: `\n` is a soft line break, {@link HARD_BREAK} one that stays. */
+/** `\n` in a text is a soft line break, {@link HARD_BREAK} one that is kept. */
 export type SourceBlock =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
   | { readonly kind: "paragraph"; readonly text: string }
-  /** Silence that the text asks for. */
+  /** A pause that the text asks for. */
   | { readonly kind: "pause"; readonly seconds: number }
   /** A thematic break. */
   | { readonly kind: "rule" };
 
-/** A text as it is read, and what it says about itself. */
+/** The blocks of a text, with its title and author. */
 export interface ReadText {
   readonly blocks: readonly SourceBlock[];
   readonly title: string | null;
@@ -19,7 +19,7 @@ export interface ReadText {
 
 const EXCERPT_UNITS = 60;
 
-/** Counts what is not spoken, one row a kind, in the order of their first ones. */
+/** Counts what is not spoken, by kind, in the order of first occurrence. */
 export class SkippedList {
   readonly #rows = new Map<SkippedKind, Skipped>();
 
@@ -34,7 +34,7 @@ export class SkippedList {
   }
 }
 
-/** The beginning of a text on one line, never half of a surrogate pair. */
+/** Returns the beginning of a text on one line, without splitting a surrogate pair. */
 export function excerptOf(text: string): string {
   const head = text
     .slice(0, 4 * EXCERPT_UNITS)

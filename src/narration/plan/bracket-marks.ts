@@ -1,10 +1,10 @@
 /**
- * Takes off marks that no listener wants: notes' numbers, pages, time codes, illustrations, sounds, keywords of a version
- * control system, and the transitions of a film script. Evidence: form; for notes' marks that they stand behind a word and their numbers rise.
+ * Removes marks that listeners do not want: note numbers, pages, time codes, illustrations, sounds, keywords of a version
+ * control system, and transitions of film scripts. Evidence: form; note marks also stand behind a word, and their numbers rise.
  */
 import type { SkippedList } from "./blocks.ts";
 
-/** Music is also a word: `(music)` behind a sentence may be its source. */
+/** `(music)` behind a sentence may be a source, so it counts only by itself. */
 const MUSIC = "(?:(?:soft |upbeat |dramatic |theme )?music(?: playing| fades)?|música|musik|音乐|音楽)";
 const FORMED = new RegExp(
   [
@@ -17,10 +17,10 @@ const FORMED = new RegExp(
 );
 const KINDS = ["illustration", "page_mark", "time_code", "sound"] as const;
 
-/** `word[1]`, and `^[1]` also before the note itself. */
+/** Matches `word[1]`, and `^[1]` also before the note itself. */
 const REFERENCE =
   /(?:(?<=[\p{L}\p{P}])\^?|\^)(?:\[(\d{1,3})\]|\{(\d{1,3})\}|\[([A-Za-z])\])(?:(?![\w([=.])|(?<=\^\[\d{1,3}\])(?!\())/gu;
-/** `$Id: README,v 1.2 1995/03/24 cgd Exp $`, of RCS, CVS and Subversion; a price or a variable has no second dollar like that. */
+/** Matches keywords of RCS, CVS and Subversion, such as `$Id: README,v 1.2 $`. Prices and variables have no second dollar sign. */
 const KEYWORD =
   /\$(?:[A-Z][A-Za-z\d]{1,20}: [^$\n]{0,200} |(?:Author|Date|Header|Id|LastChangedDate|Log|Rev|Revision|Source):?(?=\$\s*$))\$(?![\w$({])/gm;
 
@@ -50,7 +50,7 @@ function withoutForms(text: string, skipped: SkippedList): string {
 const numberOf = (match: RegExpMatchArray): number =>
   Number(match[1] ?? match[2] ?? ((match[3] ?? "A").toUpperCase().codePointAt(0) ?? 65) - 64);
 
-/** Whether the marks of one form count something: they begin at the beginning and most of them rise, or begin anew. */
+/** Whether marks of one form are numbered: they start with 1, and most rise or restart. */
 function isCounting(values: readonly number[]): boolean {
   const [first = 0] = values;
   if (first < 1 || first > 3) return false;
@@ -86,7 +86,7 @@ function withoutReferences(paragraphs: readonly string[], skipped: SkippedList):
   );
 }
 
-/** @returns as many paragraphs, some of them empty */
+/** @returns the same number of paragraphs, some of them empty */
 export function withoutMarks(paragraphs: readonly string[], skipped: SkippedList): string[] {
   const formed = paragraphs.map((text) => {
     const line = text.trim();

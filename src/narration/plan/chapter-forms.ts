@@ -1,19 +1,19 @@
-/** Reads the form of a heading: which kind of number it has, beside which word, and whether a title follows. */
+/** Parses the form of a heading: the kind of number, the word beside it, and whether a title follows. */
 import { type NumeralStyle, numeralOf } from "./numerals.ts";
 
 export interface ChapterForm {
   /** The form that all headings of one sequence share. */
   readonly key: string;
   readonly value: number;
-  /** 1: a part or a book, 2: a chapter, 3: a number without a word, 4: one with a decimal. */
+  /** 1 for a part or a book, 2 for a chapter, 3 for a number without a word, 4 for a decimal number. */
   readonly level: number;
-  /** `known`: beside a word for chapters; `other`: beside any word; `bare`: alone, or before a title. */
+  /** `known`: a number beside a word for chapters; `other`: beside another word; `bare`: alone, or before a title. */
   readonly kind: "known" | "other" | "bare";
   readonly style: NumeralStyle;
   readonly hasTitle: boolean;
 }
 
-/** Titles of old books are sentences. */
+/** Longest heading; titles of old books are whole sentences. */
 const FORM_MAX_UNITS = 400;
 const BARE_MAX_UNITS = 100;
 const BARE_TITLE_UNITS = 80;
@@ -23,7 +23,7 @@ const DECIMAL_PARTS = 100;
 /** 1, 1.1, 2.1. */
 export const isFirst = (value: number): boolean => value % DECIMAL_PARTS === 1;
 
-/** The 2 of 2.1, which may be a heading just above; `null` for another number. */
+/** Returns the 2 of 2.1, which may be a heading just above; `null` for other numbers. */
 export const partBegunBy = (value: number): number | null =>
   value > DECIMAL_PARTS && isFirst(value) ? Math.floor(value / DECIMAL_PARTS) : null;
 
@@ -36,7 +36,7 @@ const LEVELS: ReadonlyMap<string, number> = new Map([
     .map((word) => [word, 2] as const),
 ]);
 
-/** Numbered items of a text that are no headings. */
+/** Numbered items that are no headings. */
 const NO_HEADING =
   /^(?:fig|figs|figure|figura|figures|table|tables|tabla|tabela|tabel|gambar|plate|illustration|exhibit|note|notes|nota|page|pages|pág|hal|line|verse|item|question|answer|speaker|image|photo|example|ejemplo|exemplo|contoh|january|february|march|april|may|june|july|august|september|october|november|december|enero|febrero|marzo|abril|mayo|junio|julio|agosto|octubre|the|and|but|act's|mr|dr|no)$/;
 
@@ -44,7 +44,7 @@ const numberOf = (furtherWords: number): string =>
   `(?:\\d{1,4}(?:st|nd|rd|th|[ºª°])?|[IVXLCDMivxlcdm]{1,12}|(?:the )?\\p{L}{2,14}(?:[ -](?:(?:y|Y|e|E|and|AND) )?\\p{L}{2,12}){${furtherWords}})`;
 const REST =
   "(?:[.:)]?$|\\s*(?:[.:)]|[—–-]{1,2})\\s*(?<title>\\S.*)$|\\s+(?<bareTitle>[“‘\"'«¿¡]*\\p{Lu}.*)$)";
-/** The longest number first: `Dua Puluh Satu` is no chapter two. */
+/** Tries the longest number first, because `Dua Puluh Satu` is not two. */
 const WORD_FIRST = [2, 1, 0].map(
   (furtherWords) =>
     new RegExp(`^(?<word>\\p{Lu}[\\p{L}’']{2,15})\\.? (?<number>${numberOf(furtherWords)})${REST}`, "u"),
@@ -99,7 +99,7 @@ function cjk(line: string): ChapterForm | null {
   };
 }
 
-/** `1.1) What it is`: below the chapter that it counts in. */
+/** Parses `1.1) What it is`, a heading below a chapter. */
 function decimal(line: string): ChapterForm | null {
   const { part, number, mark, title } = DECIMAL.exec(line)?.groups ?? {};
   if (title === undefined || title.length > BARE_TITLE_UNITS) return null;
@@ -133,7 +133,7 @@ function bare(line: string): ChapterForm | null {
 
 /** @param line with single spaces */
 export function formOf(line: string): ChapterForm | null {
-  // No heading begins with a small letter; most lines of a filled text do.
+  // Headings do not begin with a small letter, but most lines of wrapped text do.
   if (line.length > FORM_MAX_UNITS || !/^[^\p{Ll}]/u.test(line)) return null;
   for (const pattern of WORD_FIRST) {
     const { groups } = pattern.exec(line) ?? {};

@@ -1,8 +1,8 @@
-/** Numbers the chapters of a plan, as lists, file names and callers do. */
+/** Numbers the chapters of a plan, for lists, file names and callers. */
 
 /**
  * @param index of the section
- * @returns 1 for the first section that has a heading; 0 for what stands before it
+ * @returns 1 for the first section with a heading; 0 for text before it
  */
 export function chapterNumber(
   sections: ReadonlyArray<{ readonly title: string | null }>,

@@ -1,7 +1,7 @@
 /**
- * Finds the headings of a text that has no markup by their sequence. Evidence: sequence. Short paragraphs of one form
- * whose numbers rise, with prose between them, are headings, whatever their last mark. The same numbers without prose
- * between them are a table of contents or a list. A single one proves nothing.
+ * Finds the headings of a text without markup. Evidence: sequence. Short paragraphs of one form
+ * with rising numbers, and prose between them, are headings. The same numbers without prose
+ * between them are a table of contents or a list. A single number proves nothing.
  */
 import type { SourceBlock } from "./blocks.ts";
 import { type ChapterForm, formOf, isFirst, partBegunBy } from "./chapter-forms.ts";
@@ -16,17 +16,17 @@ interface Member extends ChapterForm {
 export interface Sequences {
   /** Headings by the index of their block. */
   readonly headings: ReadonlyMap<number, ChapterForm>;
-  /** Entries of a table of contents or a list, which are no headings whatever their form. */
+  /** Blocks that are entries of a table of contents or a list, and so no headings. */
   readonly listed: ReadonlySet<number>;
 }
 
 const MEMBER_MAX_UNITS = 400;
-/** Less text than this between two numbers: they are listed. */
+/** With less text than this between them, two numbers belong to a list. */
 const LISTED_UNITS = 120;
-/** Headings without a word for chapters need this much below them, or verses and steps would be such. */
+/** Headings of a bare number need this much text below them, to exclude verses and steps. */
 const BARE_UNITS = 400;
 const OTHER_UNITS = 200;
-/** A character of Chinese says as much as three letters. */
+/** Weight of a Chinese character relative to a letter. */
 const CJK_WEIGHT = 3;
 
 /** The smaller minimum for numbers such as 1.1, because they are rare in prose. */
@@ -63,8 +63,8 @@ function membersOf(blocks: readonly SourceBlock[]): { members: Member[]; long: R
 }
 
 /**
- * Stretches of rising numbers; of numbers without a word each must be the next. One that is out of order while the
- * stretch goes on behind it is a sentence that speaks of a chapter.
+ * Finds runs of rising numbers; bare numbers must be consecutive. A number that is out of order while the
+ * run continues behind it belongs to a sentence that mentions a chapter.
  */
 function runsOf(members: readonly Member[]): Member[][] {
   const runs: Member[][] = [];
@@ -79,10 +79,10 @@ function runsOf(members: readonly Member[]): Member[][] {
   return runs;
 }
 
-/** Marks that no title in a table of contents ends with. */
+/** Marks that end sentences, but not titles in a table of contents. */
 const ENDS_SENTENCE = /[.!?…。！？:：][”’"'»」』)）]*\s*$/;
 
-/** Characters of prose before each block, so that a stretch of them costs nothing. */
+/** Sums the characters of prose before each block, so that the length of any range is one subtraction. */
 function proseBefore(blocks: readonly SourceBlock[], members: ReadonlySet<number>): Float64Array {
   const before = new Float64Array(blocks.length + 1);
   for (const [at, block] of blocks.entries()) {
@@ -139,7 +139,7 @@ export function findSequences(blocks: readonly SourceBlock[]): Sequences {
     if (first.kind !== "known" && count < MEMBERS_SHARE * unlisted) continue;
     const tooLong = long.get(key) ?? 0;
     if (first.kind === "bare" && first.hasTitle && tooLong > LONG_SHARE * (count + tooLong)) continue;
-    // A last act of one scene belongs to the sequence of the others.
+    // A last act with a single scene belongs to the sequence of the others.
     const found =
       first.kind === "known" || isDecimal ? runs.filter((run) => !listed.has(run[0]?.at ?? -1)) : accepted;
     if (isDecimal && found.flat().length < MIN_FIGURES) continue;

@@ -1,11 +1,11 @@
-/** Finds the headings of chapters where no markup says which they are: only what cannot be mistaken for a sentence. */
+/** Finds chapter headings in a text without markup, if they cannot be mistaken for sentences. */
 import type { SourceBlock } from "./blocks.ts";
 import { formOf } from "./chapter-forms.ts";
 import { findSequences } from "./chapter-sequences.ts";
 import { collapseSpaces, HARD_BREAK } from "./normalise.ts";
 
 interface ChapterHeading {
-  /** 1: a part or a book, 2: a chapter. */
+  /** 1 for a part or a book, 2 for a chapter. */
   readonly level: number;
 }
 
@@ -15,7 +15,7 @@ const NUMBER =
   "(?:\\d{1,4}|[IVXLC]{1,8}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|the first|the last|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|primero|primera|um|dois|três|quatro|sete|oito|nove|dez|primeiro|primeira|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh)";
 const CJK_NUMBER = "[0-9０-９〇零一二三四五六七八九十百千两兩]{1,6}";
 
-/** A number follows; then nothing, or a mark and the title. */
+/** Words before a number; then nothing, or a mark and the title. */
 const NUMBERED: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
   [1, numbered("part|book|volume|act|parte|libro|livro|tomo|volumen|acto|ato|bagian|buku|jilid")],
   [2, numbered("chapter|letter|stave|canto|scene|section|capítulo|capitulo|carta|escena|cena|bab|surat")],
@@ -25,11 +25,11 @@ function numbered(words: string): RegExp {
   return new RegExp(`^(?:${words}) ${NUMBER}(?:[.:)]?$|\\s*[.:—–-]\\s*(\\S.*)$)`, "i");
 }
 
-/** These stand alone. */
+/** Headings without a number. */
 const ALONE =
   /^(?:prologue|epilogue|preface|foreword|introduction|afterword|appendix|prólogo|epílogo|prefacio|introducción|prefácio|introdução|posfácio|prolog|epilog|prakata|kata pengantar|pendahuluan|penutup|序章|序|序言|前言|楔子|引子|尾声|尾聲|后记|後記|プロローグ|エピローグ|終章|はじめに|おわりに|あとがき|まえがき)[.:。：]?$/i;
 
-/** `第三章 题目`: white space or a mark before the title, or it is a sentence. */
+/** Matches `第三章 题目`; without white space or a mark before the title it would be a sentence. */
 const CJK_HEADINGS: ReadonlyArray<readonly [level: number, pattern: RegExp]> = [
   [1, new RegExp(`^第 ?${CJK_NUMBER} ?[部卷巻篇編幕](?:$|[\\s:：、.．・]+(\\S.*)$)`)],
   [2, new RegExp(`^第 ?${CJK_NUMBER} ?[章回节節話话集](?:$|[\\s:：、.．・]+(\\S.*)$)`)],

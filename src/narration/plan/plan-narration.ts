@@ -28,7 +28,7 @@ function pauseAt(edge: Edge, pauseSeconds: number): number {
 /**
  * The plan of a narration. It depends on the request alone: no clock, no network, no ledger, no language of the system.
  *
- * @throws AudioError `invalid_request` where there is nothing to speak, the text is damaged, or a
+ * @throws AudioError `invalid_request` if there is nothing to speak, the text is damaged, or a
  *   speaker's name could begin no line
  */
 export function planNarration(request: PlanRequest): NarrationPlan {

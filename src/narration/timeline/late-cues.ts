@@ -45,7 +45,7 @@ export async function likelyLate(
 
 /** A part as it is heard in a file. */
 export interface HeardPart extends Span {
-  /** In the plan. */
+  /** Index of the part in the plan. */
   readonly index: number;
   /** Silence before it. */
   readonly leadSeconds: number;
