@@ -50,10 +50,10 @@ function levelOf(line: string): { readonly level: number; readonly title: string
   return null;
 }
 
-/** Most paragraphs: they need not be taken apart. */
+/** A long first line, as most paragraphs have: no heading, so it needs no further check. */
 const LONG_FIRST_LINE = new RegExp(`^[^\\n\\u2028]{${HEADING_MAX_UNITS}}\\S`);
 
-/** A heading of one line, or of two where the title stands below the number; `null` for anything else. */
+/** Parses a heading of one line, or of two with the title below the number; `null` for any other text. */
 function chapterHeading(text: string): ChapterHeading | null {
   if (LONG_FIRST_LINE.test(text.trimStart())) return null;
   const lines = text.split(/[\n\u2028]+/).map(collapseSpaces);
@@ -65,7 +65,7 @@ function chapterHeading(text: string): ChapterHeading | null {
   return isTitle ? { level: heading.level } : null;
 }
 
-/** The number of a heading stands on its first line, and its title, however long, on another. */
+/** Puts the number of a heading on its first line, and its title on the second. */
 function headingText(text: string): string {
   const [first = "", ...more] = text.trim().split(/\s*[\n\u2028]\s*/);
   if (more.length === 0) return first;
@@ -75,8 +75,8 @@ function headingText(text: string): string {
 }
 
 /**
- * Makes headings of the paragraphs that are such. One that another of its rank follows at once stands in a table of
- * contents, and stays a paragraph, as does one with nothing behind it.
+ * Turns paragraphs into headings. One that is followed at once by another of its level belongs to a table of
+ * contents and stays a paragraph, as does one without text behind it.
  */
 export function markChapters(blocks: readonly SourceBlock[]): SourceBlock[] {
   const { headings: sequence, listed } = findSequences(blocks);

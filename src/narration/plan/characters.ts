@@ -1,10 +1,10 @@
-/** Classes of characters that splitting goes by: own and small ones, for a boundary may depend on nothing but the text. */
+/** Character classes for dividing text. They are fixed here, so that boundaries depend on nothing but the text. */
 
 /** Scripts that are written without spaces between words, and their punctuation. */
 const CJK =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Bopomofo}\u3000-\u303f\u30fb\u30fc\uff00-\uffef]/u;
 
-/** Punctuation that Chinese and Japanese share with other languages; it belongs to its neighbour. */
+/** Punctuation that Chinese and Japanese share with other languages; the character beside it decides its script. */
 const SHARED_PUNCTUATION = /[\u2010-\u2027\u00b7]/u;
 
 /** Marks that end a quotation or a bracket. */
@@ -15,23 +15,23 @@ export const OPENERS = "“‘„\"'«‹「『(（\\[【《〈¿¡—–-";
 
 export const isCjk = (character: string): boolean => CJK.test(character);
 
-/** Whether two neighbours are written without a space where a line ends between them. */
+/** Whether a line break between two characters is removed without a space. */
 export function joinWithoutSpace(before: string, after: string): boolean {
   if (isCjk(before)) return isCjk(after) || SHARED_PUNCTUATION.test(after);
   return SHARED_PUNCTUATION.test(before) && isCjk(after);
 }
 
-/** Whether there is anything to speak: a letter or a digit. */
+/** Whether a text has anything to speak: a letter or a digit. */
 export const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
-/** The code point before an index, whole. */
+/** Returns the code point before an index. */
 export function characterBefore(text: string, index: number): string {
   const unit = text.charCodeAt(index - 1);
   const isLow = unit >= 0xdc00 && unit <= 0xdfff && index > 1;
   return text.slice(isLow ? index - 2 : Math.max(index - 1, 0), index);
 }
 
-/** The code point at an index, whole; empty at the end. */
+/** Returns the code point at an index; empty at the end. */
 export function characterAt(text: string, index: number): string {
   const codePoint = text.codePointAt(index);
   return codePoint === undefined ? "" : String.fromCodePoint(codePoint);

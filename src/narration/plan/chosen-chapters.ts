@@ -1,4 +1,4 @@
-/** Chooses chapters of a plan by number or title. The parts that stay are cut as in the whole text, so they cost nothing twice. */
+/** Chooses chapters of a plan by number or title. Their parts are those of the whole text, so they are never paid for twice. */
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "./blocks.ts";
 import { chapterNumber } from "./chapter-number.ts";
@@ -7,7 +7,7 @@ import type { NarrationPlan, PlannedSection } from "./plan.ts";
 
 const MAX_NAMED = 5;
 const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
-/** `chapters 3-5`, as people say it. */
+/** The word before numbers, as in `chapters 3-5`. */
 const CHAPTER_WORD = /^(?:chapters?|ch\.?|cap[íi]tulos?|cap\.?|bab)\s+(?=\d|last)/i;
 
 type Sections = readonly PlannedSection[];
@@ -19,7 +19,7 @@ const comparable = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** A chapter by number and title, for a sentence. */
+/** Names a chapter by number and title. */
 export const shownChapter = (sections: Sections, index: number): string => {
   const title = sections[index]?.title;
   const number = chapterNumber(sections, index);
@@ -52,7 +52,7 @@ function ambiguous(sections: Sections, wanted: string, found: readonly number[])
   );
 }
 
-/** By title: the whole of it, else how it begins, else any of its words. */
+/** Finds sections by title: the whole title, else its beginning, else any of its words. */
 function titled(sections: Sections, wanted: string): readonly number[] {
   const name = comparable(wanted);
   if (name === "") return [];
@@ -61,7 +61,7 @@ function titled(sections: Sections, wanted: string): readonly number[] {
     (title: string) => title === name,
     (title: string) => title.startsWith(`${name} `),
     (title: string) => ` ${title} `.includes(` ${name} `),
-    // Chinese and Japanese have no spaces between words.
+    // Chinese and Japanese have no spaces between words, so any part of the title matches.
     (title: string) => title.includes(name) && /[^\p{ASCII}]/u.test(name),
   ];
   for (const isMatch of matches) {
@@ -85,7 +85,7 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
   return indexes.length === to - from + 1 ? indexes : null;
 }
 
-/** A heading is chosen with all that stands below it. */
+/** Adds the sections below a heading. */
 function withInner(sections: Sections, index: number): number[] {
   const level = sections[index]?.level ?? null;
   const chosen = [index];
@@ -99,7 +99,7 @@ function withInner(sections: Sections, index: number): number[] {
 /**
  * @param wanted `3`, `3-5`, `1, 4-last`, or titles as the plan lists them
  * @returns indexes, ascending
- * @throws AudioError `invalid_request` for a chapter that is not there, or a title that several have
+ * @throws AudioError `invalid_request` for a chapter that does not exist, or an ambiguous title
  */
 export function chosenSections(sections: Sections, wanted: string): number[] {
   const whole = titled(sections, wanted);
@@ -119,7 +119,7 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
   return [...new Set(chosen)].sort((one, other) => one - other);
 }
 
-/** @throws AudioError as {@link chosenSections} does; `invalid_request` where the chapters hold nothing to speak */
+/** @throws AudioError as {@link chosenSections} does; `invalid_request` if the chapters have nothing to speak */
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const chosen = chosenSections(plan.sections, wanted);
   if (chosen.length === plan.sections.length) return plan;

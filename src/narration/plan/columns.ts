@@ -1,7 +1,7 @@
 /**
- * Reads tables whose columns stand below each other: a row a line, commas between its cells. Evidence: form, a ruler of
- * several strokes (`----  ----`, `+++-====-====`); or a gap that ends at the same place in each of at least three lines
- * and is wide in one of them, because justified text has narrow gaps.
+ * Reads tables with aligned columns: one line for each row, with commas between cells. Evidence: form, a ruler of
+ * several strokes (`----  ----`, `+++-====-====`); or a gap that ends at the same column in at least three lines
+ * and is wide in one of them, because gaps of justified text are narrow.
  */
 import type { SkippedList } from "./blocks.ts";
 import { HARD_BREAK } from "./normalise.ts";
@@ -9,17 +9,17 @@ import { HARD_BREAK } from "./normalise.ts";
 const LINES_MIN = 3;
 const WIDE_GAP_UNITS = 4;
 const TAB_UNITS = 8;
-/** No page is wider. */
+/** Wider than any page. */
 const LINE_MAX_UNITS = 400;
 const GAP = /(?<=\S)(?: {2,}|[ \t]*\t[ \t]*)(?=\S)/g;
 const RULER_MARKS = /^[ \t]*[-=+]{2}[-=+ \t]*$/;
 const STROKE_BOUNDS = /[ \t+]+|(?<==)-(?==)/;
-/** Its items are no columns. */
+/** A list item, which is not a row of a table. */
 const LIST_MARK = /^\s*(?:[-*+•o]|\(?[\p{L}\d]{1,4}[.)])\s/u;
 /** Matches the legend above the table of `dpkg --list`. */
 const LEGEND = /^[|+/\s]+(?=\S)/;
 
-/** Between two cells; the first may have a mark of its own. */
+/** The separator between two cells; the first cell may end with a mark. */
 const joint = (_: string, at: number, row: string): string =>
   /[,;:.!?]/.test(row.charAt(at - 1)) ? " " : ", ";
 
@@ -28,7 +28,7 @@ const isRuler = (line: string): boolean =>
   RULER_MARKS.test(line) &&
   line.split(STROKE_BOUNDS).filter((stroke) => stroke.length > 1).length > 1;
 
-/** Where the gaps of a line end, with their widths; tabs count as on a page. */
+/** Finds the columns at which gaps of a line end, with their widths. Tabs are expanded. */
 function gapsOf(line: string): Map<number, number> {
   const wide = line
     .split("\t")

@@ -1,4 +1,4 @@
-/** Puts what was read in order: sections that begin at headings, and in them runs of paragraphs that may share parts. */
+/** Builds the document: sections that begin with headings, and in them runs of paragraphs that may share parts. */
 import { AudioError } from "../../errors.ts";
 import type { SkippedList, SourceBlock } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
@@ -6,16 +6,16 @@ import { flowParagraph } from "./normalise.ts";
 import { MAX_PARTS, type PlannedSection, type Speaker } from "./plan.ts";
 import { ITALIC_MARK, type SpeakerLabels } from "./speaker-labels.ts";
 
-/** Why a run ends and another begins; of several between two runs, the last in this list counts. */
+/** Why a new run begins. If several reasons apply, the last one in this list counts. */
 export type Edge = "speaker" | "rule" | "heading";
 
-/** Paragraphs of one section and one voice with no pause between them but the usual. */
+/** Paragraphs of one section and one voice, with only the usual pause between them. */
 export interface Run {
   readonly section: number;
   readonly voice: Speaker | null;
-  /** The edge before the run; meaningless for the first. */
+  /** The reason why the run begins; meaningless for the first run. */
   readonly edge: Edge;
-  /** Silence before it that the text asks for; `null`: the usual. */
+  /** Silence before the run that the text asks for; `null` for the usual one. */
   readonly pauseSeconds: number | null;
   readonly paragraphs: readonly string[];
 }
@@ -38,16 +38,16 @@ const onOneLine = (heading: string): string =>
 class Builder {
   readonly sections: PlannedSection[] = [];
   readonly runs: OpenRun[] = [];
-  /** Level of a heading that nothing but headings has followed; 0: there is none. */
+  /** Level of the last heading if only headings have followed it; otherwise 0. */
   #bareHeading = 0;
-  /** A rule was met since the last paragraph. */
+  /** Whether a thematic break occurred since the last paragraph. */
   #hasRule = false;
-  /** Silence that was asked for since the last paragraph. */
+  /** Silence that the text asked for since the last paragraph. */
   #pauseSeconds: number | null = null;
 
   heading(level: number, text: string): void {
     const section = this.sections.at(-1);
-    // A part's heading and its first chapter's belong together: alone the first would be a part of one second.
+    // Joins the heading of a book's part with that of its first chapter, because it would be a part of one second by itself.
     const isBelow = this.#bareHeading > 0 && level > this.#bareHeading;
     if (isBelow && this.#pauseSeconds === null && section !== undefined) {
       this.sections.push({ title: `${section.title}: ${onOneLine(text)}`, level: section.level });
@@ -92,14 +92,14 @@ class Builder {
   }
 }
 
-/** @param skipped collects what holds no words */
+/** @param skipped collects blocks without words */
 export function buildDocument(
   blocks: readonly SourceBlock[],
   speakers: SpeakerLabels,
   skipped: SkippedList,
 ): NarrationDocument {
   const builder = new Builder();
-  /** The speaker of a label without text; the next paragraph is theirs. */
+  /** The speaker of a label without text, who speaks the next paragraph. */
   let announced: Speaker | null = null;
   /** The speaker whose turn continues. */
   let current: Speaker | null = null;

@@ -1,16 +1,16 @@
 /**
- * Takes off what Project Gutenberg puts around a book: its header, its licence, and who produced the file. Evidence:
- * form, the marker lines, together with the name in what is taken off, and bounds on its length. A text that speaks
- * of these lines keeps them.
+ * Removes what Project Gutenberg puts around a book: header, licence, and the names of producers. Evidence:
+ * form, namely the marker lines, together with the name in the removed text, and bounds on its length. A text about
+ * these lines keeps them.
  */
 import type { SkippedList } from "./blocks.ts";
 
 const START = /^\s*\*{3}\s*START OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 const END = /^\s*\*{3}\s*END OF TH(?:E|IS) PROJECT GUTENBERG EBOOK\b/i;
 
-/** The line behind which the book begins. */
+/** Whether the book begins behind this line. */
 export const isFrameStart = (line: string): boolean => START.test(line);
-/** The line before which the book ends. */
+/** Whether the book ends before this line. */
 export const isFrameEnd = (line: string): boolean => END.test(line);
 
 const NAME = /project gutenberg/i;
@@ -22,7 +22,7 @@ const HEADER_MAX_UNITS = 20_000;
 const FRAME_MAX_LINES = 1000;
 const LICENCE_MAX_UNITS = 40_000;
 const PRODUCED_MAX_UNITS = 600;
-/** A title that is too long for one line goes on. */
+/** Lines of a marker; a long title takes several. */
 const MARKER_MAX_LINES = 4;
 
 export interface Ebook {
@@ -37,7 +37,7 @@ const fieldOf = (header: string, name: string): string | null =>
     ?.replace(/\s+/g, " ")
     .trim() ?? null;
 
-/** Index behind a marker that begins on a line. */
+/** Finds the line behind a marker that begins at a line. */
 function behindMarker(lines: readonly string[], at: number): number {
   for (let line = at; line < Math.min(lines.length, at + MARKER_MAX_LINES); line += 1) {
     if (/\*{3}\s*$/.test(lines[line] ?? "") && (line > at || /\*{3}.*\*{3}/.test(lines[line] ?? "")))
@@ -46,7 +46,7 @@ function behindMarker(lines: readonly string[], at: number): number {
   return at + 1;
 }
 
-/** The book between two markers, without what names its makers. */
+/** Returns the book between two markers, without the names of its producers. */
 function bookOf(lines: readonly string[], skipped: SkippedList): string {
   const text = lines
     .filter((line) => !LAST_LINE.test(line))
@@ -58,7 +58,7 @@ function bookOf(lines: readonly string[], skipped: SkippedList): string {
   return text.slice(first.length);
 }
 
-/** @param text with `\n` for line ends; several books one after the other may stand in it */
+/** @param text with `\n` for line ends; may contain several books */
 export function withoutEbookFrame(text: string, skipped: SkippedList): Ebook {
   const none = { text, title: null, author: null };
   if (!NAME.test(text)) return none;

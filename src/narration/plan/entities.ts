@@ -1,6 +1,6 @@
-/** Character references of HTML 4 (`&copy;`, `&#169;`), which Markdown's tokens carry as they were written. */
+/** Decodes character references of HTML 4 (`&copy;`, `&#169;`), which Markdown tokens contain undecoded. */
 
-/** U+00A0 to U+00FF in their order. */
+/** Names of U+00A0 to U+00FF, in order. */
 const LATIN_1 =
   "nbsp iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 " +
   "sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc " +
@@ -41,7 +41,7 @@ const REFERENCE = /&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{1
 
 const LOST_CHARACTER = 0xfffd;
 
-/** A number that names no character is nothing to be heard. */
+/** Returns an empty string for a number that is no character. */
 function ofNumber(codePoint: number): string {
   const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
   return codePoint > 0 && codePoint <= 0x10ffff && !isSurrogate && codePoint !== LOST_CHARACTER
@@ -49,7 +49,7 @@ function ofNumber(codePoint: number): string {
     : "";
 }
 
-/** Replaces the references in a text; a name that HTML 4 does not know stays as it was written. */
+/** Replaces the references in a text; names that HTML 4 does not have stay unchanged. */
 export function decodeEntities(text: string): string {
   if (!text.includes("&")) return text;
   return text.replace(REFERENCE, (reference, decimal?: string, hex?: string, name?: string) => {

@@ -15,7 +15,7 @@ const ELEMENTS: ReadonlySet<string> = new Set(
 export const isHtmlElement = (name: string): boolean => ELEMENTS.has(name.toLowerCase());
 
 /**
- * Whether what stands in angle brackets is words. A closing tag, one with attributes, a comment, a custom element
+ * Whether angle brackets contain words. A closing tag, one with attributes, a comment, a custom element
  * (`my-tag`) and a component (`Tabs`) are markup, known or not.
  *
  * @param tag with its brackets

@@ -1,15 +1,15 @@
 /**
- * Decides whether a block that Markdown takes for code, since it is indented, is text. Evidence: form (it begins like
+ * Decides whether an indented block, which is code in Markdown, is text. Evidence: form (it begins like
  * a sentence or a clause) and share (nearly all of it is words). Without both it stays code, which is left out and reported.
  */
 import { OPENERS } from "./characters.ts";
 
-/** Begins like a sentence, in any script. */
+/** The beginning of a sentence, in any script. */
 const SENTENCE = new RegExp(`^[\\s${OPENERS}]*[\\p{Lu}\\p{Lo}]`, "u");
-/** `a)`, `(iv)`, `1.`, `•`. */
+/** The mark of a list item, such as `a)`, `(iv)`, `1.` and `•`. */
 const CLAUSE = /^\s*(?:\(?(?:\p{L}|[ivx]{1,5}|\d{1,3})[.)]|[•·–—*-])\s+\S/u;
 const LIKE_CODE = /[{}<>=|\\$#`@]|\w_\w|\w\(|\);|^\s*[-/]{1,2}\w/m;
-/** Signs of code that not even a contract holds. */
+/** Signs of code that do not occur even in contracts. */
 const CERTAINLY_CODE = /[{}\\]|=>|==|\);|\w_\w|\$\w|^\s*[-/]{1,2}\w|^\s*[#$>%] /m;
 
 const WORD =

@@ -1,5 +1,5 @@
 /**
- * Sets chapters' headings apart where the text runs on below them without a blank line. Evidence: form (a word for
+ * Separates chapter headings from text that follows without a blank line. Evidence: form (a word for
  * chapters with its number, behind the end of a sentence) and sequence, at least two with text below. A heading with one
  * more line, its title, stays as it is, and so do lines of a table of contents.
  */

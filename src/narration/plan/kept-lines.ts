@@ -1,7 +1,7 @@
 /**
- * Decides which lines of plain text were ended on purpose, as in verse, cast lists and lists, and which by the width of
- * a page. Evidence: form (marks of lists, indentation) and share. In text that was filled to a width, the first word of a line never
- * had room on the line before, whatever that width was; in verse and lists it often had. Without evidence, lines are joined.
+ * Decides which line breaks of plain text are intended, as in verse and lists, and which come from the width of
+ * a page. Evidence: form (list marks, indentation) and share. In text that was wrapped at a width, the first word of a line never
+ * had room on the line before; in verse and lists it often had. Without evidence, lines are joined.
  */
 import { isCjk, OPENERS } from "./characters.ts";
 import { HARD_BREAK } from "./normalise.ts";
@@ -16,13 +16,13 @@ const firstWordOf = (line: string): number => /^\S*/.exec(line)?.[0].length ?? 0
 
 const EAST_ASIAN = /[\u3000-\u30ff\u4e00-\u9fff\uff00-\uff60]/g;
 
-/** In columns of a page: those characters have two. */
+/** Width in columns; East Asian characters take two. */
 const widthOf = (line: string): number => line.length + (line.match(EAST_ASIAN)?.length ?? 0);
 
-/** A line of Chinese or Japanese is filled to the character, but for marks that must not begin one. */
+/** Width of what must fit on the line before: a word, or one character in Chinese and Japanese. */
 const firstWidthOf = (line: string): number => (isCjk(line.charAt(0)) ? 4 : 1 + firstWordOf(line));
 
-/** How many lines end although the next word had room, or with a mark that ends them. */
+/** Counts lines that end although the next word had room, or that end with a given mark. */
 function freeBreaks(lines: readonly string[], ends?: RegExp): number {
   const widths = lines.map(widthOf);
   const widest = widths.reduce((most, width) => Math.max(most, width), 0);
@@ -40,7 +40,7 @@ const share = (lines: readonly string[], form: RegExp): number =>
 const CAPITAL = new RegExp(`^[_*\\s${OPENERS}]*[\\p{Lu}\\p{N}]`, "u");
 const SMALL = /^\p{Ll}/u;
 
-/** Whether the lines of an indented block were filled to a width: it is no poem. */
+/** Whether the lines of an indented block were wrapped at a width, so that it is no poem. */
 export function isFilled(text: string): boolean {
   const lines = linesOf(text);
   return (
@@ -49,7 +49,7 @@ export function isFilled(text: string): boolean {
 }
 
 const MARK = /^(?:[-*+•·‣▪–]|\(?\d{1,3}(?:\.\d{1,3}){0,3}[.)]|\(?[a-z][.)]|[☐☑✓])\s+\S/u;
-/** A bullet of typewriters, but also a word of Portuguese; a number without a mark; `NAME - what it is`. Each needs several lines alike. */
+/** List marks that count only if several lines have them: `o`, which is also a Portuguese word; a number without a mark; `NAME - description`. */
 const RARE_MARKS = [/^o\s+\S/, /^\d{1,3}(?:\.\d{1,3}){0,3}\s+\p{Lu}/u, /^\S{1,30}\s+[-–—]\s+\S/];
 const RARE_MARKS_MIN = 3;
 const LIST_MARKS_MIN = 2;
@@ -58,10 +58,10 @@ const CAPITALS_SHARE = 0.8;
 const FREE_SHARE = 0.25;
 const CJK_FREE_SHARE = 0.75;
 const CJK_ENDS = /[。！？；]$/;
-/** A line of verse is seldom longer, a line of a page seldom shorter. */
+/** Lines of verse are rarely longer, lines of a page rarely shorter. */
 const NARROW_UNITS = 60;
 
-/** Rising numbers, or lists inside of lists: each number begins one or goes on with one that is open. */
+/** Whether numbers belong to nested lists: each begins a list or continues an open one. */
 function isNumbered(numbers: readonly number[]): boolean {
   if (numbers.every((number, index) => index === 0 || number > (numbers[index - 1] ?? 0))) return true;
   const open: number[] = [];
@@ -74,7 +74,7 @@ function isNumbered(numbers: readonly number[]): boolean {
   });
 }
 
-/** A line for each item, its further lines joined to it; `null` where this is no list. */
+/** Joins the lines of each list item; `null` if this is no list. */
 function listLines(lines: readonly string[]): string[] | null {
   const count = (form: RegExp): number => lines.filter((line) => form.test(line)).length;
   const mark =
@@ -94,7 +94,7 @@ function listLines(lines: readonly string[]): string[] | null {
   return items;
 }
 
-/** @param isIndented deeper than the text around it */
+/** @param isIndented whether the lines are indented deeper than the text around them */
 function isVerse(lines: readonly string[], isIndented: boolean): boolean {
   const further = lines.slice(1);
   const capitals = share(further, CAPITAL);
@@ -119,10 +119,10 @@ const indentationOf = (paragraph: string): number =>
     );
 
 const INDENTED_UNITS = 2;
-/** Nobody writes a verse or a list of more. */
+/** Longer than any poem or list without blank lines. */
 const MAX_UNITS = 100_000;
 
-/** Begins a paragraph, or somebody’s speech, in Chinese and Japanese. */
+/** The beginning of a paragraph or of speech in Chinese and Japanese. */
 const INDENTED_LINE = /^\u3000/;
 const SPEECH_LINE = /^[「『（―—]/;
 const LINES_SHARE = 0.5;
@@ -130,11 +130,11 @@ const ENDING_SHARE = 0.6;
 const LINES_MIN = 3;
 const ENDS_SENTENCE = /[.!?…。！？][”’"'»」』)）]*\s*$/;
 
-/** Above a deeper block, as the headings of a manual page: no small letters, and room for the next word. Evidence: sequence. */
+/** A heading of a manual page, above a deeper block: no small letters, and room for the next word. Evidence: sequence. */
 const HEAD_LINE = /^[^\S\n]*[^\p{Ll}\s:：][^\p{Ll}\n:：]{0,59}$/u;
 const HEAD_LINES_MIN = 3;
 
-/** Whether a paragraph begins with such a line, and all others are deeper. */
+/** Whether a paragraph begins with such a line, and all its other lines are deeper. */
 function hasHeadLine(paragraph: string): boolean {
   if (!paragraph.includes("\n") || paragraph.length > MAX_UNITS) return false;
   const [first = "", ...further] = paragraph.replace(/^\n+/, "").trimEnd().split("\n");
@@ -148,7 +148,7 @@ function hasHeadLine(paragraph: string): boolean {
   );
 }
 
-/** Sets lines apart that stand above a block which is indented deeper. */
+/** Separates heading lines from the deeper block below them. */
 function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
   const headed = new Set(paragraphs.filter(hasHeadLine));
   if (headed.size < HEAD_LINES_MIN) return paragraphs;
@@ -160,7 +160,7 @@ function setHeadLinesApart(paragraphs: readonly string[]): readonly string[] {
   });
 }
 
-/** Whether the lines of a text are its paragraphs, and where else one begins. Evidence: share. */
+/** Turns lines into paragraphs if the text has one paragraph per line. Evidence: share. */
 function lineParagraphs(text: string): string {
   const lines = text.split("\n");
   const filled = lines.filter((line) => /\S/.test(line));
@@ -177,7 +177,7 @@ function lineParagraphs(text: string): string {
   return ending >= ENDING_SHARE * filled.length ? filled.join("\n\n") : text;
 }
 
-/** The paragraphs of a text: what stands between blank lines, or its lines. */
+/** Divides a text into paragraphs: at blank lines, or at each line. */
 export const paragraphsOf = (text: string): readonly string[] =>
   setHeadLinesApart(
     lineParagraphs(text)
@@ -185,7 +185,7 @@ export const paragraphsOf = (text: string): readonly string[] =>
       .filter((paragraph) => /\S/.test(paragraph)),
   );
 
-/** How wide the page is: of paragraphs with several lines, the widest line of the one in the middle. */
+/** Estimates the width of the page: the median of the widest lines of paragraphs with several lines. */
 function pageWidthOf(paragraphs: readonly string[]): number {
   const widths = paragraphs
     .map((paragraph) => paragraph.split("\n").filter((line) => /\S/.test(line)))
@@ -195,13 +195,13 @@ function pageWidthOf(paragraphs: readonly string[]): number {
   return widths[Math.floor(widths.length / 2)] ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether two lines are one that was filled: the page had no room for the next word. */
+/** Whether two lines were wrapped: the page had no room for the next word. */
 function isFilledPair(paragraph: string, [, second = ""]: readonly string[], pageWidth: number): boolean {
   const [first = ""] = paragraph.replace(/^\n+/, "").split("\n", 1);
   return first.trimEnd().length + 1 + firstWordOf(second) > pageWidth;
 }
 
-/** Makes line ends that are there on purpose hard ones. */
+/** Converts intended line breaks to {@link HARD_BREAK}. */
 export function keepLines(paragraphs: readonly string[]): string[] {
   let pageWidth: number | undefined;
   const isAnyFlush = paragraphs.some((paragraph) => /^\S/.test(paragraph.replace(/^\n+/, "")));

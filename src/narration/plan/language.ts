@@ -1,13 +1,13 @@
 /**
  * Guesses the language of a text. Evidence: share. Kana is Japanese and Han without it Chinese; for Latin letters the
- * commonest words decide, and only where they are many and one language has twice as many of them as the next.
+ * most common words decide, if there are enough and one language has twice as many as the next.
  */
 
 export type Language = "en" | "es" | "pt" | "id" | "zh" | "ja";
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-/** Words that no other of these languages shares, so that none counts for two. */
+/** Common words that occur in only one of these languages. */
 const COMMON: Readonly<Record<string, ReadonlySet<string>>> = {
   en: set("the and of that was with his her this which you from they would there were have what been"),
   es: set("el los las una del y con su pero muy más ella cuando había usted este esta donde hasta él"),
@@ -27,7 +27,7 @@ const SAMPLE_UNITS = 20_000;
 const MIN_SHARE = 0.08;
 const MIN_WORDS = 3;
 
-/** The language by its commonest words, as a code of two letters; `null` where they do not decide. */
+/** Guesses the language by its most common words, as a code of two letters; `null` if they do not decide. */
 export function latinLanguage(text: string): string | null {
   const words =
     text
@@ -46,7 +46,7 @@ export function latinLanguage(text: string): string | null {
 
 const isServed = (code: string): code is Language => SERVED.has(code);
 
-/** The language of the service that a text is in; `null` where it cannot be said. */
+/** Guesses which of the service's languages a text is in; `null` if undecided. */
 export function commonLanguage(text: string): Language | null {
   const sample = text.slice(0, SAMPLE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;
@@ -58,7 +58,7 @@ export function commonLanguage(text: string): Language | null {
   return code !== null && isServed(code) ? code : null;
 }
 
-/** A language by its name; no code where the service has no voice for it. */
+/** A language with its name; without a code if the service has no voice for it. */
 export interface TextLanguage {
   readonly code: Language | null;
   readonly name: string;
@@ -89,7 +89,7 @@ const OTHER_SCRIPTS: ReadonlyArray<readonly [letters: RegExp, name: string]> = [
 ];
 const SCRIPT_SHARE = 0.5;
 
-/** The language of a text, also one that the service does not speak; `null` where neither script nor words decide. */
+/** Guesses the language of a text, including languages that the service does not speak; `null` if undecided. */
 export function textLanguage(text: string): TextLanguage | null {
   const sample = text.slice(0, SAMPLE_UNITS);
   const letters = sample.match(/\p{L}/gu)?.length ?? 0;

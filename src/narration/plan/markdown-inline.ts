@@ -9,16 +9,16 @@ import { dropUnspoken, HARD_BREAK } from "./normalise.ts";
 import { ITALIC_MARK } from "./speaker-labels.ts";
 import { hostOf, speakAddresses } from "./web-addresses.ts";
 
-/** `[^1]`: nothing to be heard. */
+/** A footnote mark such as `[^1]`, which is not spoken. */
 const FOOTNOTE_MARK = /\[\^[^\][\s]+\]/g;
 
-/** Emphasis that CommonMark does not take for such beside Chinese or Japanese punctuation; `2**3` is none. */
+/** Emphasis beside Chinese or Japanese punctuation, which CommonMark misses. `2**3` is not emphasis. */
 const STRAY_EMPHASIS = /(?<![A-Za-z0-9])\*{2,3}|\*{2,3}(?![A-Za-z0-9])/g;
 
-/** Pictures with a few words on them, which a project shows of its state. Evidence: form of the address. */
+/** Status badges of projects. Evidence: form of the address. */
 const BADGE = /shields\.io|badge|badgen\.net|\/workflows\/[^?]*\.svg|travis-ci|codecov\.io/i;
 
-/** A picture of such an address, or a drawing alone inside of a link. */
+/** Whether a link contains only a badge, or only an image. */
 function isBadge({ tokens }: Tokens.Link): boolean {
   const [image, ...more] = tokens;
   return (
@@ -36,7 +36,7 @@ function spoken(text: string): string {
 function speakToken(token: MarkedToken, skipped: SkippedList): string {
   switch (token.type) {
     case "text":
-      // As it was written: `text` has some references decoded already, and twice would be once too often.
+      // Uses the raw text, because `text` has some references decoded already.
       return token.tokens === undefined ? spoken(token.raw) : inlineText(token.tokens, skipped);
     case "escape":
     case "codespan":
@@ -74,7 +74,7 @@ function speakToken(token: MarkedToken, skipped: SkippedList): string {
   }
 }
 
-/** An address of the web as its host; one of mail as it is. */
+/** Speaks a web address as its host, and a mail address unchanged. */
 const addressOf = (href: string, text: string): string => (/^https?:/i.test(href) ? hostOf(href) : text);
 
 /** @returns with `\n` for soft line breaks and {@link HARD_BREAK} for others */

@@ -1,10 +1,10 @@
-/** Takes Markdown apart with `marked`, and bounds what a text made to take forever can cost. */
+/** Tokenizes Markdown with `marked`, and bounds the time that a hostile text can take. */
 import { Lexer, Marked, type MarkedToken, type Token, type TokenizerExtension } from "marked";
 import { AudioError } from "../../errors.ts";
 
 const FOOTNOTE = "footnote";
 
-/** `[^1]: …` with its indented lines; without this it would be a paragraph, and its marks links. */
+/** Recognises `[^1]: …` with its indented lines, which the library reads as a paragraph with links. */
 const footnoteDefinition: TokenizerExtension = {
   name: FOOTNOTE,
   level: "block",
@@ -17,18 +17,18 @@ const footnoteDefinition: TokenizerExtension = {
 
 const { defaults } = new Marked({ gfm: true, extensions: [footnoteDefinition] });
 
-/** The only token of ours that stands among those of the library. */
+/** Whether a token is one of the library's, and not our footnote token. */
 export const isOfLibrary = (token: Token): token is MarkedToken => token.type !== FOOTNOTE;
 
-/** Lists and quotations inside each other: what nobody writes, and what costs the square of its depth. */
+/** Deepest nesting of lists and quotations, because parsing takes quadratic time. */
 const NESTING_MAX = 24;
 const MARKER = "[ \\t]*(?:>|[-*+](?=[ \\t])|\\d{1,9}[.)](?=[ \\t]))";
 const DEEP_MARKERS = new RegExp(`^((?:${MARKER}){${NESTING_MAX}})(?:${MARKER})+`, "gm");
 const DEEP_INDENTATION = /^([ \t]{72})[ \t]+/gm;
 
-/** Unclosed marks cost the square of a paragraph's length, so long ones are read piece by piece. */
+/** Longest piece that is parsed at once, because unclosed marks take quadratic time. */
 const INLINE_MAX_UNITS = 2000;
-/** The last end of a line, a sentence or a word; where there is none, anywhere. */
+/** Where a piece may end: at a line, a sentence or a word; otherwise anywhere. */
 const PIECE_ENDS = [/^[\s\S]*\n/, /^[\s\S]*[.!?。！？]["”’)]*\s?/, /^[\s\S]*\s/];
 
 /** First characters of inline markup, addresses and hard breaks. A paragraph without them is one text token. */
@@ -45,13 +45,13 @@ function* piecesOf(source: string, most: number, ends: readonly RegExp[] = PIECE
   yield rest;
 }
 
-/** The library's patterns overflow the stack in a longer paragraph, and its tokens of a longer list fill the memory. */
+/** In longer blocks, the library overflows the stack or fills the memory. */
 const BLOCK_MAX_UNITS = 100_000;
 const BLOCK_ENDS = [/^[\s\S]*\n(?=\S)/, ...PIECE_ENDS];
 /** Blocks that lose their meaning when they are divided: fenced code, HTML, tables. */
 const WHOLE = /^ {0,3}(?:`{3}|~{3}|<)|^ {0,3}\|?[ :]*-[-: ]*\|/m;
 
-/** Texts to be read one after the other: all of it, but where a stretch without a blank line is too long. */
+/** Divides a text to be parsed in sequence: only if a run without a blank line is too long. */
 function stretchesOf(source: string): string[] {
   if (source.length <= BLOCK_MAX_UNITS) return [source];
   const stretches: string[] = [];
@@ -73,10 +73,10 @@ function stretchesOf(source: string): string[] {
 }
 
 /**
- * The tokens of a text, stretch by stretch.
+ * Yields the tokens of a text, run by run.
  *
  * @param source with `\n` for line ends
- * @throws AudioError `invalid_request` for a block that is nested deeper, or longer, than the library can read
+ * @throws AudioError `invalid_request` for a block that is nested deeper, or longer, than the library can parse
  */
 export function* lexMarkdown(source: string): Generator<readonly Token[]> {
   const text = source.replace(DEEP_INDENTATION, "$1").replace(DEEP_MARKERS, "$1");
@@ -90,7 +90,7 @@ function tokensOf(source: string): readonly Token[] {
     for (const { src, tokens } of lexer.inlineQueue) {
       if (src === "" || MARKS.test(src))
         for (const piece of piecesOf(src, INLINE_MAX_UNITS)) lexer.inlineTokens(piece, tokens);
-      // Most paragraphs of a novel: the library would look for each mark in turn.
+      // Skips the library for paragraphs without marks, which most are.
       else tokens.push({ type: "text", raw: src, text: src, escaped: false });
     }
   } catch (error) {

@@ -1,10 +1,10 @@
 /**
- * Decides whether a text that may be Markdown is written in it. Evidence: form. One mark that plain text has no use
- * for is enough; without any, the text is read as plain, where indentation and line ends mean other things.
+ * Decides whether a text is written in Markdown. Evidence: form. One mark that plain text does not use
+ * suffices; without any, the text is read as plain, where indentation and line breaks have other meanings.
  */
 import { isHtmlElement } from "./html-elements.ts";
 
-/** Each is linear: none can match in two ways, and none goes past its line but where a line break is written out. */
+/** Every pattern takes linear time: none can match in two ways, and none crosses a line unless it contains `\n`. */
 const SIGNS: readonly RegExp[] = [
   /^ {0,3}#{1,6} +\S/m,
   /^ {0,3}(?:`{3}|~{3})/m,
@@ -12,11 +12,11 @@ const SIGNS: readonly RegExp[] = [
   // Links, images, footnotes, references.
   /\]\([^)\s]|!\[|\[\^|\[\[|\]\[/,
   /^ {0,3}\[[^\]\n]{1,200}\]:[ \t]*\S/m,
-  // Emphasis; not `_this_`, which plain text writes as well.
+  // Emphasis, except `_this_`, which plain text uses too.
   /\*\*[^\s*]|(?<![\w*])\*[^\s*][^*\n]{0,200}\*(?![\w*])|__[^\s_]|~~[^\s~]/,
-  // Code; not `this', the quotation marks of typewriters.
+  // Code, but not `this', the quotation marks of typewriters.
   /`[^`'\n]{1,200}`/,
-  // Lists and quotations, but for page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
+  // Lists and quotations, except page numbers (- 12 -), rules (* * *) and centred lines (> THE END <).
   /^ {0,3}[-*+] +(?![-*+\s]|\d+ +[-–]\s*$)\S/m,
   /^ {0,3}\d{1,9}[.)] +\S.*\n {0,3}\d{1,9}[.)] +\S/m,
   /^ {0,3}>(?!.*<[ \t]*$) ?\S/m,

@@ -13,7 +13,7 @@ import { isOfLibrary, lexMarkdown } from "./markdown-lexer.ts";
 import { HARD_BREAK, normaliseLines } from "./normalise.ts";
 import { dropUnspokenMarkup } from "./unspoken-markup.ts";
 
-/** YAML or TOML at the very beginning; two rules around ordinary text are none. */
+/** YAML or TOML at the beginning; two rules around ordinary text do not count. */
 const FRONT_MATTER = [
   /^---[ \t]*\n(?:#.*\n)*[\w"'.-]+[ \t]*:[\s\S]*?\n(?:---|\.\.\.)[ \t]*(?:\n|$)/,
   /^\+\+\+[ \t]*\n(?:#.*\n)*(?:[\w"'.-]+[ \t]*=|\[)[\s\S]*?\n\+\+\+[ \t]*(?:\n|$)/,
@@ -37,7 +37,7 @@ function withoutComments(html: string): string {
 class Reader {
   readonly blocks: SourceBlock[] = [];
   readonly #skipped: SkippedList;
-  /** Number of a list's item, to be spoken before its first words. */
+  /** Number of a list item, which is spoken before its first words. */
   #number = "";
 
   constructor(skipped: SkippedList) {
@@ -79,7 +79,7 @@ class Reader {
         this.#html(token.text);
         break;
       default:
-        // White space and definitions of links: nothing that a reader would see.
+        // White space and link definitions are invisible to readers.
         break;
     }
   }
@@ -124,7 +124,7 @@ class Reader {
     else this.#paragraph(text.trim().replaceAll("\n", HARD_BREAK));
   }
 
-  /** Tags and comments alone take nothing from the listener. */
+  /** Tags and comments without text are dropped without a report. */
   #html(html: string): void {
     if (isWordsInBrackets(html.trim())) {
       this.#paragraph(html.trim());
@@ -152,7 +152,7 @@ function fieldsOf(matter: string): Pick<ReadText, "title" | "author"> {
   return { title: fields.get("title") ?? null, author: fields.get("author") ?? null };
 }
 
-/** Reads Markdown into blocks; what is not to be heard goes to `skipped`. */
+/** Reads Markdown into blocks, and adds what is not spoken to `skipped`. */
 export function readMarkdown(text: string, skipped: SkippedList): ReadText {
   const { text: book, ...header } = withoutEbookFrame(normaliseLines(text), skipped);
   let source = book;

@@ -1,6 +1,6 @@
 /**
  * Finds the title of a narration: stated in the text, else the first heading, else the first words. Evidence: form.
- * A heading with a chapter's number names the book only where it is the only one.
+ * A heading with a chapter number names the book only if it is the only heading.
  */
 import { firstCodePoints } from "../../contract/unicode.ts";
 import { formOf } from "./chapter-forms.ts";
@@ -10,7 +10,7 @@ const MAX_CODE_POINTS = 80;
 
 const isChapter = (title: string): boolean => formOf(title.replace(/\s+/g, " ")) !== null;
 
-/** The beginning of a text, cut at the end of a word where there is one. */
+/** Returns the beginning of a text, cut at the end of a word if possible. */
 function beginningOf(text: string): string {
   const [line = ""] = text.split(/\n\n/);
   const flat = line.replace(/\s+/g, " ").trim();
@@ -20,7 +20,7 @@ function beginningOf(text: string): string {
   return words ?? head;
 }
 
-/** One line of at most 80 code points; empty where the text begins with nothing that could be a name. */
+/** Returns one line of at most 80 code points; empty if the text has no usable beginning. */
 export function titleOf({ title, sections, parts }: NarrationPlan): string {
   const headings = sections.flatMap(({ title: heading }) => (heading === null ? [] : [heading]));
   const [heading] = headings;
@@ -28,7 +28,7 @@ export function titleOf({ title, sections, parts }: NarrationPlan): string {
   if (heading !== undefined && (headings.length === 1 || !isChapter(heading))) return beginningOf(heading);
   const [first] = parts;
   const text = first?.text ?? "";
-  // Below the first chapter's heading the story begins.
+  // Skips the heading of the first chapter.
   const prose =
     first !== undefined && sections[first.section]?.title === null
       ? text

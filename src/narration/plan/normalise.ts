@@ -1,30 +1,30 @@
-/** Brings a text into the one form that is split, compared and spoken. */
+/** Normalises text for dividing, comparing and speaking. */
 import { characterAt, characterBefore, joinWithoutSpace } from "./characters.ts";
 
-/** Where the writer ended a line on purpose; a `\n` may be there for the page's width alone. */
+/** An intended line break; a `\n` may only come from the width of a page. */
 export const HARD_BREAK = "\u2028";
 
-/** Invisible marks for editors and page layout (byte order mark, soft hyphen), and control characters that are no white space. */
+/** Invisible marks (byte order mark, soft hyphen), and control characters other than white space. */
 const UNSPOKEN = /[\ufeff\u00ad\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]/g;
 
-/** Colours and the like of a terminal. */
+/** Escape codes of terminals, such as colours. */
 const TERMINAL_CODES = /\x1b\[[\d;]{0,20}[A-Za-z]/g;
 
-/** Nothing that no voice can speak; white space stays. */
+/** Removes characters that cannot be spoken; keeps white space. */
 export const dropUnspoken = (text: string): string => text.replace(TERMINAL_CODES, "").replace(UNSPOKEN, "");
 
-/** Lines end with `\n`, NFC, nothing that no voice can speak. */
+/** Normalises line ends to `\n` and the text to NFC, and removes characters that cannot be spoken. */
 export function normaliseLines(text: string): string {
   const lines = text.replace(/\r\n?|[\v\f\x85]/g, "\n").replaceAll("\u2029", "\n\n");
   return dropUnspoken(lines).normalize("NFC");
 }
 
-/** One line of text: ends trimmed, white space inside collapsed to single spaces. */
+/** Puts text on one line: trims its ends, and collapses white space to single spaces. */
 export function collapseSpaces(line: string): string {
   return /[^\S ]| {2}|^ | $/.test(line) ? line.replace(/\s+/g, " ").trim() : line;
 }
 
-/** Lines that were broken for width made one: with a space, or with nothing between characters that need none. */
+/** Joins wrapped lines, with a space unless the script needs none. */
 function joinSoftLines(text: string): string {
   if (!text.includes("\n")) return collapseSpaces(text);
   let joined = "";
@@ -40,9 +40,9 @@ function joinSoftLines(text: string): string {
 }
 
 /**
- * The text of one paragraph as it is spoken.
+ * Returns the text of one paragraph as it is spoken.
  *
- * @param text with `\n` for soft line breaks and {@link HARD_BREAK} for those that stay, as `\n`
+ * @param text with `\n` for soft line breaks, and {@link HARD_BREAK} for those that become `\n`
  */
 export function flowParagraph(text: string): string {
   if (!text.includes(HARD_BREAK)) return joinSoftLines(text);

@@ -1,4 +1,4 @@
-/** Reads numbers as chapters are numbered: figures, Roman, Chinese, and in words of the service's languages, ordinals too. */
+/** Parses chapter numbers: figures, Roman, Chinese, and words of the service's languages, including ordinals. */
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   en: "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split(
@@ -63,7 +63,7 @@ for (const [word, value] of [
 ] as const)
   VALUES.set(word, value);
 
-/** Words beside others in one number: `veinte y dos`, `vinte e um`, `dua puluh`, `tiga belas`. */
+/** Most words in one number, as in `veinte y dos`, `vinte e um`, `dua puluh`. */
 const TOKENS_MAX = 4;
 
 function wordsValue(text: string): number | null {
@@ -132,7 +132,7 @@ export interface Numeral {
   readonly value: number;
 }
 
-/** @returns `null` for what is no number */
+/** @returns `null` if the text is no number */
 export function numeralOf(text: string): Numeral | null {
   const figures = text.replace(/[０-９]/g, (digit) => String.fromCharCode(digit.charCodeAt(0) - 0xfee0));
   if (/^\d{1,4}(?:st|nd|rd|th|[ºª°])?$/i.test(figures))

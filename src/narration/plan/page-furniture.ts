@@ -1,6 +1,6 @@
 /**
- * Takes off what a page has for the eye: its number, running heads, frames of tables, dot leaders. Evidence: form, and
- * sequence for what has half of it: bare figures are page numbers only where they rise and stand in the midst of sentences.
+ * Removes what only readers of a page need: page numbers, running heads, frames of tables, dot leaders. Evidence: form, and
+ * sequence: bare figures are page numbers only if they rise and interrupt sentences.
  */
 import type { SkippedList } from "./blocks.ts";
 import { readColumns } from "./columns.ts";
@@ -25,14 +25,14 @@ const FRAME = /^[\s|+]*[-=+|_\u2500-\u257f](?=.*[+|\u2500-\u257f])[-=+|_:\s\u250
 const ROW = /^\s*[|\u2502\u2551](.*\S.*)[|\u2502\u2551]\s*$/;
 const LEADER = /[ \t]*(?:\.{4,}|(?:[ \t]\.){4,}|…{2,}|·{4,})[ \t]*(?=[\p{L}\p{N}$€£]\S{0,20}\s*$)/u;
 const LEADERS_MIN = 2;
-/** A longer line was not broken by a page. */
+/** Longer than any line of a page. */
 const LINE_MAX_UNITS = 400;
 
 const ENDS_SENTENCE = /[.!?…:;。！？”’"'»」』)）\]]\s*$/;
 
 const isBlank = (line: string | undefined): boolean => line === undefined || !/\S/.test(line);
 
-/** Numbers that rise, most of them by one. */
+/** Finds numbers that rise, most of them by one. */
 function rising(pages: ReadonlyArray<{ readonly at: number; readonly page: number }>): boolean {
   const steps = pages.slice(1).map(({ page }, index) => page - (pages[index]?.page ?? 0));
   return steps.every((step) => step > 0) && steps.filter((step) => step <= 2).length * 2 >= steps.length;
@@ -59,7 +59,7 @@ class Page {
     this.#dropped.add(at);
   }
 
-  /** The next line with something on it, `HEAD_DISTANCE` away at most. */
+  /** Finds the next line that is not blank, at most `HEAD_DISTANCE` away. */
   #neighbour(at: number, step: 1 | -1): number | null {
     for (let index = at + step; Math.abs(index - at) <= HEAD_DISTANCE; index += step) {
       if (!isBlank(this.#lines[index])) return index;
@@ -108,13 +108,13 @@ class Page {
     for (const lines of titled.values()) {
       const pages = lines.map((at) => ({ at, page: Number(/\d+/.exec(this.#lines[at] ?? "")?.[0]) }));
       const inside = lines.filter((at) => this.#interrupts(at)).length;
-      // Where none interrupts a sentence and they count from 1, they are headings: `SUMMARY OF LESSON 1`.
+      // Numbers from 1 that interrupt no sentence belong to headings, such as `SUMMARY OF LESSON 1`.
       const isCount = inside === 0 && pages.every(({ page }, index) => page === index + 1);
       if (lines.length >= HEAD_MIN && rising(pages) && !isCount) for (const at of lines) this.#drop(at);
     }
   }
 
-  /** The text that recurs beside page numbers. */
+  /** Drops running heads: text that recurs beside page numbers. */
   dropHeads(): void {
     const heads = new Map<string, number[]>();
     for (const at of this.#dropped) {
@@ -130,7 +130,7 @@ class Page {
     for (const lines of heads.values()) if (lines.length >= HEAD_MIN) for (const at of lines) this.#drop(at);
   }
 
-  /** First and last lines of manual pages, `LS(1)    User Commands    LS(1)`; gives the name of the first. */
+  /** Drops first and last lines of manual pages, such as `LS(1)  User Commands  LS(1)`. Returns the name of the first page. */
   dropManualHeads(): string | null {
     const names = new Set(this.#lines.flatMap((line) => MANUAL_HEAD.exec(line)?.[1] ?? []));
     if (names.size === 0) return null;
@@ -140,7 +140,7 @@ class Page {
     return [...names][0] ?? null;
   }
 
-  /** The text, its paragraphs whole again where a page had ended inside of them. */
+  /** Returns the text, and rejoins paragraphs that a page break had divided. */
   text(): string {
     if (this.#dropped.size === 0) return this.#lines.join("\n");
     const out: string[] = [];
@@ -168,16 +168,16 @@ function lastOf(lines: readonly string[]): string {
   return ".";
 }
 
-/** Where strokes stand between the rows, a row may have several lines. */
+/** With lines between the rows, a row may have several lines of text. */
 const GROUPS_MIN = 3;
 
 const cellsOf = (row: string): string[] => row.split(/[|\u2502\u2551]/).map((cell) => cell.trim());
 
-/** One row of lines that stand between two strokes; words that were broken for the column's width are whole again. */
+/** Merges the lines of one row, and rejoins words that were hyphenated at the column's width. */
 const mergedRow = (rows: readonly string[][]): string[] =>
   (rows[0] ?? []).map((_, column) => flowParagraph(rows.map((cells) => cells[column] ?? "").join("\n")));
 
-/** Rows as lines, with commas between their cells. */
+/** Renders rows as lines, with commas between cells. */
 function tableLines(groups: ReadonlyArray<readonly string[][]>): string[] {
   const filled = groups.filter((rows) => rows.length > 0);
   const rows = filled.length < GROUPS_MIN ? filled.flat() : filled.map(mergedRow);
@@ -224,7 +224,7 @@ function withoutLeaders(text: string, skipped: SkippedList): string {
 
 /**
  * @param text with `\n` for line ends
- * @returns the name of the manual page, too, where it is one
+ * @returns the text, and the name of the manual page if it is one
  */
 export function withoutPageFurniture(
   text: string,

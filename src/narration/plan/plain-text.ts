@@ -1,4 +1,4 @@
-/** Reads plain text: paragraphs between blank lines; line breaks inside them are there for the page's width. */
+/** Reads plain text: paragraphs between blank lines, whose line breaks come from the width of the page. */
 import { withoutAozora } from "./aozora.ts";
 import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
 import { withoutMarks } from "./bracket-marks.ts";
@@ -13,13 +13,13 @@ import { ITALIC_MARK } from "./speaker-labels.ts";
 import { withoutCues } from "./subtitles.ts";
 import { speakAddresses } from "./web-addresses.ts";
 
-/** Emphasis as Project Gutenberg writes it; `snake_case` and `__init__` are none. */
+/** Emphasis as Project Gutenberg writes it, but not `snake_case` and `__init__`. */
 const UNDERSCORES = /(?<![\p{L}\p{N}_])_(?=\S)([^_]+)(?<=\S)_(?![\p{L}\p{N}_])/gu;
 
-/** `_(softly)_` or `(_softly_)`. */
+/** Emphasis with parentheses: `_(softly)_` or `(_softly_)`. */
 const ITALIC_PARENTHESES = /_(\([^()_\n]+\))_|\(_([^()_\n]+)_\)/g;
 
-/** Separators between two texts, as in a file of fortunes. Inside a paragraph they would be spoken. */
+/** Separators between texts, as in a file of fortunes. They would be spoken otherwise. */
 const SEPARATOR = /^[ \t]*(?:%{1,3}|([*=~#+_-])(?:[ \t]*\1){2,400})[ \t]*$/gm;
 
 const withoutUnderscores = (paragraph: string): string =>
@@ -37,7 +37,7 @@ function blockOf(paragraph: string): SourceBlock {
   return { kind: "paragraph", text: speakAddresses(words) };
 }
 
-/** Reads plain text into blocks; what is not to be heard goes to `skipped`. */
+/** Reads plain text into blocks, and adds what is not spoken to `skipped`. */
 export function readPlainText(text: string, skipped: SkippedList): ReadText {
   const { text: book, title, author } = withoutEbookFrame(normaliseLines(text), skipped);
   const page = withoutPageFurniture(withoutAozora(withoutCues(book, skipped), skipped), skipped);

@@ -1,4 +1,4 @@
-/** Turns a text into the plan of its narration: what each task will speak, in which voice, with which pauses (docs/reference.md, Plan of a narration). */
+/** Plans a narration: the text of each task, its voice, and the pauses (docs/reference.md, Plan of a narration). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ReadText, SkippedList } from "./blocks.ts";
@@ -19,17 +19,17 @@ const RULE_PAUSE_SECONDS = 1.5;
 const LOST_CHARACTER = "\ufffd";
 const LOST_CONTEXT_UNITS = 30;
 
-/** A pause before a chapter is never shorter than the requested pause between paragraphs. */
+/** Returns the pause at an edge; before a chapter at least the pause between paragraphs. */
 function pauseAt(edge: Edge, pauseSeconds: number): number {
   if (edge === "heading") return Math.max(HEADING_PAUSE_SECONDS, pauseSeconds);
   return edge === "rule" ? Math.max(RULE_PAUSE_SECONDS, pauseSeconds) : pauseSeconds;
 }
 
 /**
- * The plan of a narration. It depends on the request alone: no clock, no network, no ledger, no language of the system.
+ * Plans a narration. The plan depends on the request alone: not on clock, network, ledger or locale.
  *
  * @throws AudioError `invalid_request` if there is nothing to speak, the text is damaged, or a
- *   speaker's name could begin no line
+ *   speaker's name cannot begin a line
  */
 export function planNarration(request: PlanRequest): NarrationPlan {
   checkText(request.text);
@@ -37,9 +37,9 @@ export function planNarration(request: PlanRequest): NarrationPlan {
 }
 
 /**
- * The plan of what a reader makes of its input, whatever kind of file that was.
+ * Plans the blocks that a reader makes of any kind of file.
  *
- * @param read adds what it leaves out to the list
+ * @param read returns the blocks, and adds what it leaves out to the list
  * @throws AudioError as {@link planNarration} does
  */
 export function planDocument(
@@ -89,14 +89,14 @@ export function checkText(text: string): void {
   );
 }
 
-/** A chat labels every text as Markdown. A licence or a poem without signs of Markdown is read as plain text. */
+/** Reads a text without signs of Markdown as plain, because chats label every text as Markdown. */
 function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText {
   return format === "markdown" && hasMarkdown(normaliseLines(text))
     ? readMarkdown(text, skipped)
     : readPlainText(text, skipped);
 }
 
-/** A heading stays with the paragraph below it, because the voice pauses there by itself. */
+/** Keeps a heading with the paragraph below it, because the voice pauses there by itself. */
 function paragraphsApart({ edge, paragraphs }: Run): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];
@@ -125,7 +125,7 @@ function planParts(
     for (const [at, { text, speechMs, endsParagraph }] of stretches.entries()) {
       const isLast = at === stretches.length - 1;
       const pauseAfterSeconds = isLast ? pauseAfterRun : endsParagraph ? pauseSeconds : 0;
-      // A word of symbols that is longer than a part leaves pieces that no voice can speak.
+      // A long run of symbols may leave pieces without letters or digits.
       if (!hasWords(text)) {
         skipped.add("no_words", text);
         continue;

@@ -2,43 +2,43 @@
 import type { VoiceId } from "../../contract/voices.ts";
 import type { TextFormat } from "../../files/input-format.ts";
 
-/** Changes whenever a text could come to other parts: what is half done goes on with the plan that it began with. */
+/** Increased when a text may be divided differently. A running narration keeps the plan that it began with. */
 export const PLAN_VERSION = 2;
 
-/** Twice as many as 8 MiB of prose make: a text with more consists of headings or labels. */
+/** Twice as many as 8 MiB of prose need; a text with more consists of headings or labels. */
 export const MAX_PARTS = 20_000;
 
-/** SpeakerLabels by their names; a voice alone takes all else from the narration. */
+/** Speakers by name. A plain voice takes all settings from the narration. */
 export type Voices = Readonly<Record<string, VoiceId | Speaker>>;
 
 /** A speaker with a voice and settings of their own. */
 export interface Speaker {
   readonly voice: VoiceId;
-  /** Instead of the narration's, each. */
+  /** The settings replace those of the narration. */
   readonly speed?: number | undefined;
   readonly pitch?: number | undefined;
   readonly volume?: number | undefined;
 }
 
-/** All that decides a plan. The same request is the same plan, on every machine. */
+/** Everything that a plan depends on. Equal requests give equal plans, on every machine. */
 export interface PlanRequest {
-  /** As it was given or read: well-formed Unicode of any length. */
+  /** The unchanged input: well-formed Unicode of any length. */
   readonly text: string;
   readonly format: TextFormat;
-  /** The factor that the parts are spoken at; it decides how much text fits into one. */
+  /** Speed of the parts, which determines how much text fits into one. */
   readonly speed: number;
-  /** Between two paragraphs that two parts hold. */
+  /** Silence between two paragraphs in different parts. */
   readonly pauseSeconds: number;
-  /** Paragraphs are parts of their own, because silence is possible between parts alone. */
+  /** Whether each paragraph becomes a part, because silence is possible only between parts. */
   readonly keepsPauses?: boolean | undefined;
-  /** SpeakerLabels of lines that begin with a name and a colon. */
+  /** Speakers of lines that begin with a name and a colon. */
   readonly voices?: Voices | undefined;
 }
 
-/** The text from one heading to the next; the first section has no heading where text precedes the first one. */
+/** The text from one heading to the next. Text before the first heading is a section without a heading. */
 export interface PlannedSection {
   readonly title: string | null;
-  /** 1 (the highest) to 6; `null` where there is no heading. */
+  /** 1 (the highest) to 6; `null` without a heading. */
   readonly level: number | null;
 }
 
@@ -52,12 +52,12 @@ export interface PlannedPart {
   readonly settings?: Omit<Speaker, "voice">;
   /** Index in `sections`. */
   readonly section: number;
-  /** Silence between this part and the next; 0 in the midst of a paragraph, and after the last. */
+  /** Silence between this part and the next; 0 inside a paragraph, and after the last part. */
   readonly pauseAfterSeconds: number;
-  /** Where a timeline has it begin, and the cue of that time; absent: behind the part before. */
+  /** When it begins in a timeline; absent if it follows the part before. */
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
-  /** By the fixed table (`src/contract/estimate.ts`), at the speed asked for. */
+  /** Estimated by the fixed table (`src/contract/estimate.ts`), at the requested speed. */
   readonly estimatedSeconds: number;
   readonly estimatedCredits: number;
 }
@@ -100,22 +100,22 @@ export type SkippedKind =
 export interface Skipped {
   readonly kind: SkippedKind;
   readonly count: number;
-  /** The beginning of the first one. */
+  /** The beginning of the first occurrence. */
   readonly excerpt: string;
 }
 
 export interface NarrationPlan {
   readonly version: typeof PLAN_VERSION;
-  /** As the text itself names them, in its front matter or header. */
+  /** Title that the text itself states, in its front matter or header. */
   readonly title?: string;
   readonly author?: string;
   readonly sections: readonly PlannedSection[];
-  /** Indexes of the sections that are narrated, ascending; absent: all. */
+  /** Indexes of the chosen sections, ascending; absent for all. */
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];
-  /** Names of `voices` that begin no line: misspelt, perhaps. */
+  /** Names of `voices` that begin no line, and may be misspelt. */
   readonly silentSpeakers: readonly string[];
-  /** Names in capitals that begin lines and have no voice; absent where there are none. */
+  /** Names in capitals that begin lines and have no voice; absent if there are none. */
   readonly voicelessNames?: ReadonlyArray<{ readonly name: string; readonly count: number }>;
 }

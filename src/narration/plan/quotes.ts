@@ -1,15 +1,15 @@
-/** Finds the part that a person means by quoting from it: a number would mean another part after an edit. */
+/** Finds a part by a quote from it, because its number may change with an edit. */
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
 
-/** Enough to distinguish them, and no more than an answer needs. */
+/** Number of ambiguous matches to show. */
 const SHOWN_MATCHES = 3;
 const CONTEXT_UNITS = 30;
 const SHOWN_QUOTE_UNITS = 60;
 
-/** Line breaks of a quote or a part are where they were by chance; white space and forms of accents alike. */
+/** Normalises line breaks, white space and forms of accents for comparison. */
 const flat = (text: string): string => flowParagraph(normaliseLines(text).replace(/[\n\u2028]+/g, "\n"));
 
 const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
@@ -20,7 +20,7 @@ const SAME_MARKS: ReadonlyArray<readonly [form: RegExp, plain: string]> = [
   [/[*_]/g, ""],
 ];
 
-/** As somebody types it from memory of what was heard: straight quotation marks, any case, no marks of Markdown. */
+/** Normalises a text as people type it: straight quotation marks, lower case, no Markdown. */
 const typed = (text: string): string =>
   SAME_MARKS.reduce((form, [mark, plain]) => form.replace(mark, plain), text).toLowerCase();
 
@@ -31,7 +31,7 @@ function refuse(quote: string, rule: string): never {
   });
 }
 
-/** The quote where it stands, with some words around it. */
+/** Shows the quote with some words around it. */
 function inContext(text: string, quote: string): string {
   const at = text.indexOf(quote);
   const from = Math.max(0, at - CONTEXT_UNITS);
