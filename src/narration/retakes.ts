@@ -4,19 +4,19 @@ import { speedOf, takeOf } from "./part-request.ts";
 import { findPartsByQuote } from "./plan/quotes.ts";
 
 export interface Retake {
-  /** Some words of exactly one part, or `cue 12` of subtitles. */
+  /** Words of exactly one part, or `cue 12` of subtitles. */
   readonly quote: string;
-  /** Absolute, so that a repeat of the call pays for nothing more; 1 goes back to the first, free. */
+  /** Number of the take, so that a repeated call pays nothing; 1 returns to the first, free. */
   readonly take: number;
-  /** Instead of the plan's; absent: the plan's. */
+  /** Replaces the plan's speed; absent for the plan's. */
   readonly speed?: number | undefined;
 }
 
 /**
- * The choice is kept with the narration. What the takes that it replaces had cost stays on its bill.
+ * Stores chosen takes with the narration. The cost of replaced takes stays on its bill.
  *
- * @returns the very same state where nothing changes
- * @throws AudioError `invalid_request` where a quote matches no part, or several
+ * @returns the same object if nothing changes
+ * @throws AudioError `invalid_request` if a quote matches no part, or several
  */
 export function applyRetakes(
   state: NarrationState,
@@ -32,7 +32,7 @@ export function applyRetakes(
   return after;
 }
 
-/** "cue 12": the part of subtitles that begins with it, because short cues are often worded alike. */
+/** Finds the part that begins with "cue 12", because short cues often have equal words. */
 function cueOf({ parts }: StoredPlan, quote: string): number | null {
   const [, name] = /^\s*cue\s+(\d+)\s*$/i.exec(quote) ?? [];
   const found = name === undefined ? -1 : parts.findIndex(({ cue }) => cue === name);

@@ -1,4 +1,4 @@
-/** Which failures of a part end a narration's run, and which are that part's alone. */
+/** Decides which failures of a part end a narration's run, and which concern only that part. */
 import { DamagedPartError, PartsDifferError } from "../audio/part-errors.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
 import type { AudioError, ErrorCode } from "../errors.ts";
@@ -20,7 +20,7 @@ export const isOfOnePart = (error: AudioError): boolean => OF_ONE_PART.has(error
 /** Attempts that a run makes at a part: the first job makes two, the second one. */
 export const MAX_JOBS_A_PART = 2;
 
-/** Facts that a person needs and the error does not state. */
+/** Advice that the error itself does not give. */
 const ADVICE: Partial<Readonly<Record<ErrorCode, string>>> = {
   insufficient_credits: `At least ${RESERVED_CREDITS} credits must be available: each task holds ${RESERVED_CREDITS} whatever its length, and returns the rest.`,
   invalid_api_key:
@@ -32,7 +32,7 @@ export function problemOf(error: AudioError, part: number | null): NarrationProb
   return { part, code: error.code, message: `${error.message}${remedy === undefined ? "" : ` ${remedy}`}` };
 }
 
-/** The part is paid for, and its audio cannot be had or joined: no repeat mends that, only another take. */
+/** Builds the problem of a paid part whose audio is missing or cannot be joined. Only another take helps. */
 export const unusable = (message: string, part: number | null): NarrationProblem => ({
   part,
   code: "audio_unusable",

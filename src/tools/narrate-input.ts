@@ -30,7 +30,7 @@ const MAX_EDITS = 100;
 const MAX_SHOWN_CODE_POINTS = 80;
 
 /**
- * SpeakerLabels as lines also where an assistant writes `{ NAME: voice }`. Lines are published, because Gemini refuses every
+ * Lists speakers as lines, even if an assistant writes `{ NAME: voice }`. Lines are published, because Gemini refuses every
  * tool of a request over an object whose fields have no names (MarkusPfundstein/mcp-obsidian#21).
  */
 function linesOf(voices: unknown): unknown {

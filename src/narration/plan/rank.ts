@@ -1,4 +1,4 @@
-/** Gives each unit a rank that its own text decides, so that an edit elsewhere does not move a cut (docs/reference.md, Plan of a narration). */
+/** Ranks units by a hash of their text, so that an edit elsewhere does not move a cut (docs/reference.md, Plan of a narration). */
 import { hash } from "node:crypto";
 
 /** The tie-breaker for equal units, as in a refrain. */
@@ -7,7 +7,7 @@ const LOOK_AHEAD = 4;
 /** 48 bits: the most that a number holds exactly, and more than any book has units. */
 const RANK_BYTES = 6;
 
-/** Ranks of units, hashed when they are first asked for, and once for all that are alike. */
+/** Ranks of units. Computes each hash on first use, and once for equal units. */
 export class Ranks {
   readonly #texts: (index: number) => string;
   readonly #count: number;
@@ -20,7 +20,7 @@ export class Ranks {
     this.#ranks = new Float64Array(count).fill(-1);
   }
 
-  /** Below zero where `a` is before `b`; 0 where their texts, and the next ones after them, are alike. */
+  /** Compares two units; 0 if their texts and those of the units behind them are equal. */
   compare(a: number, b: number): number {
     for (let ahead = 0; ahead < LOOK_AHEAD; ahead += 1) {
       const difference = this.#rank(a + ahead) - this.#rank(b + ahead);

@@ -1,4 +1,4 @@
-/** Finds where sentences end, by own rules: those that come with Node change with its build, and a boundary must not. */
+/** Finds the ends of sentences. Node's own rules change between builds, and boundaries must not. */
 import { isAbbreviation } from "./abbreviations.ts";
 import { CLOSERS, characterAt, characterBefore, hasWords, isCjk, OPENERS } from "./characters.ts";
 
@@ -13,20 +13,20 @@ const HIRAGANA = /[\u3041-\u309f]/;
 interface End {
   readonly run: string;
   readonly closers: string;
-  /** Where the run begins. */
+  /** Index of the first terminator. */
   readonly at: number;
-  /** Behind the closers. */
+  /** Index behind the closing marks. */
   readonly after: number;
 }
 
-/** `「…。」と言った`: the quotation has ended, the sentence goes on. */
+/** Whether the sentence continues behind a quotation, as in `「…。」と言った`. */
 const goesOn = (closers: string, next: string): boolean => closers !== "" && HIRAGANA.test(next);
 
 function endsSentence(text: string, { run, closers, at, after }: End): boolean {
   const next = characterAt(text, after);
   if (CJK_TERMINATOR.test(run)) return !goesOn(closers, next);
   const isAmongCjk = isCjk(next) || isCjk(characterBefore(text, at));
-  // A lone ellipsis is a pause there, unless somebody else begins to speak.
+  // In Chinese and Japanese a lone ellipsis is a pause, unless another quotation follows.
   if (/^…+$/.test(run) && isAmongCjk) {
     return closers === "" ? CJK_OPENER.test(next) : !goesOn(closers, next);
   }
@@ -41,7 +41,7 @@ function endsSentence(text: string, { run, closers, at, after }: End): boolean {
 }
 
 /**
- * Where the sentences of one paragraph begin, but for the first; a line that was broken on purpose ends one.
+ * Finds where the sentences of a paragraph begin, except the first; an intended line break ends a sentence.
  *
  * @returns indexes, ascending
  */
@@ -59,7 +59,7 @@ export function sentenceStarts(text: string): number[] {
       if (!endsSentence(line, { run, closers, at: match.index, after })) continue;
       const start = after + (/^\s*/.exec(line.slice(after))?.[0].length ?? 0);
       const begun = starts.length > first ? (starts.at(-1) ?? 0) - offset : 0;
-      // Text without a word is no sentence; it stays with the text behind it.
+      // Text without a word joins the sentence behind it.
       if (hasWords(line.slice(begun, start))) starts.push(offset + start);
     }
     offset += line.length + 1;
@@ -67,7 +67,7 @@ export function sentenceStarts(text: string): number[] {
   return starts;
 }
 
-/** The sentences of a part's text in their order, each as it is spoken: what captions are made of. */
+/** Divides a part's text into sentences, for captions. */
 export function sentencesOf(text: string): string[] {
   const starts = sentenceStarts(text);
   return [0, ...starts]

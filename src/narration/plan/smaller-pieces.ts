@@ -1,7 +1,7 @@
-/** Breaks what is too long for one part ever smaller: clauses, words, graphemes, code points. */
+/** Divides text that is too long for one part into clauses, words, graphemes, and at last code points. */
 import { CLOSERS } from "./characters.ts";
 
-/** Latin marks need white space behind them, for `1,000` and `10:30` are one word. */
+/** Latin marks need white space behind them, because `1,000` and `10:30` are one word. */
 const CLAUSE_END = new RegExp(
   `(?:[,;:][${CLOSERS}]*(?=\\s)|[，、；：][${CLOSERS}]*|[—–]+(?=\\s)|\\s[—–](?=\\S)|—+)\\s*`,
   "g",
@@ -12,10 +12,10 @@ const startsAfter = (pattern: RegExp, text: string): number[] =>
     .map((match) => match.index + match[0].length)
     .filter((start) => start < text.length);
 
-/** Where the clauses of a sentence begin, but for the first. */
+/** Finds where the clauses of a sentence begin, except the first. */
 export const clauseStarts = (text: string): number[] => startsAfter(CLAUSE_END, text);
 
-/** Where the words of a clause begin, but for the first; a script without spaces is one word. */
+/** Finds where the words of a clause begin, except the first; a script without spaces is one word. */
 export const wordStarts = (text: string): number[] => startsAfter(/\s+/g, text);
 
 /** Code points that belong to the character before them: marks, joiners, variation selectors, skin tones, tags, jamo. */
@@ -24,7 +24,7 @@ const EXTENDS =
 const JOINER = "\u200d";
 const isFlagLetter = (character: string): boolean => /^[\u{1f1e6}-\u{1f1ff}]$/u.test(character);
 
-/** Where the characters that a reader sees begin, but for the first. */
+/** Finds where visible characters begin, except the first. */
 export function graphemeStarts(text: string): number[] {
   const starts: number[] = [];
   let index = 0;
@@ -45,7 +45,7 @@ export function graphemeStarts(text: string): number[] {
   return starts;
 }
 
-/** Where runs of so many code points begin, but for the first. */
+/** Finds where runs of `most` code points begin, except the first. */
 export function codePointStarts(text: string, most: number): number[] {
   const starts: number[] = [];
   let index = 0;

@@ -1,12 +1,12 @@
 /** Marks lines of plain text that are headings by their markup, until they become blocks. */
 
-/** A control character, which the reading of a text has taken out of it. */
+/** A control character, which normalising has removed from every text. */
 const MARK = "\x01";
 
-/** A line of its own, as a paragraph. */
+/** Marks a heading as a paragraph of its own. */
 export const headingLine = (level: number, words: string): string => `\n\n${MARK}${level}${words}\n\n`;
 
-/** The heading that a paragraph is, or `null`. */
+/** Returns the heading in a marked paragraph, or `null`. */
 export function headingOf(paragraph: string): { readonly level: number; readonly text: string } | null {
   const text = paragraph.trim();
   return text.startsWith(MARK) ? { level: Number(text.charAt(1)), text: text.slice(2) } : null;

@@ -1,6 +1,6 @@
 /**
- * Finds whose turn it is: lines that begin with a speaker's name and a colon. Evidence: form; sequence for names without
- * a colon, which must recur; share for how long a turn lasts. Without voices a text stays as it is.
+ * Finds the speaker of each turn: lines that begin with a name and a colon. Evidence: form; sequence for names without
+ * a colon, which must recur; share for the length of a turn. Without voices, a text stays unchanged.
  */
 import { AudioError } from "../../errors.ts";
 import type { SkippedList } from "./blocks.ts";
@@ -11,9 +11,9 @@ import type { Speaker, Voices } from "./plan.ts";
 const NAME_MAX_UNITS = 100;
 const COLON = /[:：]/;
 const LABEL = new RegExp(`^\\s*([^:：\\n${HARD_BREAK}]{1,${NAME_MAX_UNITS}})[:：]\\s*`);
-/** How it is said, behind the name. */
+/** A direction in brackets behind the name. */
 const MANNER = /\s*[([（][^()[\]（）]{1,60}[)\]）]\s*$/;
-/** `Algernon. Did you hear …`, and the name alone on its line, with a full stop or without. */
+/** A label as in `Algernon. Did you hear …`, or a name alone on its line. */
 const DOTTED = /^\s*(\p{Lu}[\p{L}\p{M}'’ -]{0,30})\.(?:\s+|$)/u;
 const ALONE = new RegExp(
   `^\\s*@?(\\p{Lu}[\\p{Lu}\\p{M}\\p{N}.'’ -]{0,30}?)\\.?\\s*(?:\\([^()\\n]{1,30}\\)\\s*)?[\\n${HARD_BREAK}]`,
@@ -24,28 +24,28 @@ const SCENE = /^(?:INT|EXT|ACT|SCENE|CHAPTER|PART|THE END)\b/;
 const RECURS_MIN = 2;
 const OTHER_RECURS_MIN = 3;
 
-/** Where at least half of the paragraphs begin with labels, and not just a few, a turn goes on until the next one. */
+/** If at least half of the paragraphs, and at least this many, begin with labels, a turn lasts until the next label. */
 const LABELLED_MIN = 4;
 const LABELLED_SHARE = 0.5;
 
-/** Each with its break. */
+/** Divides text into lines, each with its line break. */
 const LINES = new RegExp(`(?<=[\\n${HARD_BREAK}])`);
 
-/** A name that the map does not have: its line is plain text, and not the speaker's before it. */
+/** A label of a name without a voice, which ends the turn before it. */
 const OTHER_LABEL = /^\s*[\p{Lu}\p{Lo}][\p{L}\p{M}\p{N}.'’ -]{0,39}(?:\s*\([^()\n]{1,40}\)\s*)?[:：]/u;
 const CAPITALS_LABEL = /^\s*(\p{Lu}[\p{Lu}\p{M}\p{N}.'’ -]{1,39}?)\s*(?:\([^()\n]{1,40}\)\s*)?[:：]/u;
 
 const IN_BRACKETS = /^\s*\[[^[\]]+\][.]?\s*$/;
 const IN_PARENTHESES = /^\s*\([^()]+\)[.]?\s*$/;
 
-/** Before parentheses that stand in italics: a control character, which the reading of a text has taken out of it. */
+/** Marks parentheses in italics. A control character, which normalising has removed from every text. */
 export const ITALIC_MARK = "\x02";
 
-/** How it is said, before the first word of a turn: in brackets, or in parentheses and small letters or one word. */
+/** A direction before the first word of a turn: in brackets; or in parentheses, in lower case or a single word. */
 const MANNER_FIRST =
   /^\s*(?:\[[^[\]\n]{1,60}\]|\((?:\p{Ll}[^()\n]{0,59}|\p{Lu}\p{Ll}{1,20})\)|（[^（）。！？\n]{1,30}）)\s*(?=\S)/u;
 
-/** Inside of a turn, between sentences: a note in brackets; or in parentheses, small letters or one word. */
+/** A direction between sentences of a turn: in brackets; or in parentheses, in lower case or a single word. */
 const BETWEEN = "(?<=[.!?…。！？—:：][”’\"'»」』]?\\s*)";
 const BEFORE_SENTENCE = "(?=\\s*(?:$|[^\\p{Ll}\\s,;.]))";
 const INSIDE_BRACKETS = new RegExp(`${BETWEEN}\\[[^[\\]\\n]{1,200}\\]${BEFORE_SENTENCE}`, "gu");
@@ -59,11 +59,11 @@ const INSIDE_PARENTHESES = new RegExp(
 export interface Turn {
   readonly voice: Speaker | null;
   readonly text: string;
-  /** Begins with a label, of whomever. */
+  /** Whether it begins with a label of any name. */
   readonly isLabelled: boolean;
 }
 
-/** With its colon, and the name in small letters. */
+/** A label with its colon, and its name in lower case. */
 interface Label {
   readonly label: string;
   readonly key: string;
@@ -75,19 +75,19 @@ interface VoicelessName {
   readonly count: number;
 }
 
-/** Upper and lower case are alike: a script has `ANNA`, a map perhaps `Anna`. */
+/** Ignores case, because a script may have `ANNA` and `voices` `Anna`. */
 const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
-/** The speakers of one narration, who remember whether they were heard. */
+/** Finds labels of the speakers of one narration, and records which speakers occur. */
 export class SpeakerLabels {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
   readonly #heard = new Set<string>();
-  /** Names that begin paragraphs again and again without a colon, each behind its form. */
+  /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
   readonly #recurring = new Set<string>();
   readonly #voiceless = new Map<string, number>();
   #carriesOn = false;
 
-  /** @throws AudioError `invalid_request` for a name that no line could begin with, or two that are alike */
+  /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
   constructor(voices: Voices) {
     const speakers = new Map<string, Speaker>();
     for (const [name, given] of Object.entries(voices)) {
@@ -97,7 +97,7 @@ export class SpeakerLabels {
         throw new AudioError("invalid_request", `voices: the name ${JSON.stringify(name)} ${rule}.`);
       }
       const { voice, speed, pitch, volume }: Speaker = typeof given === "string" ? { voice: given } : given;
-      // Names that sound alike share parts, so they share a speaker.
+      // Names with the same voice and settings share a speaker, so that they share parts.
       const sound = JSON.stringify([voice, speed, pitch, volume]);
       const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
       speakers.set(sound, speaker);
@@ -105,17 +105,17 @@ export class SpeakerLabels {
     }
   }
 
-  /** Names that began no line so far. */
+  /** Returns the names that have begun no line so far. */
   silent(): string[] {
     return [...this.#voices].filter(([key]) => !this.#heard.has(key)).map(([, { name }]) => name);
   }
 
-  /** Whether a turn lasts until the next label, and not just to the end of its paragraph. */
+  /** Whether a turn lasts until the next label, instead of to the end of its paragraph. */
   get carriesOn(): boolean {
     return this.#carriesOn;
   }
 
-  /** Names in capitals that begin lines and have no voice, so that they are spoken; one line is enough in a dialogue. */
+  /** Returns names in capitals that begin lines and have no voice, so that they are spoken. In a dialogue one line suffices. */
   voiceless(): VoicelessName[] {
     return [...this.#voiceless]
       .filter(([, count]) => this.#carriesOn || count >= RECURS_MIN)
@@ -123,7 +123,7 @@ export class SpeakerLabels {
   }
 
   /**
-   * Looks through all paragraphs for what only recurrence shows. Evidence: sequence and share.
+   * Searches all paragraphs for labels that only repetition reveals. Evidence: sequence and share.
    *
    * @param paragraphs with their line breaks, soft and hard
    */
@@ -152,14 +152,14 @@ export class SpeakerLabels {
       if (IN_BRACKETS.test(text) || IN_PARENTHESES.test(text)) continue;
       const { length } = this.#labelOf(text, true)?.label ?? "";
       if (length > 0 || OTHER_LABEL.test(text)) labelled += 1;
-      // A label alone and what follows it are one.
+      // A label alone on its paragraph counts together with the next paragraph.
       if (length === 0 || text.slice(length).trim() !== "") all += 1;
     }
     this.#carriesOn = labelled >= LABELLED_MIN && labelled >= LABELLED_SHARE * all;
   }
 
   /**
-   * The turns of a paragraph, labels and directions taken off. A turn lasts until the next label, of whomever, or the
+   * Divides a paragraph into turns, without labels and directions. A turn lasts until the next label of any name, or the
    * paragraph's end.
    *
    * @param paragraph with its line breaks, soft and hard
@@ -208,7 +208,7 @@ export class SpeakerLabels {
     return forms.reduce(
       (words, form) =>
         words.replace(form, (direction, at: number) => {
-          // All that somebody says is said.
+          // Keeps a direction that is the whole turn.
           if (!hasWords(words.replace(direction, "")) || at === 0) return direction;
           skipped.add("direction", direction.replace(ITALIC_MARK, ""));
           return "";
@@ -236,7 +236,7 @@ export class SpeakerLabels {
     return IN_PARENTHESES.test(words) && (this.#carriesOn || line.includes(ITALIC_MARK));
   }
 
-  /** A label of the map, or one that only recurrence shows, at the beginning of a line. */
+  /** Finds a label at the beginning of a line: one of `voices`, or one that repetition revealed. */
   #labelOf(line: string, isFirst: boolean): Label | null {
     const head = line.slice(0, 2 * NAME_MAX_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];

@@ -1,35 +1,35 @@
-/** Cuts units into parts where their own text says, so that an edit changes the parts around it and no others (docs/reference.md, Plan of a narration). */
+/** Divides units into parts at places that their own text determines, so that an edit changes only the parts around it (docs/reference.md, Plan of a narration). */
 import { MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";
 import { PARAGRAPH_JOINT, sizeOf, type Unit, unitsOf } from "./units.ts";
 
-/** Longer parts save under two per cent; past two minutes a part might be cut off unnoticed. */
+/** Longer parts would save less than two per cent, and the service may cut off a part of two minutes. */
 const MAX_SECONDS = 90;
 /** A paragraph of nearly a part's length must leave room for the heading above it. */
 const MAX_UNIT_SECONDS = 70;
 /** The least text on each side of a cut, because shorter pieces would sound cut up. */
 const MIN_SECONDS = 20;
 
-/** A rank hears only how a unit begins, so that an edit further on moves no cut. */
+/** Number of leading units that are ranked, so that a later edit moves no cut. */
 const RANKED_UNITS = 32;
 
-/** A stretch of text for one part. */
+/** The text of one part. */
 export interface Stretch {
   readonly text: string;
   readonly speechMs: number;
-  /** Whether a paragraph ends with it. */
+  /** Whether it ends a paragraph. */
   readonly endsParagraph: boolean;
 }
 
 const JOINT = sizeOf(PARAGRAPH_JOINT);
 
-/** Units, and the size of any range of them as one part. */
+/** Units, with the size that any range of them has as one part. */
 class Row {
   readonly units: readonly Unit[];
   /** Computed once for each unit, because ranges are searched repeatedly. */
   readonly gaps: Uint8Array;
-  /** All that stands before each unit where everything is one part. */
+  /** Speaking time of all units before each one, in milliseconds. */
   readonly #msBefore: Float64Array;
   readonly #codePointsBefore: Float64Array;
 
@@ -68,7 +68,7 @@ class Row {
   }
 }
 
-/** The first index of a range for which something holds that holds for all after it; `to` where there is none. */
+/** Binary search: returns the first index from which a condition holds; `to` if it never does. */
 function firstWhere(from: number, to: number, holds: (index: number) => boolean): number {
   let low = from;
   let high = to;
@@ -80,7 +80,7 @@ function firstWhere(from: number, to: number, holds: (index: number) => boolean)
   return low;
 }
 
-/** The largest gap inside a range with `leastMs` on both sides; of gaps alike the first in rank, then the most central. */
+/** Chooses the deepest gap of a range with at least `leastMs` on both sides; among equal gaps the first by rank, then the most central. */
 function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: number): number | null {
   const first = firstWhere(from + 1, to, (cut) => row.speechMs(from, cut) >= leastMs);
   const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < leastMs);
@@ -96,7 +96,7 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: nu
   return best;
 }
 
-/** Where twenty seconds on both sides cannot be, at least what is charged anyhow. */
+/** Chooses a cut with 20 seconds on both sides, or at least the seconds of the minimum charge. */
 function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: number): number | null {
   for (const seconds of [MIN_SECONDS, MINIMUM_CHARGE_SECONDS, 0]) {
     const cut = chooseCut(row, ranks, from, to, seconds * 1000 * speed);
@@ -105,11 +105,11 @@ function firstCut(row: Row, ranks: Ranks, from: number, to: number, speed: numbe
   return null;
 }
 
-/** Where the parts begin, the first included, in their order. */
+/** Computes the first unit of each part, in order. */
 function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
   const mostMs = MAX_SECONDS * 1000 * speed;
   const starts: number[] = [];
-  // Ranges still to be looked at, the leftmost on top: no recursion, for a hostile text could make it deep.
+  // A stack of open ranges, leftmost on top, instead of recursion, which a hostile text could make too deep.
   const open: Array<readonly [from: number, to: number]> = [[0, row.units.length]];
   for (let range = open.pop(); range !== undefined; range = open.pop()) {
     const [from, to] = range;
@@ -124,8 +124,8 @@ function cutsOf(row: Row, ranks: Ranks, speed: number): number[] {
 /**
  * Splits paragraphs that may share parts.
  *
- * @param paragraphs in their order, each with something in it
- * @param speed the factor that they are spoken at
+ * @param paragraphs in order, none empty
+ * @param speed the speed at which they are spoken
  */
 export function split(paragraphs: readonly string[], speed: number): Stretch[] {
   const most = {

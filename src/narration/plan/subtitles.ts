@@ -1,6 +1,6 @@
 /**
- * Takes cue numbers and time codes off cues (SRT, WebVTT) inside of another text, and joins the sentences that several
- * cues hold. A text that is subtitles as a whole is read by `../timeline/`. Evidence: form, at least two cues.
+ * Removes cue numbers and time codes from cues (SRT, WebVTT) inside another text, and joins sentences that several
+ * cues share. `../timeline/` reads a text that consists of subtitles. Evidence: form, at least two cues.
  */
 import type { SkippedList } from "./blocks.ts";
 import { cueTimes, holdsCues } from "./time-codes.ts";
@@ -38,7 +38,7 @@ export function withoutCues(text: string, skipped: SkippedList): string {
       at += 1;
       words.push((lines[at] ?? "").replace(STYLES, ""));
     }
-    // The blank line below is the format's.
+    // Skips the blank line behind a cue.
     at += 1;
     skipped.add("time_code", line.trim());
     const isPause =

@@ -1,6 +1,6 @@
 /**
- * Speaks `<sup>` and `<sub>`: a power, an ordinal, a unit, a formula, or the mark of a footnote. Evidence: form (what
- * stands before and inside). What is none of these keeps its words, apart from the word before.
+ * Words `<sup>` and `<sub>`: a power, an ordinal, a unit, a formula, or a footnote mark. Evidence: form (the text
+ * before and inside). Anything else keeps its words, separated from the word before.
  */
 import { commonLanguage, type Language } from "./language.ts";
 
@@ -29,12 +29,12 @@ function raised(base: string, inner: string, language: Language | null): string 
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
   const isQuantity = /^(?:\p{N}+|\p{L}|[)\]])$/u.test(base);
   if (isQuantity && (isNumber || /^[-−+]?\p{N}*\p{L}$/u.test(inner))) return power(base, inner, language);
-  // `note3`, `end.3`: what a reader looks up below.
+  // A note mark, as in `note3` or `end.3`, is dropped.
   if (isNumber || /^(?:[*†‡§]|\[.{1,4}\])+$/u.test(inner)) return base;
   return joined(base, inner);
 }
 
-/** `1st`, `Mme`, `H2O`; other words stand for themselves. */
+/** Joins the word, as in `1st`, `Mme` and `H2O`, or separates it. */
 function joined(base: string, inner: string): string {
   const isTight = base === "" || !/\p{L}$/u.test(base) || /^(?:\p{Ll}{1,3}|\p{N}+)$/u.test(inner);
   return isTight ? base + inner : `${base} ${inner}`;

@@ -1,9 +1,9 @@
-/** The one rule for what a cue of subtitles is: a line with two times and an arrow, and text below it. */
+/** Recognises cues of subtitles: a line with two times and an arrow, and text below it. */
 
 const TIME = "(?:\\d{1,6}:)?\\d{1,2}:\\d{2}(?:[.,]\\d{1,3})?";
 const TIMES = new RegExp(`^\\s*(${TIME})\\s*-->\\s*(${TIME})(?:\\s.*)?$`);
 
-/** When something is heard, in seconds from the beginning. */
+/** Start and end of a cue, in seconds from the beginning. */
 export interface CueTimes {
   readonly startSeconds: number;
   readonly endSeconds: number;
@@ -15,7 +15,7 @@ const secondsOf = (time: string): number =>
     .split(":")
     .reduce((sum, part) => 60 * sum + Number(part), 0);
 
-/** The times of a line; `null` for a line that is no line of times. */
+/** Parses a line of times; `null` for any other line. */
 export function cueTimes(line: string): CueTimes | null {
   const [, start, end] = TIMES.exec(line) ?? [];
   if (start === undefined || end === undefined) return null;
@@ -24,7 +24,7 @@ export function cueTimes(line: string): CueTimes | null {
 
 const CUES_MIN = 2;
 
-/** Whether a text holds cues. Evidence: form, twice, because one alone may be an example. */
+/** Whether a text contains cues. Evidence: form, at least twice, because a single cue may be an example. */
 export function holdsCues(text: string): boolean {
   if (!text.includes("-->")) return false;
   const lines = text.split(/\r\n?|\n/);
@@ -40,7 +40,7 @@ export function holdsCues(text: string): boolean {
 /** Lines that may precede the first cue: the WebVTT header, the number of the cue, or a code fence of a chat. */
 const BEFORE_FIRST = /^\s*(?:WEBVTT\b.*|\d{1,6}|```\s*\w*)\s*$/;
 
-/** Whether a text that came without a file's name is subtitles: it holds cues, and begins with one. */
+/** Whether a pasted text is subtitles: it contains cues, and begins with one. */
 export function isSubtitles(text: string): boolean {
   if (!holdsCues(text)) return false;
   const lines = text.replace(/^\ufeff/, "").split(/\r\n?|\n/);

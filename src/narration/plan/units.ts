@@ -1,16 +1,16 @@
-/** Breaks paragraphs into the units that parts are made of: a paragraph is one unless it does not fit, then its sentences, and so on. */
+/** Divides paragraphs into units, of which parts are made: a paragraph that fits is one unit, otherwise its sentences, and so on. */
 import { type SpokenSize, spokenSize } from "../../contract/estimate.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { sentenceStarts } from "./sentences.ts";
 import { clauseStarts, codePointStarts, graphemeStarts, wordStarts } from "./smaller-pieces.ts";
 
 /**
- * How deep a cut before a unit goes: 1 between paragraphs, 2 sentences, 3 sentences inside a quotation, 4 clauses,
- * 5 words, 6 graphemes; 7 behind a paragraph that announces the next.
+ * What a cut before a unit divides: 1 paragraphs, 2 sentences, 3 sentences inside a quotation, 4 clauses,
+ * 5 words, 6 graphemes; 7 a paragraph from the one that it announces.
  */
 export type GapClass = 1 | 2 | 3 | 4 | 5 | 6 | 7;
 
-/** A stretch of a paragraph, without the white space at its end. */
+/** A piece of a paragraph, without trailing white space. */
 export interface Unit extends SpokenSize {
   /** Index of its paragraph. */
   readonly paragraph: number;
@@ -25,17 +25,17 @@ export const PARAGRAPH_JOINT = "\n\n";
 export const sizeOf = (text: string, start = 0, end = text.length): SpokenSize =>
   spokenSize(text.slice(start, end));
 
-/** How a piece that does not fit is broken, from each class to the next. */
+/** How a piece that does not fit is divided further, class by class. */
 const BREAKERS: ReadonlyArray<readonly [gap: GapClass, starts: (text: string) => number[]]> = [
   [2, sentenceStarts],
   [4, clauseStarts],
   [5, wordStarts],
   [6, graphemeStarts],
-  // Only what not even a task can hold is broken inside a grapheme.
+  // Divides a grapheme only if it exceeds a task.
   [6, (grapheme) => codePointStarts(grapheme, PROMPT_MAX_CODE_POINTS)],
 ];
 
-/** Index behind the last character of a range that is no white space. */
+/** Returns the end of a range without its trailing white space. */
 function trimmedEnd(text: string, start: number, end: number): number {
   let last = end;
   while (last > start && /\s/.test(text.charAt(last - 1))) last -= 1;
@@ -44,7 +44,7 @@ function trimmedEnd(text: string, start: number, end: number): number {
 
 const QUOTATION = /[「『」』]/g;
 
-/** How many East Asian quotations a sentence opens and does not close. */
+/** Counts the East Asian quotations that a sentence opens and does not close. */
 function openQuotations(sentence: string): number {
   let depth = 0;
   for (const [mark] of sentence.matchAll(QUOTATION)) depth += mark === "「" || mark === "『" ? 1 : -1;
@@ -62,7 +62,7 @@ class Breaker {
     this.#most = most;
   }
 
-  /** @param level which of {@link BREAKERS} comes next */
+  /** @param level index of the next of {@link BREAKERS} */
   break(paragraph: number, start: number, end: number, gapBefore: GapClass, level: number): void {
     const text = this.#paragraphs[paragraph] ?? "";
     const { speechMs, codePoints } = sizeOf(text, start, end);
@@ -87,12 +87,12 @@ class Breaker {
   }
 }
 
-/** A title is no longer, and a sentence seldom as short. */
+/** Longest title; few sentences are as short. */
 const ANNOUNCING_MAX_UNITS = 80;
-/** More of them in a row are a list, whose last one alone may announce what follows. */
+/** More in a row are a list, of which only the last item may announce what follows. */
 const ANNOUNCING_MAX_ROW = 3;
 
-/** A numeral, a line in capitals, or a short paragraph without a final mark: it belongs to what follows. Evidence: form. */
+/** Whether a paragraph belongs to the next one: a numeral, a line in capitals, or a short paragraph without a final mark. Evidence: form. */
 const announces = (text: string): boolean =>
   text.length <= ANNOUNCING_MAX_UNITS &&
   !text.includes("\n") &&
@@ -113,8 +113,8 @@ function announcing(paragraphs: readonly string[]): boolean[] {
 }
 
 /**
- * @param paragraphs texts of what may share parts, in their order
- * @param most what a unit may take, at the speed of 1
+ * @param paragraphs texts that may share parts, in order
+ * @param most largest size of a unit, at speed 1
  */
 export function unitsOf(paragraphs: readonly string[], most: SpokenSize): Unit[] {
   const breaker = new Breaker(paragraphs, most);

@@ -1,13 +1,13 @@
 /**
- * Takes off what other tools than a Markdown reader would replace: formulas, templates, containers, codes of emoji,
- * commands of LaTeX, double brackets of wikis. Evidence: form, outside of code. What has only half of the form (`$5 and $10`,
- * `$HOME/a_b:$PATH`, `10:30:15`) is text.
+ * Removes markup that other tools than Markdown readers process: formulas, templates, containers, emoji codes,
+ * LaTeX commands, double brackets of wikis. Evidence: form, outside code. Text with half of the form (`$5 and $10`,
+ * `$HOME/a_b:$PATH`, `10:30:15`) is kept.
  */
 import type { SkippedList } from "./blocks.ts";
 import type { SkippedKind } from "./plan.ts";
 import { speakScripts } from "./superscripts.ts";
 
-/** No alternative looks further than the next mark that could begin it, so that no text costs more than its length. */
+/** No alternative scans beyond the next mark that could begin it, so that matching takes linear time. */
 const MARKUP = new RegExp(
   [
     "(?<code>(?<!`)(?<ticks>`{1,3})(?!`)[^`\\n]{1,1000}\\k<ticks>(?!`))",
@@ -23,10 +23,10 @@ const MARKUP = new RegExp(
 const ANY = /[$`]|\{[{%]|:::|:[a-z+-][^\s:]*:|\[\[|\\[a-z]{2}|<su[pb]>/i;
 
 const COMMAND = /\\([a-zA-Z]{2,20})\*?(?:\[[^[\]\n]{0,200}\])?\{([^{}]{0,1000})\}/g;
-/** Their braces hold no words for a reader. */
+/** LaTeX commands whose braces contain no text. */
 const WITHOUT_WORDS =
   /^(?:index|label|[a-z]*cite[a-z]*|[a-z]*ref|includegraphics|[vh]space|bibliography|bibliographystyle|input|include|usepackage|documentclass|begin|end|pagestyle|setlength|gls)$/i;
-/** Commands stand inside each other. */
+/** Deepest nesting of commands. */
 const DEPTH_MAX = 6;
 
 const KINDS = ["math", "template", "emoji"] as const satisfies readonly SkippedKind[];
@@ -58,7 +58,7 @@ function speakable(text: string, skipped: SkippedList): string {
     else if (groups["page"] !== undefined) spoken += groups["label"] ?? groups["page"];
     else if (groups["container"] !== undefined) {
       if (groups["name"] !== "") skipped.add("template", match[0]);
-      // Between blank lines, for text may stand directly above and below.
+      // Adds blank lines, because text may stand directly above and below.
       spoken += `\n${groups["title"] ?? ""}\n`;
     } else {
       const kind = KINDS.find((name) => groups[name] !== undefined);
@@ -70,7 +70,7 @@ function speakable(text: string, skipped: SkippedList): string {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** @param source Markdown with `\n` for line ends, whose fenced code stays as it is */
+/** @param source Markdown with `\n` for line ends; its fenced code is unchanged */
 export function dropUnspokenMarkup(source: string, skipped: SkippedList): string {
   if (!ANY.test(source)) return source;
   const pieces: string[] = [];

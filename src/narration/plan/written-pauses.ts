@@ -1,4 +1,4 @@
-/** `[pause 2s]` on a line of its own is so much silence. Evidence: form. */
+/** Reads `[pause 2s]` on a line of its own as silence. Evidence: form. */
 import { AudioError } from "../../errors.ts";
 import type { SourceBlock } from "./blocks.ts";
 
@@ -20,7 +20,7 @@ function secondsIn(line: string): number | null {
   );
 }
 
-/** Paragraphs divided where a line of theirs is a pause. */
+/** Divides paragraphs at lines that are pauses. */
 export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   return blocks.flatMap((block): SourceBlock[] => {
     if (block.kind !== "paragraph" || !/\[\s*pause/i.test(block.text)) return [block];

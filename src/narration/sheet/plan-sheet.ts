@@ -27,7 +27,7 @@ const FAULTS_SHOWN = 10;
 const SPANS_SHOWN = 10;
 const COLUMNS_SHOWN = 10;
 
-/** The service may end a task here, whatever its text. */
+/** Length at which the service may cut a task off. */
 const TASK_MAX_SECONDS = 120;
 
 const { voice, speed, pitch, volume } = REQUEST_FIELDS;
@@ -44,7 +44,7 @@ class RowFaults {
     this.#rows.set(fault, [...(this.#rows.get(fault) ?? []), row]);
   }
 
-  /** @throws AudioError `invalid_request` where there is any */
+  /** @throws AudioError `invalid_request` if there are faults */
   refuse(): void {
     const faults = [...this.#rows].sort(([, [one = 0]], [, [other = 0]]) => one - other);
     if (faults.length === 0) return;
@@ -60,7 +60,7 @@ class RowFaults {
 const rowsInWords = (rows: readonly number[]): string =>
   `${rows.length === 1 ? "Row" : "Rows"} ${numberSpans(rows, SPANS_SHOWN)}`;
 
-/** The speaker of `voices` whose name stands in the column `voice`. */
+/** Finds the speaker of `voices` that the column `voice` names. */
 function speakerNamed(cell: string, { voices }: PlanSettings): Partial<Speaker> | null {
   const [, named] = Object.entries(voices).find(([name]) => name.toLowerCase() === cell.toLowerCase()) ?? [];
   if (named === undefined) return null;
@@ -89,7 +89,7 @@ function settingsOf({ number, cells }: SheetRow, options: PlanSettings, faults: 
   return {};
 }
 
-/** File systems that ignore case or the form of an accent take such names for one. */
+/** Some file systems ignore case and the form of accents, so such names count as equal. */
 const sameFile = (name: string, format: OutputFormat): string =>
   givenName(name, format).normalize("NFC").toLowerCase();
 
@@ -146,7 +146,7 @@ function plannedRow(row: SheetRow, section: number, options: PlanSettings, fault
   }
 }
 
-/** Verbatim but for what no voice can speak. */
+/** Returns the text verbatim, except for characters that cannot be spoken. */
 const textOf = ({ cells }: SheetRow): string => normaliseLines(cells.text).trim();
 
 const SEPARATOR_NAMES = { ",": "commas", ";": "semicolons", "\t": "tabs" } as const;
@@ -179,7 +179,7 @@ function silentRemarks(rows: readonly SheetRow[], { voices }: PlanSettings): str
     .map((name) => `No row has ${JSON.stringify(name)} in its column voice: nobody speaks with that voice.`);
 }
 
-/** A name such as `guard.wav` in a narration of mp3 keeps its ending, and gets another one. */
+/** Reports names such as `guard.wav` in a narration of mp3, which get a second extension. */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
   const others = Object.values(FILE_EXTENSIONS).filter((other) => other !== extension);
@@ -200,7 +200,7 @@ function longRemarks(planned: readonly PlannedRow[]): string[] {
   ];
 }
 
-/** @throws AudioError `invalid_request` where it is no sheet, or rows of it cannot be made */
+/** @throws AudioError `invalid_request` if it is no sheet, or has invalid rows */
 export function planSheet(source: string, options: PlanSettings): StoredPlan {
   checkText(source);
   const { settings, pauseSeconds } = options;

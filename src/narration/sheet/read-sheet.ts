@@ -1,4 +1,4 @@
-/** Reads a sheet: what separates its columns, which of them are known, and its rows with the numbers that a spreadsheet shows. */
+/** Parses a sheet: its separator, its known columns, and its rows with the numbers that a spreadsheet shows. */
 import { CsvError, parse } from "csv-parse/sync";
 import { withThousands } from "../../contract/thousands.ts";
 import { AudioError } from "../../errors.ts";
@@ -6,7 +6,7 @@ import { excerptOf } from "../plan/blocks.ts";
 
 const ROWS_MAX = 1000;
 
-/** Spreadsheets append thousands of empty rows, which are no harm; more than these take seconds to read. */
+/** Spreadsheets may append thousands of empty rows. More lines than these take seconds to read. */
 const LINES_MAX = 50_000;
 
 const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
@@ -14,24 +14,24 @@ type Column = (typeof COLUMNS)[number];
 
 const SHOWN_COLUMNS = 10;
 
-/** By the frequency of each in files of spreadsheets. */
+/** Separators, the most common one first. */
 const SEPARATORS = [",", ";", "\t"] as const;
 type Separator = (typeof SEPARATORS)[number];
 
 export interface SheetRow {
-  /** As a spreadsheet shows it; the header is row 1. */
+  /** Row number as a spreadsheet shows it; the header is row 1. */
   readonly number: number;
-  /** Trimmed; empty where the row has nothing in that column. */
+  /** Trimmed text; empty if the row lacks the column. */
   readonly cells: Readonly<Record<Column, string>>;
-  /** It has more cells than the header has columns, so its cells may stand in wrong columns. */
+  /** Whether it has more cells than the header has columns, so that cells may be in wrong columns. */
   readonly isTooWide: boolean;
 }
 
 export interface Sheet {
-  /** `null`: there is only one column, so nothing separates columns. */
+  /** `null` for a sheet of one column. */
   readonly separator: Separator | null;
   readonly unknownColumns: readonly string[];
-  /** Rows of which no cell holds anything are left out. */
+  /** Rows without any text are left out. */
   readonly rows: readonly SheetRow[];
 }
 
@@ -64,7 +64,7 @@ function recordsOf(text: string, separator: Separator, most: number): string[][]
 
 const nameOf = (cell: string): string => cell.trim().toLowerCase();
 
-/** The separator with which the header has a column `text`. A comma inside of a lone column is text. */
+/** Finds the separator with which the header has a column `text`. In a sheet of one column, a comma is text. */
 function separatorOf(text: string): Separator | null {
   const headers = SEPARATORS.map((separator) => {
     const [header = []] = recordsOf(text, separator, 1);
@@ -83,7 +83,7 @@ function separatorOf(text: string): Separator | null {
 
 const isFilled = (cells: readonly string[]): boolean => cells.some((cell) => cell.trim() !== "");
 
-/** @throws AudioError `invalid_request` where it is no sheet, has no rows or too many */
+/** @throws AudioError `invalid_request` if it is no sheet, or has no rows or too many */
 export function readSheet(text: string): Sheet {
   const separator = separatorOf(text);
   const [header = [], ...records] = recordsOf(text, separator ?? "\t", LINES_MAX + 1);
@@ -124,7 +124,7 @@ export function readSheet(text: string): Sheet {
         pitch: cellOf(cells, "pitch"),
         volume: cellOf(cells, "volume"),
       },
-      // Also where the last cells are empty: a comma without quotation marks has moved them.
+      // Counts empty cells too, because an unquoted comma may have shifted the cells.
       isTooWide: cells.length > names.length,
     })),
   };

@@ -1,4 +1,4 @@
-/** Takes from a cue's text what is not spoken: tags, sounds, songs and dashes; and finds who speaks by its tags. */
+/** Removes what is not spoken from a cue: tags, sounds, songs and dashes; and finds the speaker by its tags. */
 import type { SkippedList } from "../plan/blocks.ts";
 import { hasWords } from "../plan/characters.ts";
 import { decodeEntities } from "../plan/entities.ts";
@@ -19,7 +19,7 @@ const TAGS =
 const BREAKS = /<br\s*\/?>|\\N/gi;
 
 const SONG = /[♪♫♩♬🎵🎶]/u;
-/** Wherever they stand, because subtitles have no other brackets. */
+/** Removed everywhere, because brackets in subtitles always contain notes. */
 const BRACKETS = /\[[^[\]]{1,200}\]|［[^［］]{1,200}］|【[^【】]{1,200}】/g;
 const ALL_IN_PARENTHESES = /^\s*(?:[-–—]\s*)?(?:\([^()]{1,300}\)|（[^（）]{1,300}）)\s*$/;
 /** Before the words: `(whispering)`, `(DOOR CLOSES)`, `（太郎）`. */
@@ -29,7 +29,7 @@ const NAME_FIRST = /^(\s*(?:[-–—]\s*)?)[[(（]([^[\]()（）\n]{1,60})[\])�
 /** The dash of a speaker; before a digit it may be a sign. */
 const DASH = /^\s*[-–—‐]+\s*(?=[^\s\d-])/;
 
-/** The spoken words of one line; `null` for none. */
+/** Returns the spoken words of one line; `null` for none. */
 function spokenLine(line: string, skipped: SkippedList): string | null {
   if (SONG.test(line)) {
     skipped.add("song", line.trim());
@@ -52,7 +52,7 @@ function spokenLine(line: string, skipped: SkippedList): string | null {
 
 function linesOf(text: string, skipped: SkippedList): string {
   const trimmed = text.trim();
-  // A song, or a sound, may go over several lines.
+  // A song or a sound may span several lines.
   const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
   const matchesFormat = ALL_IN_PARENTHESES.test(trimmed);
   if (isSong || matchesFormat) {
@@ -73,7 +73,7 @@ function linesOf(text: string, skipped: SkippedList): string {
   }, "");
 }
 
-/** @param isKnown whether somebody has a voice of that name */
+/** @param isKnown whether `voices` has that name */
 export function cueWords(
   lines: readonly string[],
   isKnown: (name: string) => boolean,

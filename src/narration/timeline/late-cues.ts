@@ -1,4 +1,4 @@
-/** Says which cues of a narration begin late: by estimates before it is made, and as it is heard in a file. */
+/** Finds the cues of a narration that begin late: estimated before it is made, and measured in its file. */
 import type { Span } from "../../audio/join-request.ts";
 import type { PartWork } from "../../generation/use-cases/generate-part.ts";
 import type { NarrationProblem, NarrationState, StoredPlan } from "../narration-state.ts";
@@ -8,7 +8,7 @@ import { lateRemarks, overruns, type TimedPart } from "./lateness.ts";
 
 type Takes = Pick<NarrationState, "takes">;
 
-/** More are not mended one by one. */
+/** Number of late cues that are reported one by one. */
 const LATE_MAX = 20;
 
 const isTimeline = ({ parts }: StoredPlan): boolean =>
@@ -23,8 +23,8 @@ function timedPart(plan: StoredPlan, state: Takes, index: number, lengthSeconds:
 }
 
 /**
- * Estimates a plan. The length of a part that is paid for is known; one that is to be spoken at another speed
- * is reckoned from the length that it has at the plan's.
+ * Estimates lateness of a plan. The length of a paid part is known; that of a part with another speed
+ * is computed from its length at the plan's speed.
  */
 export async function likelyLate(
   work: Pick<PartWork, "find">,
@@ -43,15 +43,15 @@ export async function likelyLate(
   return lateRemarks(await Promise.all(parts));
 }
 
-/** A part as it is heard in a file. */
+/** The measured time span of a part in a file. */
 export interface HeardPart extends Span {
   /** Index of the part in the plan. */
   readonly index: number;
-  /** Silence before it. */
+  /** Silence at its beginning. */
   readonly leadSeconds: number;
 }
 
-/** The cues of a file that begin late, each reported with the part that runs into it. @param heard in order */
+/** Reports the cues of a file that begin late, with the part before each. @param heard in order */
 export function lateCues(plan: StoredPlan, state: Takes, heard: readonly HeardPart[]): NarrationProblem[] {
   if (!isTimeline(plan)) return [];
   const timed = heard.map(({ index, leadSeconds, startSeconds, endSeconds }) => ({

@@ -1,13 +1,13 @@
-/** Finds which parts of a timeline run into the cue behind them, and at which speed they would not. */
+/** Finds the parts of a timeline that run into the next cue, and the speed at which they would fit. */
 
 export interface TimedPart {
-  /** Absent: as soon as the part before has ended. */
+  /** Absent if it follows the part before. */
   readonly startSeconds?: number | undefined;
   readonly cue?: string | undefined;
   readonly lengthSeconds: number;
-  /** Silence at its beginning, which is not counted in its length: it stands before its time. */
+  /** Leading silence, which is placed before its time and does not count toward its length. */
   readonly leadSeconds?: number | undefined;
-  /** At which it has that length. */
+  /** Speed at which it has that length. */
   readonly speed: number;
 }
 
@@ -15,12 +15,12 @@ export interface TimedPart {
 export interface Overrun {
   /** Index of the part. */
   readonly part: number;
-  /** The cue behind it, and how late that begins. */
+  /** Name of the next cue, which begins late. */
   readonly nextCue: string;
   readonly lateSeconds: number;
-  /** Further cues that are late because the one behind it is. */
+  /** Number of further cues that are late as a consequence. */
   readonly othersLate: number;
-  /** At which the part would fit; `null`: at none that the service takes. */
+  /** Speed at which the part would fit; `null` if the service does not allow it. */
   readonly fittingSpeed: number | null;
 }
 
@@ -28,16 +28,16 @@ export interface Overrun {
 const HEARD_SECONDS = 0.05;
 /** Less is within the error of an estimate. */
 const ESTIMATED_SECONDS = 0.3;
-/** A mended part shall not end at the very moment when the next begins. */
+/** Pause that a corrected part leaves before the next one. */
 const ROOM_SECONDS = 0.1;
 
-/** Parts that are spoken behind one another from one cue's time on. */
+/** Consecutive parts that follow one cue's time. */
 interface Slot {
   readonly first: number;
   readonly startSeconds: number;
   readonly cue: string;
   lengthSeconds: number;
-  /** The longest of its parts. */
+  /** Index of its longest part. */
   part: number;
 }
 
@@ -57,7 +57,7 @@ function slotsOf(parts: readonly TimedPart[]): Slot[] {
 
 /**
  * @param parts in the order of the timeline
- * @param begins when each was heard, where that is known; absent: as the lengths make it
+ * @param begins measured start of each part; absent to compute it from the lengths
  */
 export function overruns(parts: readonly TimedPart[], begins?: readonly number[]): Overrun[] {
   const found: Array<{ -readonly [Key in keyof Overrun]: Overrun[Key] }> = [];
@@ -72,7 +72,7 @@ export function overruns(parts: readonly TimedPart[], begins?: readonly number[]
     const { leadSeconds = 0 } = parts[next.first] ?? {};
     const room = next.startSeconds - leadSeconds - slot.startSeconds - ROOM_SECONDS;
     const last = found.at(-1);
-    // Here it would have fitted, had it begun in time.
+    // This slot fits, but began late because of an earlier one.
     if (slot.lengthSeconds <= room && last !== undefined) {
       last.othersLate += 1;
       continue;
@@ -89,7 +89,7 @@ const SPEED_MAX = 2;
 /** Step of an offered speed. */
 const STEP = 0.05;
 
-/** The next speed that is offered; `null` above those that the service takes. */
+/** Rounds up to the next offered speed; `null` above the limit of the service. */
 function speedOver(speed: number): number | null {
   const needed = Math.ceil(speed / STEP - 1e-6) * STEP;
   return needed <= SPEED_MAX + 1e-9 ? Math.round(needed * 100) / 100 : null;

@@ -1,4 +1,4 @@
-/** Turns subtitles into the plan of their narration: cues of one sentence are one part, each at its time (docs/reference.md, Subtitles). */
+/** Plans subtitles: the cues of one sentence are one part, at the time of the first (docs/reference.md, Subtitles). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../plan/blocks.ts";
@@ -21,7 +21,7 @@ import { type Cue, readCues } from "./read-cues.ts";
 
 export interface TimelineRequest {
   readonly text: string;
-  /** The ending of the file's name; `null`: the text came without one. */
+  /** The extension of the file; `null` for a pasted text. */
   readonly kind: "srt" | "vtt" | null;
   readonly speed: number;
   readonly voices: Voices;
@@ -33,11 +33,11 @@ export interface TimelinePlan {
   readonly remarks: readonly string[];
 }
 
-/** A silence between two cues of which the first has not ended its sentence: longer, and it has. */
+/** A longer silence between two cues ends a sentence. */
 const SENTENCE_GAP_SECONDS = 1.5;
-/** A sentence is no longer; past it, the voice and the picture would drift apart. */
+/** Longest sentence, so that voice and picture stay together. */
 const SENTENCE_MAX_SECONDS = 20;
-/** Fewer of the cues hold a mark where nobody sets marks: then each cue is a sentence. */
+/** Below this share of cues with punctuation, each cue is a sentence. */
 const MARKS_SHARE = 0.1;
 const MARK = /[.!?…](?=[”’"'»)\s]|$)|[。！？．｡]/;
 const UNKNOWN_SHOWN = 10;
@@ -45,10 +45,10 @@ const UNKNOWN_SHOWN = 10;
 /** The words of one voice in one cue. */
 interface Utterance {
   readonly cue: Cue;
-  /** Nobody else speaks in the cue before it. */
+  /** Whether it begins its cue. */
   readonly isFirst: boolean;
   readonly voice: Speaker | null;
-  /** Nothing says who speaks: an open sentence of the cue before may go on. */
+  /** Whether it may continue a sentence of the cue before, because no speaker is named. */
   readonly mayGoOn: boolean;
   readonly text: string;
 }
@@ -62,7 +62,7 @@ interface Sentence {
   endSeconds: number;
 }
 
-/** @throws AudioError `invalid_request` where a cue cannot be read, or nothing is to be spoken */
+/** @throws AudioError `invalid_request` if a cue is invalid, or there is nothing to speak */
 export function planTimeline({ text, kind, speed, voices }: TimelineRequest): TimelinePlan {
   checkText(text);
   const skipped = new SkippedList();
@@ -112,7 +112,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   return { plan, remarks };
 }
 
-/** "0:01:14", for a length that goes with a picture. */
+/** Formats a time such as "0:01:14". */
 function clock(seconds: number): string {
   const pad = (value: number): string => `${Math.floor(value % 60)}`.padStart(2, "0");
   return `${Math.floor(seconds / 3600)}:${pad(seconds / 60)}:${pad(seconds)}`;
@@ -121,7 +121,7 @@ function clock(seconds: number): string {
 const LABEL = /^(\p{Lu}[\p{Lu}\p{N}.'’ -]{1,30}):\s/u;
 const LABELS_MIN = 2;
 
-/** Without voices a text stays as it is, names included; in subtitles they are seldom meant to be heard. */
+/** Reports names that will be spoken because no voices are given. */
 function labelsRemark(spoken: readonly Utterance[]): string[] {
   const names = spoken.flatMap(({ text }) => LABEL.exec(text)?.[1] ?? []);
   if (names.length < LABELS_MIN) return [];
@@ -144,7 +144,7 @@ function unknownRemark(unknown: ReadonlyMap<string, number>): string[] {
 interface Reading {
   readonly voices: Voices;
   readonly speakers: SpeakerLabels;
-  /** Names that tags give and `voices` does not, with the number of their cues. */
+  /** Names in tags without a voice, with the number of their cues. */
   readonly unknown: Map<string, number>;
   readonly skipped: SkippedList;
 }
@@ -188,8 +188,8 @@ function utterancesOf(cues: readonly Cue[], { voices, speakers, unknown, skipped
 const REPEATS_SHARE = 0.3;
 
 /**
- * Captions that roll up repeat a line of the cue above, with another below it. Where many cues do, what is repeated is
- * spoken once; a cue alone that says the same again is not a sign. Evidence: share.
+ * Roll-up captions repeat a line of the cue above. If many cues do, the repeated lines are
+ * spoken once; a single repetition is intended. Evidence: share.
  */
 function withoutRepeats(words: readonly CueWords[][], skipped: SkippedList): readonly CueWords[][] {
   const linesOf = (said: readonly CueWords[] | undefined): string[] =>
@@ -240,7 +240,7 @@ function goesOn(last: Sentence, cue: Cue, text: string): boolean {
   return !sentenceStarts(`${last.text} ${text}`).includes(last.text.length + 1);
 }
 
-/** Text that is too long for one task becomes several parts, of which only the first has a time. */
+/** Divides text that is too long for one task into several parts, of which only the first has a time. */
 function partsOf({ cue, isFirst, voice: speaker, text }: Sentence, usualSpeed: number): PlannedPart[] {
   const { voice, speed = usualSpeed, pitch, volume } = speaker ?? {};
   const settings = {

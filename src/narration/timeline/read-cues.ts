@@ -1,11 +1,11 @@
-/** Reads subtitles (SubRip, WebVTT) into cues in the order of their times; their text stays as it is written. */
+/** Reads subtitles (SubRip, WebVTT) into cues in the order of their times, with unchanged text. */
 import { AudioError } from "../../errors.ts";
 import { excerptOf, type SkippedList } from "../plan/blocks.ts";
 import { normaliseLines } from "../plan/normalise.ts";
 import { type CueTimes, cueTimes } from "../plan/time-codes.ts";
 
 export interface Cue extends CueTimes {
-  /** The cue's number in the file where the file numbers its cues, else its position. */
+  /** The cue's number in the file if it has one, otherwise its position. */
   readonly name: string;
   readonly lines: readonly string[];
 }
@@ -13,7 +13,7 @@ export interface Cue extends CueTimes {
 export interface Subtitles {
   readonly kind: "srt" | "vtt";
   readonly cues: readonly Cue[];
-  /** Cues that begin before the one above them. */
+  /** Number of cues that begin before the cue above them. */
   readonly backwards: number;
 }
 
@@ -24,7 +24,7 @@ const HEADER = /^WEBVTT(?:[ \t]|$)/;
 const NO_CUE = /^(?:NOTE|STYLE|REGION)(?:[ \t]|$)/;
 const NUMBER = /^\s*\d{1,6}\s*$/;
 const FENCE = /^\s*```\s*\w*\s*$/;
-/** A line of times that lacks something: without a digit beside the arrow it is text. */
+/** An incomplete line of times; without a digit beside the arrow, a line is text. */
 const ARROW = /^\s*(?:[\d:.,]+\s*-->|-->\s*\d)/;
 
 function refuse(fault: string, remedy?: string): never {
@@ -59,7 +59,7 @@ function timesIn(line: string, number: number): CueTimes | null {
   return times;
 }
 
-/** Text below a blank line is still the cue's, because files are written by hand; only what stands before all cues is none. */
+/** Text below a blank line belongs to the cue above, because people edit files by hand. Text before the first cue is skipped. */
 function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedList): OpenCue[] {
   const cues: OpenCue[] = [];
   let isFirst = true;
@@ -77,7 +77,7 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
     if (times !== null) {
       const above = lines[index - 1] ?? "";
       const isId = above.trim() !== "" && cueTimes(above) === null;
-      // Without a blank line between two cues the number was taken for text of the first.
+      // Without a blank line between two cues, the second one's number was read as text of the first.
       if (isId && NUMBER.test(above) && last?.lines.at(-1) === above) last.lines.pop();
       const isOwn = isId && (NUMBER.test(above) || (lines[index - 2] ?? "").trim() === "");
       cues.push({ ...times, id: isOwn ? above.trim() : null, lines: [] });
@@ -93,14 +93,14 @@ function readBlocks(lines: readonly string[], isVtt: boolean, skipped: SkippedLi
   return cues;
 }
 
-/** Numbers name cues where each has one of its own. */
+/** Names cues by their numbers if these are distinct. */
 function namesOf(cues: readonly OpenCue[]): string[] {
   const numbers = cues.flatMap(({ id }) => (id !== null && NUMBER.test(id) ? [id] : []));
   const areNumbered = numbers.length === cues.length && new Set(numbers).size === numbers.length;
   return cues.map(({ id }, index) => (areNumbered && id !== null ? id : `${index + 1}`));
 }
 
-/** @throws AudioError `invalid_request` naming the line, where times are missing or cannot be, and for too many cues */
+/** @throws AudioError `invalid_request` naming the line with missing or impossible times, and for too many cues */
 export function readCues(text: string, skipped: SkippedList): Subtitles {
   const lines = normaliseLines(text).split("\n");
   const isVtt = lines.some(
