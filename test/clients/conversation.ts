@@ -113,7 +113,9 @@ const NEEDED: Record<Scene, ReadonlyArray<readonly [what: string, is: RegExp]>> 
   ],
   audio: [["the path", /\/welcome\.mp3/]],
   voice: [["the voices that there are", /voice must be one of [^.]*cedric_en_zh[^.]*got \W*Nobody/]],
-  argument: [["the arguments that there are", /unknown argument \W*tempo\W*; the known ones are prompt, voice/]],
+  argument: [
+    ["the arguments that there are", /unknown argument \W*tempo\W*; the known ones are prompt, voice/],
+  ],
   null: [["the path", /\/welcome\.mp3/]],
   failure: [
     ["the code", /task_failed/],
