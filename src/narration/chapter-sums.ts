@@ -1,10 +1,10 @@
 /** Computes length and price of each chapter of a plan. */
 import type { StoredPlan } from "./narration-state.ts";
-import { chapterNumber } from "./plan/chapter-number.ts";
+import { chapterNumbers } from "./plan/chapter-number.ts";
 
 export interface ChapterSum {
-  /** 1 for the first heading; 0 for the text before it. */
-  readonly number: number;
+  /** As `chapterNumbers` counts; `null` for a heading that is not numbered in a text of numbered chapters. */
+  readonly number: number | null;
   /** `null` for the text before the first heading. */
   readonly title: string | null;
   readonly seconds: number;
@@ -19,8 +19,9 @@ export function chapterSums(
   parts: readonly Planned[],
 ): ChapterSum[] {
   if (sections.length < 2) return [];
+  const numbers = chapterNumbers(sections);
   const sums = sections.map(({ title }, index) => ({
-    number: chapterNumber(sections, index),
+    number: numbers[index] ?? null,
     title,
     seconds: 0,
     credits: 0,

@@ -18,7 +18,7 @@ import { doubtsOf } from "./doubts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
 import type { PartFile } from "./part-request.ts";
 import { excerptOf } from "./plan/blocks.ts";
-import { chapterNumber } from "./plan/chapter-number.ts";
+import { chapterPosition } from "./plan/chapter-number.ts";
 
 /** One file of a plan. */
 export interface PlannedFile {
@@ -175,7 +175,7 @@ function nameOf({
   if (file.section === null) return extendedName(name, ending);
   const digits = Math.max(2, `${plan.sections.length}`.length);
   const number =
-    `${plan.files === "rows" ? file.section + 1 : chapterNumber(plan.sections, file.section)}`.padStart(
+    `${plan.files === "rows" ? file.section + 1 : chapterPosition(plan.sections, file.section)}`.padStart(
       digits,
       "0",
     );

@@ -169,10 +169,11 @@ export function chapterWords({ chapters }: NarrationView): string {
     .slice(0, MAX_CHAPTERS_SHOWN)
     .map(
       ({ number, title, seconds, credits }) =>
-        `${number} ${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${duration(seconds)} ${Math.round(credits)}`,
+        `${number === null ? "" : `${number} `}${title === null ? "(before the first heading)" : JSON.stringify(excerptOf(title))} ${duration(seconds)} ${Math.round(credits)}`,
     );
   const rest = chapters.length - rows.length;
-  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}. The argument chapters narrates some of them: "${chapters[0]?.number}-${chapters[1]?.number ?? chapters[0]?.number}".`;
+  const [first = 1, second = first] = chapters.flatMap(({ number }) => number ?? []);
+  return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}. The argument chapters narrates some of them: "${first}-${second}".`;
 }
 
 const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>

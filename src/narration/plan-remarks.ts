@@ -3,7 +3,7 @@ import { VOICES } from "../contract/voices.ts";
 import { chapterSums } from "./chapter-sums.ts";
 import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
-import { chapterNumber } from "./plan/chapter-number.ts";
+import { chapterNumbers } from "./plan/chapter-number.ts";
 import { shownChapter } from "./plan/chosen-chapters.ts";
 import { textLanguage } from "./plan/language.ts";
 import type { NarrationPlan } from "./plan/plan.ts";
@@ -19,11 +19,17 @@ function range(values: readonly number[], unit: string): string {
 
 const MAX_NAMED_CHAPTERS = 5;
 
-/** `Moby-Dick, chapters 3 to 5`. */
+/** `Moby-Dick, chapters 3 to 5`; chapters without a number by their titles. */
 export function titleOfChosen(title: string, { sections, chosen }: NarrationPlan): string {
   if (chosen === undefined) return title;
-  const numbers = chosen.map((index) => chapterNumber(sections, index));
-  return `${title}, ${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`;
+  const all = chapterNumbers(sections);
+  const numbers = chosen.flatMap((index) => all[index] ?? []);
+  const titles = chosen.flatMap((index) =>
+    all[index] === null ? [excerptOf(sections[index]?.title ?? "")] : [],
+  );
+  const named =
+    numbers.length === 0 ? [] : [`${numbers.length === 1 ? "chapter" : "chapters"} ${numberSpans(numbers)}`];
+  return [title, ...titles.slice(0, MAX_NAMED_CHAPTERS), ...named].join(", ");
 }
 
 /** Names the chosen chapters by number and title. */

@@ -33,7 +33,8 @@ export const narrationOutput = z.strictObject({
   chapters: z
     .array(
       z.strictObject({
-        number: z.int(),
+        /** Absent for a heading without a number among numbered chapters. */
+        number: z.int().optional(),
         title: z.string().optional(),
         seconds: z.int(),
         credits: z.int(),

@@ -1,12 +1,46 @@
-/** Numbers the chapters of a plan, for lists, file names and callers. */
+/**
+ * Numbers the chapters of a plan, for lists and callers. Evidence: sequence. If headings count from 1, as in a novel
+ * behind a title page and a preface, chapter 3 is the one that calls itself 3.
+ */
+import { formOf } from "./chapter-forms.ts";
+
+type Sections = ReadonlyArray<{ readonly title: string | null }>;
+
+/** Fewer headings may be numbered by chance. */
+const COUNTED_MIN = 3;
+/** Share of the headings that must be numbered; below it they are the sections of one story among several. */
+const COUNTED_SHARE = 0.5;
+/** Levels of numbered headings, the likeliest chapters first: beside a word for chapters, bare, beside a word for parts. */
+const LEVELS = [2, 3, 1];
+
+/** Returns 0 for the text before the first heading, 1 for the first heading, and so on. */
+export const chapterPosition = (sections: Sections, index: number): number =>
+  sections[0]?.title === null ? index : index + 1;
+
+/** Finds the numbers that headings of one level state, if these are 1, 2, 3 and so on in reading order. */
+function statedNumbers(sections: Sections): ReadonlyMap<number, number> | null {
+  const forms = sections.map(({ title }) => (title === null ? null : formOf(title)));
+  const titled = sections.filter(({ title }) => title !== null).length;
+  for (const level of LEVELS) {
+    const stated = forms.flatMap((form, index) =>
+      form?.level === level ? [[index, form.value] as const] : [],
+    );
+    if (stated.length < COUNTED_MIN || stated.length < COUNTED_SHARE * titled) continue;
+    return stated.every(([, value], at) => value === at + 1) ? new Map(stated) : null;
+  }
+  return null;
+}
 
 /**
- * @param index of the section
- * @returns 1 for the first section with a heading; 0 for text before it
+ * Numbers all sections.
+ *
+ * @returns for each section the number that its heading states, if the headings of the text count from 1, and `null` for
+ * all other headings; otherwise its position among the headings. 0 for the text before the first heading.
  */
-export function chapterNumber(
-  sections: ReadonlyArray<{ readonly title: string | null }>,
-  index: number,
-): number {
-  return sections[0]?.title === null ? index : index + 1;
+export function chapterNumbers(sections: Sections): ReadonlyArray<number | null> {
+  const stated = statedNumbers(sections);
+  return sections.map(({ title }, index) => {
+    if (title === null || stated === null) return chapterPosition(sections, index);
+    return stated.get(index) ?? null;
+  });
 }

@@ -1,7 +1,7 @@
 /** Chooses chapters of a plan by number or title. Their parts are those of the whole text, so they are never paid for twice. */
 import { AudioError } from "../../errors.ts";
 import { excerptOf } from "./blocks.ts";
-import { chapterNumber } from "./chapter-number.ts";
+import { chapterNumbers } from "./chapter-number.ts";
 import { titleOf } from "./narration-title.ts";
 import type { NarrationPlan, PlannedSection } from "./plan.ts";
 
@@ -19,13 +19,12 @@ const comparable = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
 
-/** Names a chapter by number and title. */
+/** Names a chapter by its number, if it has one, and its title. */
 export const shownChapter = (sections: Sections, index: number): string => {
   const title = sections[index]?.title;
-  const number = chapterNumber(sections, index);
-  return title === null || title === undefined
-    ? `${number}`
-    : `${number} ${JSON.stringify(excerptOf(title))}`;
+  const number = chapterNumbers(sections)[index] ?? null;
+  const shown = title === null || title === undefined ? [] : [JSON.stringify(excerptOf(title))];
+  return [...(number === null ? [] : [`${number}`]), ...shown].join(" ");
 };
 
 function refused(sections: Sections, wanted: string): AudioError {
@@ -74,15 +73,18 @@ function titled(sections: Sections, wanted: string): readonly number[] {
 function numbered(sections: Sections, wanted: string): readonly number[] | null {
   const match = RANGE.exec(wanted.replace(CHAPTER_WORD, ""));
   if (match === null) return null;
-  const last = chapterNumber(sections, sections.length - 1);
+  const numbers = chapterNumbers(sections);
+  const last = Math.max(...numbers.map((number) => number ?? 0));
   const numberOf = (word: string): number => (/^last$/i.test(word) ? last : Number(word));
   const [one, other] = [numberOf(match[1] ?? ""), numberOf(match[2] ?? match[1] ?? "")];
   const [from, to] = one <= other ? [one, other] : [other, one];
-  const indexes = sections.flatMap((_, index) => {
-    const number = chapterNumber(sections, index);
-    return number >= from && number <= to ? [index] : [];
-  });
-  return indexes.length === to - from + 1 ? indexes : null;
+  const indexes = numbers.flatMap((number, index) =>
+    number !== null && number >= from && number <= to ? [index] : [],
+  );
+  const [first, end] = [indexes[0], indexes.at(-1)];
+  if (first === undefined || end === undefined || indexes.length !== to - from + 1) return null;
+  // An interlude between two numbered chapters has no number, and belongs to the range.
+  return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
 }
 
 /** Adds the sections below a heading. */
