@@ -26,7 +26,7 @@ export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handl
   };
 }
 
-/** Records a call that was answered at the end of its window. @param asker the call's process */
+/** Records that a call without a handle wants the narration. @param asker the call's process */
 export const askedPlainly = (state: NarrationState, asker: ProcessId): NarrationState =>
   state.status === "running" && !state.plainAskers.includes(asker)
     ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
@@ -73,14 +73,14 @@ export function handleCancelled(
   return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
 }
 
-/** Cancels a call without a handle. The narration stops unless a call or handle still wants it. */
+/** Cancels a process's calls without a handle. The narration stops unless a handle or another process still wants it. */
 export function callCancelled(
   state: NarrationState,
   open: readonly Handle[],
   asker: ProcessId,
 ): NarrationState {
-  if (open.length === 0) return stopped(state);
-  return { ...state, plainAskers: state.plainAskers.filter((other) => other !== asker) };
+  const plainAskers = state.plainAskers.filter((other) => other !== asker && isAlive(other));
+  return open.length === 0 && plainAskers.length === 0 ? stopped(state) : { ...state, plainAskers };
 }
 
 const isAlive = (asker: ProcessId): boolean => !isProcessGone(asker);

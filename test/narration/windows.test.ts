@@ -57,6 +57,23 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
+  it("goes on for the other window when one window cancels its call", async () => {
+    narrator.service.processingMs = 150;
+    const other = await drive(narrator.workplace.env(narrator.service, FAST));
+    const args = { text: EIGHT, output_format: "pcm", max_credits: 5000 };
+    const controller = new AbortController();
+    const mine = narrator.driver
+      .call("narrate", args, { signal: controller.signal })
+      .catch(() => "cancelled");
+    const theirs = other.call("narrate", args).then(narrationOf);
+    await expect.poll(() => narrator.service.count("create"), LONG).toBeGreaterThan(1);
+    controller.abort();
+    expect(await mine).toBe("cancelled");
+    expect((await theirs).status).toBe("finished");
+    await other.close();
+    expect(narrator.service.tasks.size).toBe(8);
+  });
+
   it("whose process was killed is told as stopped, spends nothing by itself, and is taken over", async () => {
     narrator.service.processingMs = 150;
     const doomed = await drive(narrator.workplace.env(narrator.service, FAST));

@@ -62,6 +62,10 @@ const EPUB_TYPES: ReadonlyArray<readonly [kind: SkippedKind, types: ReadonlySet<
 const NOTE_MARK_CLASS = /(?:^|\s)(?:noteref|footnote-?ref|fnanchor|footnote-?anchor|note-?ref)(?:\s|$)/i;
 const PAGE_MARK_CLASS = /(?:^|\s)(?:pagenum|pageno|page-?number|pagebreak)(?:\s|$)/i;
 
+/** Whether `epub:type` has a term of the structural vocabulary, which editions of plays use for speakers and directions. */
+const hasTerm = (attributes: Attributes, term: "persona" | "stage-direction"): boolean =>
+  `${attributes["epub:type"] ?? ""}`.toLowerCase().split(/\s+/).includes(`z3998:${term}`);
+
 /** Why an element is left out; `silent` if it has no words; `null` if it is read. */
 function skippedAs(name: string, attributes: Attributes): SkippedKind | "silent" | null {
   if (SILENT.has(name)) return "silent";
@@ -98,6 +102,8 @@ interface Table {
 
 interface Cell {
   readonly isTitle: boolean;
+  /** Whether it names who speaks the other cells of the row. */
+  readonly isSpeaker: boolean;
   readonly blocks: readonly PageBlock[];
 }
 
@@ -117,6 +123,10 @@ class Reader {
   readonly #lists: List[] = [];
   /** A stack of block lists: those of the page, and those of each open table cell. */
   readonly #sinks: PageBlock[][] = [[]];
+  /** Whether each open cell names a speaker. */
+  readonly #speakerCells: boolean[] = [];
+  /** Depths of open stage directions. */
+  readonly #directions: number[] = [];
   #text = "";
   #ids: string[] = [];
   #heading: number | null = null;
@@ -193,6 +203,10 @@ class Reader {
   #enter(name: string, attributes: Attributes): void {
     const level = levelOf(name);
     if (level !== null) this.#heading = level;
+    if (hasTerm(attributes, "stage-direction")) {
+      this.#directions.push(this.#open.length);
+      this.#text += " [";
+    }
     switch (name) {
       case "br":
         this.#text += HARD_BREAK;
@@ -224,7 +238,10 @@ class Reader {
         break;
       case "td":
       case "th":
-        if (this.#tables.length > 0) this.#sinks.push([]);
+        if (this.#tables.length > 0) {
+          this.#sinks.push([]);
+          this.#speakerCells.push(hasTerm(attributes, "persona"));
+        }
         break;
       case "pre":
         this.#preformatted += 1;
@@ -267,6 +284,10 @@ class Reader {
       return;
     }
     if (name === "head") return;
+    if (depth === this.#directions.at(-1)) {
+      this.#directions.pop();
+      this.#text = `${this.#text.trimEnd()}] `;
+    }
     if (name === "pre") this.#code();
     if (!INLINE.has(name)) this.#flush();
     if (depth === this.#siteHeader) this.#siteHeader = null;
@@ -294,7 +315,8 @@ class Reader {
       case "th":
         if (this.#sinks.length > 1) {
           const blocks = this.#sinks.pop() ?? [];
-          this.#tables.at(-1)?.row.push({ isTitle: name === "th", blocks });
+          const isSpeaker = this.#speakerCells.pop() ?? false;
+          this.#tables.at(-1)?.row.push({ isTitle: name === "th", isSpeaker, blocks });
         }
         break;
       case "tr":
@@ -365,6 +387,11 @@ class Reader {
     if (table === undefined || table.row.length === 0) return;
     const { row } = table;
     table.row = [];
+    const [label, ...speech] = row;
+    if (label?.isSpeaker === true && speech.length > 0) {
+      this.#speech(label, speech);
+      return;
+    }
     const isLayout = row.some(
       ({ blocks }) => blocks.length > 1 || blocks.some(({ block }) => block.kind !== "paragraph"),
     );
@@ -384,6 +411,17 @@ class Reader {
       return title === "" || cell === "" ? cell : `${title}: ${cell}`;
     });
     this.#paragraph(pairs.filter((pair) => pair !== "").join(", "));
+  }
+
+  /** A row of a play: the speaker becomes a label, as in plain text. */
+  #speech({ blocks: [name] }: Cell, cells: readonly Cell[]): void {
+    const label = name?.block.kind === "paragraph" ? name.block.text.trim() : "";
+    for (const [at, block] of cells.flatMap(({ blocks }) => blocks).entries()) {
+      const isLabelled = at === 0 && label !== "" && block.block.kind === "paragraph";
+      this.#sink.push(
+        isLabelled ? { ...block, block: { ...block.block, text: `${label}: ${block.block.text}` } } : block,
+      );
+    }
   }
 
   #flush(): void {

@@ -78,6 +78,12 @@ describe("a page of HTML", () => {
     ["rules", "<p>A.</p><hr><p>B.</p>", ["A.", "[rule]", "B."]],
     ["lists", "<ol start=3><li>A<li>B</ol><ul><li>C</ul>", ["3. A", "4. B", "C"]],
     ["tables", "<table><tr><th>Day<th>Sky<tr><td>One<td>Grey</table>", ["Day: One, Sky: Grey"]],
+    [
+      "plays in tables, with labels and directions",
+      '<table><tr><td epub:type="z3998:persona">Jack</td><td><i epub:type="z3998:stage-direction">Airily.</i> Oh!</td></tr><tr><td epub:type="z3998:persona">Lane</td><td><p>Yes.</p><p>And no.</p></td></tr><tr><td></td><td epub:type="z3998:stage-direction">Lane goes out.</td></tr></table>',
+      ["Jack: [Airily.] Oh!", "Lane: Yes.", "And no.", "[Lane goes out.]"],
+    ],
+    ["tables whose first cells are no speakers", "<table><tr><td>Jack<td>Yes</table>", ["Jack, Yes"]],
     ["quotes", "<blockquote><p>A.</p></blockquote>", ["A."]],
     [
       "poems",
