@@ -15,12 +15,12 @@ export function setMachineId(id: string): void {
 }
 
 /** Identifies this machine and its process numbers; a container counts as another machine. */
-function placeMarks(): string[] {
+function machineMarks(): string[] {
   if (process.platform === "linux") {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine that hides them: then nobody is ever called dead, and leases lapse by their time.
+      // A hardened machine hides them. Then no process counts as dead, and leases expire by time.
       return [randomBytes(16).toString("hex")];
     }
   }
@@ -28,25 +28,25 @@ function placeMarks(): string[] {
   return [givenMachineId ?? randomBytes(16).toString("hex")];
 }
 
-let placeTag: string | undefined;
+let knownTag: string | undefined;
 
-function thisPlace(): string {
-  placeTag ??= createHash("sha256").update(JSON.stringify(placeMarks())).digest("hex").slice(0, 16);
-  return placeTag;
+function machineTag(): string {
+  knownTag ??= createHash("sha256").update(JSON.stringify(machineMarks())).digest("hex").slice(0, 16);
+  return knownTag;
 }
 
 /** One process among all that share a store or a folder. */
 export type ProcessId = string;
 
-/** A new processId: machine and boot, process number, and something random, for numbers are used again. */
+/** Makes an id of machine and boot, process number, and random bytes, because process numbers are reused. */
 export function createProcessId(): ProcessId {
-  return `${thisPlace()}.${process.pid}.${randomBytes(6).toString("hex")}`;
+  return `${machineTag()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
-/** True only where the processId ran on this very machine, in this boot, and its process certainly is no more. */
+/** True only if the process ran on this machine since its last boot, and has certainly ended. */
 export function isProcessGone(processId: ProcessId): boolean {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
-  if (match === null || match[1] !== thisPlace()) return false;
+  if (match === null || match[1] !== machineTag()) return false;
   try {
     process.kill(Number(match[2]), 0);
     return false;

@@ -116,6 +116,6 @@ function cutToBytes(text: string, most: number): string {
 }
 
 /** Replaces the extension by `.bin`, for bytes that do not match their format. */
-export function unsoundName(name: string): string {
+export function wrongFormatName(name: string): string {
   return `${name.slice(0, name.lastIndexOf("."))}.bin`;
 }

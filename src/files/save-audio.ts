@@ -8,7 +8,7 @@ import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import type { Digest } from "./file-content.ts";
 import { fileFailure, notWritable, systemCode } from "./file-failure.ts";
-import { unsoundName } from "./file-name.ts";
+import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { type Link, syncFolder } from "./publish.ts";
@@ -106,7 +106,7 @@ async function nameFor(
   digest: Digest,
   matchesFormat: boolean,
 ): Promise<string> {
-  const base = matchesFormat ? request.fileName : unsoundName(request.fileName);
+  const base = matchesFormat ? request.fileName : wrongFormatName(request.fileName);
   const { folder, replaces = null, makeLink, mayBeNamed } = request;
   return await nextName(base, async (name) => {
     if (mayBeNamed !== undefined && !(await mayBeNamed(name))) return false;

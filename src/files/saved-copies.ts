@@ -5,7 +5,7 @@ import { AudioError } from "../errors.ts";
 import { AudioSink } from "./audio-sink.ts";
 import { type Digest, digestOf, holds, isInside, openRegular } from "./file-content.ts";
 import { fileFailure, systemCode } from "./file-failure.ts";
-import { unsoundName } from "./file-name.ts";
+import { wrongFormatName } from "./file-name.ts";
 import { nextName } from "./next-name.ts";
 import { assertInPlace, type OutputFolder } from "./output-folder.ts";
 import { syncFolder } from "./publish.ts";
@@ -100,7 +100,7 @@ export async function nameAgain(
   { replaces, mayBeNamed }: NameChoice = { replaces: null, mayBeNamed: async () => true },
 ): Promise<SavedFile> {
   const { root } = folder;
-  const name = existing.matchesFormat ? newFileName : unsoundName(newFileName);
+  const name = existing.matchesFormat ? newFileName : wrongFormatName(newFileName);
   const there = replaces === null ? await nameThatItHas(existing, folder, name, mayBeNamed) : null;
   if (there !== null) return there;
   const source = await openRegular(existing.path);

@@ -74,7 +74,9 @@ export function createGeneration(deps: GenerationDeps): Generation {
     },
     handles: async () => {
       resumer.schedule();
-      handles ??= import("./handles/request-handles.ts").then((room) => new room.RequestHandles(deps, jobs));
+      handles ??= import("./handles/request-handles.ts").then(
+        (module) => new module.RequestHandles(deps, jobs),
+      );
       const work = await handles;
       return {
         start: (request, call) => work.start(workOf(request), request, call),

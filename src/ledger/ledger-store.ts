@@ -116,7 +116,7 @@ export interface AdmitRequest extends CreateLimits {
   readonly after: Row;
   readonly expectedRevision: number;
   /** Chosen by the caller, so that an admission whose answer was lost can be repeated or released. */
-  readonly slotId: string;
+  readonly sendId: string;
   /** The narration that it is sent for, and pays for it; `null`: a caller asked for it by itself. */
   readonly narrationId: string | null;
   /** Only callers with a handle wait for it: where all of its record's handles were cancelled, nobody wants it. */
@@ -300,7 +300,7 @@ export class LedgerStore {
   /** Asks {@link judgeAdmission}; where it says yes, the slot is taken and the record written. */
   admit(request: AdmitRequest): Promise<Admission> {
     const { processId: owner, origin } = this.#options.identity;
-    const { after, expectedRevision, slotId, budget, windowMs, narrationId, isForHandles = false } = request;
+    const { after, expectedRevision, sendId, budget, windowMs, narrationId, isForHandles = false } = request;
     const { keyId, recordId, workId } = after;
     const wallMs = this.#options.wallMs();
     return this.#transact<Admission>({
@@ -340,7 +340,7 @@ export class LedgerStore {
                 },
         };
         const value = { value: after.value, spendCredits: after.spend?.credits ?? 0 };
-        const question = { slotId, owner, expectedRevision, after: value, limits: request };
+        const question = { sendId, owner, expectedRevision, after: value, limits: request };
         const result = judgeAdmission(question, facts, nowMs);
         const clamped = others
           .filter(({ place }) => (place.atMs ?? 0) > nowMs)
@@ -351,7 +351,7 @@ export class LedgerStore {
         const lapsed = others.filter(({ place }) => isLongOver(place, state, request, nowMs));
         return {
           result,
-          state: withSlot(state, { slotId, owner }, nowMs),
+          state: withSlot(state, { sendId, owner }, nowMs),
           save: [
             ...saveRow(loaded, after, {
               // A send begins its time in flight anew.

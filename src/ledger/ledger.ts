@@ -27,7 +27,7 @@ export interface ChangeOptions {
   readonly lease?: "renew" | "release";
 }
 
-export type Admitted =
+export type AdmissionResult =
   | { readonly kind: "admitted"; readonly record: TaskRecord }
   /** Another process has changed or removed the record, or drives it now. */
   | { readonly kind: "changed"; readonly record: TaskRecord | null; readonly isLeaseLost: boolean }
@@ -109,7 +109,7 @@ export class Ledger {
 
   /**
    * Takes the lease of a record for this process. Writes the draft if the record is missing. A lease whose
-   * processId is a dead process of this machine is taken over at once.
+   * owner is a dead process of this machine is taken over at once.
    *
    * @param draft the record as last read. If it is missing and had no task, it was refused and deleted; the claim is
    *   then a new one without the earlier sends
@@ -189,7 +189,7 @@ export class Ledger {
     send: string,
     limits: CreateLimits,
     wantedBy: Pick<AdmitRequest, "narrationId" | "isForHandles"> = { narrationId: null },
-  ): Promise<Admitted> {
+  ): Promise<AdmissionResult> {
     let current = known;
     for (let tries = 0; tries < MAX_CONFLICTS; tries += 1) {
       const { attempt } = current;
@@ -202,7 +202,7 @@ export class Ledger {
         ...limits,
         after: rowOf(after),
         expectedRevision: current.revision,
-        slotId: send,
+        sendId: send,
         ...wantedBy,
       });
       if (admission.kind === "admitted") return { kind: "admitted", record: after };
@@ -220,7 +220,7 @@ export class Ledger {
   /** Releases place, slot and reservation of an admission that was not used or whose answer was lost. */
   async releaseAdmission(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
-    const slot: SlotRelease = { slotId: send, outcome: "unsent" };
+    const slot: SlotRelease = { sendId: send, outcome: "unsent" };
     if (stored === null) {
       await this.store.releaseSlot(slot);
       return null;

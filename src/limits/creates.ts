@@ -49,11 +49,11 @@ const ONE_CREATE: ReadonlySet<string> = new Set(["budget_exceeded", "max_credits
 
 export class Creates {
   readonly #options: CreatesOptions;
-  readonly #line: PriorityQueue<CreateOrder, CreateGrant, WaitReason>;
+  readonly #queue: PriorityQueue<CreateOrder, CreateGrant, WaitReason>;
 
   constructor(options: CreatesOptions) {
     this.#options = options;
-    this.#line = new PriorityQueue({
+    this.#queue = new PriorityQueue({
       clock: options.clock,
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
@@ -69,19 +69,19 @@ export class Creates {
 
   /** See `Limits.admitCreate`. */
   async admit(order: CreateOrder, signal: AbortSignal): Promise<CreateGrant> {
-    if (this.#line.length > 0) await this.#refuseOverBudget(order);
-    return await this.#line.enter(order, signal);
+    if (this.#queue.length > 0) await this.#refuseOverBudget(order);
+    return await this.#queue.enter(order, signal);
   }
 
   /** Asks again for the create at the head, because a place in flight may be free. */
   freed(): void {
-    this.#line.wake();
+    this.#queue.wake();
   }
 
   /** Rejects all waiting creates. Resolves after an admission that is just being requested is released. */
   async close(error: unknown): Promise<void> {
-    this.#line.dismiss(error);
-    await this.#line.idle();
+    this.#queue.dismiss(error);
+    await this.#queue.idle();
   }
 
   /** Releases an unused admission. Never rejects: if the store cannot be reached now, the release is retried later. */
@@ -93,7 +93,7 @@ export class Creates {
     const { housekeeping, ledger } = this.#options;
     housekeeping.unwatch(send);
     await housekeeping.report("an unused admission", () => ledger.releaseAdmission(record, send));
-    this.#line.wake();
+    this.#queue.wake();
   }
 
   /** Refuses an order over the budget before it queues, because its turn would only bring the same refusal. */

@@ -42,13 +42,13 @@ export class Housekeeping {
   }
 
   /** Marks a slot as pending until `unwatch`. */
-  watch(slotId: string): void {
-    this.#pending.add(slotId);
+  watch(sendId: string): void {
+    this.#pending.add(sendId);
     this.#heartbeat.start();
   }
 
-  unwatch(slotId: string): void {
-    this.#pending.delete(slotId);
+  unwatch(sendId: string): void {
+    this.#pending.delete(sendId);
   }
 
   /** Renews a lease. Calls `onLost` when another process has acquired it and drives the record. */

@@ -7,7 +7,7 @@ export type Answer<Grant, Reason> =
   | { readonly granted: Grant }
   | { readonly refused: Reason; readonly waitMs: number };
 
-export interface LineOptions<Request, Grant, Reason> {
+export interface PriorityQueueOptions<Request, Grant, Reason> {
   readonly clock: Clock;
   /** Asks for the request at the head. A rejection fails that request, and also all behind it if `failsAll` returns true. */
   ask(request: Request): Promise<Answer<Grant, Reason>>;
@@ -27,16 +27,16 @@ interface Waiter<Request, Grant> {
 
 /** Only the head of the queue asks; all others wait behind it. */
 export class PriorityQueue<Request, Grant, Reason> {
-  readonly #options: LineOptions<Request, Grant, Reason>;
-  readonly #alarm: Wakeup;
+  readonly #options: PriorityQueueOptions<Request, Grant, Reason>;
+  readonly #wakeup: Wakeup;
   #waiters: Array<Waiter<Request, Grant>> = [];
   #isServing = false;
   #serving: Promise<void> = Promise.resolve();
   #blocked: { readonly reason: Reason; readonly untilMs: number } | undefined;
 
-  constructor(options: LineOptions<Request, Grant, Reason>) {
+  constructor(options: PriorityQueueOptions<Request, Grant, Reason>) {
     this.#options = options;
-    this.#alarm = new Wakeup(options.clock);
+    this.#wakeup = new Wakeup(options.clock);
   }
 
   get length(): number {
@@ -45,7 +45,7 @@ export class PriorityQueue<Request, Grant, Reason> {
 
   /** Asks again now, because a grant may be free. */
   wake(): void {
-    this.#alarm.signal();
+    this.#wakeup.signal();
   }
 
   /** Waits for a grant. If the signal aborts, leaves the queue and rejects with its reason. */
@@ -72,7 +72,7 @@ export class PriorityQueue<Request, Grant, Reason> {
       };
       const onAbort = (): void => {
         waiter.reject(signal.reason);
-        this.#alarm.signal();
+        this.#wakeup.signal();
       };
       signal.addEventListener("abort", onAbort, { once: true });
       this.#join(waiter);
@@ -82,7 +82,7 @@ export class PriorityQueue<Request, Grant, Reason> {
   /** Rejects all waiting requests with `error`. */
   dismiss(error: unknown): void {
     for (const waiter of [...this.#waiters]) waiter.reject(error);
-    this.#alarm.signal();
+    this.#wakeup.signal();
   }
 
   /** Resolves when the queue is empty and no request is being asked for. Unused grants are returned by then. */
@@ -94,7 +94,7 @@ export class PriorityQueue<Request, Grant, Reason> {
     const { onWaiting, clock } = this.#options;
     const isAlone = this.#waiters.length === 0;
     this.#waiters.push(waiter);
-    if (!isAlone && this.#first() === waiter) this.#alarm.signal();
+    if (!isAlone && this.#first() === waiter) this.#wakeup.signal();
     if (this.#blocked !== undefined) {
       onWaiting(waiter.request, this.#blocked.reason, Math.max(0, this.#blocked.untilMs - clock.steadyMs()));
     }
@@ -114,7 +114,7 @@ export class PriorityQueue<Request, Grant, Reason> {
   async #serve(): Promise<void> {
     this.#isServing = true;
     for (let head = this.#first(); head !== undefined; head = this.#first()) {
-      this.#alarm.reset();
+      this.#wakeup.reset();
       try {
         const answer = await this.#options.ask(head.request);
         if ("granted" in answer) {
@@ -137,6 +137,6 @@ export class PriorityQueue<Request, Grant, Reason> {
   async #waitOut(reason: Reason, waitMs: number): Promise<void> {
     this.#blocked = { reason, untilMs: this.#options.clock.steadyMs() + waitMs };
     for (const { request } of [...this.#waiters]) this.#options.onWaiting(request, reason, waitMs);
-    await this.#alarm.sleep(waitMs);
+    await this.#wakeup.sleep(waitMs);
   }
 }

@@ -26,26 +26,26 @@ type Reason = ReadWaitReason | "pace";
 interface Read {
   atMs: number;
 }
-type Line = PriorityQueue<ReadOptions, Read, Reason>;
+type Queue = PriorityQueue<ReadOptions, Read, Reason>;
 
 export class Reads {
   readonly #options: ReadsOptions;
-  readonly #line: Line;
+  readonly #queue: Queue;
   /** A separate queue, because waiting polls must not delay a download. */
-  readonly #pollLine: Line;
+  readonly #pollQueue: Queue;
   /** The reads in the window, oldest first. */
   #reads: Read[] = [];
   #lastPollMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReadsOptions) {
     this.#options = options;
-    this.#line = this.#newLine(() => this.#ask(READS_PER_WINDOW));
-    this.#pollLine = this.#newLine(() => this.#askToPoll());
+    this.#queue = this.#newQueue(() => this.#ask(READS_PER_WINDOW));
+    this.#pollQueue = this.#newQueue(() => this.#askToPoll());
   }
 
   /** See `Limits.read`. */
   async run<T>(signal: AbortSignal, run: () => Promise<T>, options: ReadOptions): Promise<T> {
-    const read = await (options.isPoll === true ? this.#pollLine : this.#line).enter(options, signal);
+    const read = await (options.isPoll === true ? this.#pollQueue : this.#queue).enter(options, signal);
     try {
       return await run();
     } finally {
@@ -55,11 +55,11 @@ export class Reads {
   }
 
   dismiss(error: unknown): void {
-    this.#line.dismiss(error);
-    this.#pollLine.dismiss(error);
+    this.#queue.dismiss(error);
+    this.#pollQueue.dismiss(error);
   }
 
-  #newLine(ask: () => Answer<Read, Reason>): Line {
+  #newQueue(ask: () => Answer<Read, Reason>): Queue {
     return new PriorityQueue({
       clock: this.#options.clock,
       ask: async () => ask(),

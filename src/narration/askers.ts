@@ -11,7 +11,7 @@ const CANCELLED = {
 } as const;
 
 /** Returns the open handle of the key, because all callers share it while it runs; otherwise a new one. */
-export function openedHandle(open: readonly Handle[], draft: HandleDraft): Handle {
+export function openNarrationHandle(open: readonly Handle[], draft: HandleDraft): Handle {
   const shared = open.find((handle) => isWanted(handle) && handle.keyId === draft.keyId);
   if (shared !== undefined) return shared;
   const wish = { fileName: null, replace: false, replayed: false };

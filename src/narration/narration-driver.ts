@@ -7,9 +7,9 @@ import { isOtherChoice } from "./changes.ts";
 import { type JoinedFiles, plannedFiles } from "./joined-files.ts";
 import { NarrationLease, type NarrationLeaseDeps } from "./narration-lease.ts";
 import type { NarrationFile, NarrationProblem, NarrationState, StoredPlan } from "./narration-state.ts";
-import { type FileProgress, nextStep, type PartState, type Step } from "./next-step.ts";
+import { decideNextStep, type FileProgress, type PartState, type Step } from "./next-step.ts";
 import { type PartFile, partRequest } from "./part-request.ts";
-import { chargeOf, type PartStatus, standingOf, summarizeParts } from "./part-summary.ts";
+import { chargeOf, type PartStatus, partStatusOf, summarizeParts } from "./part-summary.ts";
 import { isOfOnePart, joinProblems, MAX_JOBS_A_PART, problemOf, unusable } from "./stop-reasons.ts";
 
 export interface NarrationDriverDeps extends NarrationLeaseDeps {
@@ -53,7 +53,7 @@ export class NarrationDriver {
   readonly #problems = new Map<number, NarrationProblem>();
   /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
   readonly #fetchedAgain = new Set<number>();
-  /** Parts with an unreadable answer of the service, which was reported. */
+  /** Parts whose unknown status was reported. */
   readonly #odd = new Set<number>();
   /** Why the narration ends before all parts are saved. */
   #obstacle: NarrationProblem | null = null;
@@ -65,7 +65,7 @@ export class NarrationDriver {
     this.#lease = new NarrationLease(deps, narrationId);
     this.end = this.#drive()
       .catch((error: unknown) => deps.log.error("a narration's driver failed unexpectedly", error))
-      .finally(() => this.#tell());
+      .finally(() => this.#announce());
   }
 
   /** Calls the listener after each saved part, each change and the end. */
@@ -89,14 +89,14 @@ export class NarrationDriver {
     if (state.status !== "running") this.#stopParts();
     if (before?.maxCredits !== state.maxCredits) this.#isFull = false;
     this.#wake();
-    this.#tell();
+    this.#announce();
   }
 
   #wake(): void {
     this.#news.resolve();
   }
 
-  #tell(): void {
+  #announce(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 
@@ -139,7 +139,7 @@ export class NarrationDriver {
   }
 
   #next(): Step {
-    return nextStep({
+    return decideNextStep({
       parts: this.#parts,
       firstEqual: this.#firstEqual,
       files: this.#files,
@@ -175,9 +175,9 @@ export class NarrationDriver {
       firsts.set(request, first);
       return first;
     });
-    this.#parts = partSummary.statuses.map((standing, index) => {
+    this.#parts = partSummary.statuses.map((status, index) => {
       if (this.#working.has(index)) return "working";
-      return standing === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[standing];
+      return status === "failed" && state.skipsFailed ? "skipped" : INITIAL_STATES[status];
     });
     this.#files = plannedFiles(plan).map(({ parts: indexes }) => ({ parts: indexes, made: null }));
     if (state.status !== "running") return;
@@ -256,7 +256,7 @@ export class NarrationDriver {
     } catch (error) {
       // The narration was stopped, or another process has its lease.
       if (error instanceof NotWantedError) await this.#lookAtLease();
-      if (signal.aborted || error instanceof NotWantedError) return await this.#standing(plan, state, part);
+      if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const known = error instanceof AudioError ? error : ownMistake(error);
       // If no other part runs, nothing will make room, so the narration ends.
       if (NO_ROOM.has(known.code) && this.#working.size > 1) return "full";
@@ -278,14 +278,14 @@ export class NarrationDriver {
 
   async #seeThrough(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#left.signal });
-    const standing = await this.#standing(plan, state, part);
+    const status = await this.#stateOf(plan, state, part);
     // The task was awaited once; its present driver will save it.
-    return standing === "sent" ? "open" : standing;
+    return status === "sent" ? "open" : status;
   }
 
-  async #standing(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
+  async #stateOf(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     const record = await this.#deps.parts.find(partRequest(plan, state, part));
-    return INITIAL_STATES[standingOf(record)];
+    return INITIAL_STATES[partStatusOf(record)];
   }
 
   /** Renews the lease and adopts changes; leaves if another process has the lease. */
@@ -394,7 +394,7 @@ export class NarrationDriver {
       return null;
     }
     this.#fetchedAgain.add(part);
-    if (!mayFetch || standingOf(record) !== "saved") {
+    if (!mayFetch || partStatusOf(record) !== "saved") {
       this.#settle(part, "open");
       return null;
     }

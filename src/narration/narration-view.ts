@@ -84,8 +84,8 @@ export const viewOf = (known: KnownNarration, partSummary: PartSummary, nowMs: n
 
 export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationFigures {
   const { state } = known;
-  const count = (standing: PartSummary["statuses"][number]): number =>
-    partSummary.statuses.filter((other) => other === standing).length;
+  const count = (status: PartSummary["statuses"][number]): number =>
+    partSummary.statuses.filter((other) => other === status).length;
   const saved = count("saved");
   const charged = Math.round(partSummary.chargedCredits);
   return {

@@ -229,7 +229,7 @@ function costWords({ isRepeat, credits, parts }: NarrationView): string {
 }
 
 /** Names the next call to make, with its arguments. */
-export function nextStep(view: NarrationView): string {
+export function narrationNextStep(view: NarrationView): string {
   const call = `call narrate with narration_id ${view.narrationId}`;
   const sentence = stepOf(view, call);
   return capital(sentence);

@@ -1,5 +1,6 @@
 /** The interface of narrations: a plan before anything is spent, then parts, then the joined files. */
 import { randomUUID } from "node:crypto";
+import { isCancelledByCaller } from "../call-cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
 import { Deadline } from "../deadline.ts";
@@ -16,8 +17,7 @@ import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefused } from "../redaction.ts";
-import { askedPlainly, callCancelled, leftByOthers, openedHandle } from "./askers.ts";
-import { isCancelledByCaller } from "./cancelled-call.ts";
+import { askedPlainly, callCancelled, leftByOthers, openNarrationHandle } from "./askers.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
@@ -55,7 +55,7 @@ export interface NarrationPart {
   readonly text: string;
   readonly chapter: string | null;
   readonly take: number;
-  readonly standing: PartStatus;
+  readonly status: PartStatus;
   readonly record: TaskRecord | null;
 }
 
@@ -257,7 +257,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const isLeft = driver === null && !drivers.has(narrationId);
     const changed = await book.changeHandle(narrationId, (current, open) => ({
       state: change(isLeft ? leftByOthers(current, processId) : current),
-      handle: draft === null ? null : openedHandle(open, draft),
+      handle: draft === null ? null : openNarrationHandle(open, draft),
     }));
     drivers.get(narrationId)?.refresh(changed.state);
     if (isLeft || changed.state.status === "running") start(narrationId);
@@ -268,7 +268,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
    * Applies the changes of a call. Only a limit allows spending. Without one, a call may set a name, continue a
    * narration whose process has ended, within its limit, and have saved parts joined.
    */
-  const obey = async (source: NarrateSource, known: KnownNarration, changes: NarrateChanges) => {
+  const applyCall = async (source: NarrateSource, known: KnownNarration, changes: NarrateChanges) => {
     const { narrationId, plan, state } = known;
     const { fileName, maxCredits } = changes;
     if (changes.stop) {
@@ -294,7 +294,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   /** Whether a stopped narration can be joined without permission, because all its parts are saved. */
   const isReadyToJoin = async (known: KnownNarration): Promise<boolean> => {
     if (statusOf(known) !== "stopped" || drivers.has(known.narrationId)) return false;
-    return (await partSummaryOf(known)).statuses.every((standing) => standing === "saved");
+    return (await partSummaryOf(known)).statuses.every((status) => status === "saved");
   };
 
   /** Finds the narration of a call, and checks its file names before anything is sent. */
@@ -320,10 +320,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const tooLow = await tooLowLimit(source, known, changes);
     if (tooLow !== null) {
       // The limit is refused, but the file name is kept.
-      await obey(source, known, { ...changes, maxCredits: null });
+      await applyCall(source, known, { ...changes, maxCredits: null });
       return tooLow;
     }
-    await obey(source, known, changes);
+    await applyCall(source, known, changes);
     try {
       if (call.windowMs > 0 && !changes.stop) await wait(narrationId, call);
     } catch (error) {
@@ -367,7 +367,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     },
     async list(query, limit) {
       const countSaved = async (known: KnownNarration): Promise<number> =>
-        (await partSummaryOf(known)).statuses.filter((standing) => standing === "saved").length;
+        (await partSummaryOf(known)).statuses.filter((status) => status === "saved").length;
       return await rowsOf(book, folder.root, countSaved, { query, limit });
     },
     async parts(narrationId) {
@@ -381,7 +381,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
           text,
           chapter: plan.sections[section]?.title ?? null,
           take: takeOf(state, index),
-          standing: partSummary.statuses[index] ?? "open",
+          status: partSummary.statuses[index] ?? "open",
           record: partSummary.records[index] ?? null,
         })),
       };

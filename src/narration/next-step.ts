@@ -54,7 +54,7 @@ const PARTS_AT_ONCE = 3;
  * Parts that were sent come first, because their credits are reserved. All others start in reading order, so that what
  * is paid for is the beginning of the text. A file is joined as soon as its parts are saved.
  */
-export function nextStep(progress: Progress): Step {
+export function decideNextStep(progress: Progress): Step {
   const { parts, files } = progress;
   const workingParts = parts.filter((state) => state === "working").length;
   const part = workingParts < PARTS_AT_ONCE ? nextPart(progress) : -1;

@@ -46,7 +46,7 @@ function paceOf(plan: StoredPlan, records: readonly (TaskRecord | null)[]): numb
   return estimated === 0 ? null : Math.min(3, Math.max(1 / 3, actual / estimated));
 }
 
-export function standingOf(record: TaskRecord | null): PartStatus {
+export function partStatusOf(record: TaskRecord | null): PartStatus {
   if (record === null) return "open";
   if (record.status === "succeeded" && record.files.some(({ matchesFormat }) => matchesFormat))
     return "saved";
@@ -84,8 +84,8 @@ export async function summarizeParts(
   const faulty = new Set(state.problems.map(({ part }) => part));
   // Saved audio that cannot be used does not count as saved.
   const statuses = records.map((record, index) => {
-    const standing = standingOf(record);
-    return standing === "saved" && faulty.has(index) ? "failed" : standing;
+    const status = partStatusOf(record);
+    return status === "saved" && faulty.has(index) ? "failed" : status;
   });
   const pace = paceOf(plan, records) ?? (await parts.pace(plan.settings.voice ?? null));
   const tasks = new Set<string>();

@@ -11,11 +11,11 @@ const HEAD = ["part", "status", "take", "task_id", "credits", "seconds", "chapte
 /** Puts text on one line, and escapes the characters that end a cell. */
 const cell = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll("|", "\\|");
 
-function row({ number, standing, take, record, chapter, text }: NarrationPart): string {
+function row({ number, status, take, record, chapter, text }: NarrationPart): string {
   const excerpt = firstCodePoints(text, EXCERPT_CODE_POINTS);
   const cells = [
     `${number}`,
-    standing,
+    status,
     `${take}`,
     record?.taskId ?? "",
     record?.billing?.charged_credits?.toString() ?? "",

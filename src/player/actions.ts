@@ -51,7 +51,7 @@ async function save(sound: Sound): Promise<void> {
   }
 }
 
-export async function tell(sentence: string): Promise<void> {
+export async function askAssistant(sentence: string): Promise<void> {
   try {
     const content = [{ type: "text", text: sentence }];
     const answer = await ask("ui/message", { role: "user", content });
@@ -72,10 +72,12 @@ export function connectActions(shown: Shown, sound: Sound | undefined, mostTakes
   again.hidden = next.hidden = !(isSaved && can("ui/message"));
   again.title = "Asks the assistant; it costs credits";
   again.onclick = () =>
-    void tell(
+    void askAssistant(
       `Please make another take of task ${shown.id}: the same generate_audio arguments, with take ${mostTakes + 1}.`,
     );
   next.title = again.title;
   next.onclick = () =>
-    void tell(`Please narrate the next part of the text, with the voice and settings of task ${shown.id}.`);
+    void askAssistant(
+      `Please narrate the next part of the text, with the voice and settings of task ${shown.id}.`,
+    );
 }

@@ -1,5 +1,5 @@
 /** The player in the chat: shows a tool's result and plays its audio. It loads nothing and talks to its host only. */
-import { connectActions, tell } from "./actions.ts";
+import { askAssistant, connectActions } from "./actions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { Engine } from "./engine.ts";
 import { callTool, can, GoneError, greet, HostError, listen, notify, PATIENCE_MS } from "./host.ts";
@@ -53,7 +53,9 @@ function tellTrouble(error: unknown): void {
 
 function offerMessage({ id }: Shown): void {
   if (!can("ui/message")) return;
-  offerFetch(() => tell(`Please fetch the audio of task ${id} with download_audio; it costs nothing.`));
+  offerFetch(() =>
+    askAssistant(`Please fetch the audio of task ${id} with download_audio; it costs nothing.`),
+  );
 }
 
 function offerFetch(act: () => Promise<void>): void {

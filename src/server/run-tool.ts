@@ -7,13 +7,13 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { isCancelledByCaller } from "../call-cancellation.ts";
 import { systemClock } from "../clock.ts";
 import type { ResourceLinks } from "../config/config.ts";
 import { readArguments } from "../contract/read-arguments.ts";
 import type { AudioError } from "../errors.ts";
 import type { Generation } from "../generation/generation.ts";
 import { describeCause, type Log } from "../log.ts";
-import { isCancelledByCaller } from "../narration/cancelled-call.ts";
 import { type Redact, secretRefused } from "../redaction.ts";
 import {
   publishedArguments,

@@ -50,8 +50,8 @@ function nextStep(task: ListedTask): string {
   if (task.isGone) {
     return `The service did not know it any more. get_task with task_id ${taskId} asks once more, free; only another take would make it again, for credits.`;
   }
-  if (task.audioPath === null && task.unsoundPath !== null) {
-    return `Its bytes are not the format asked for; they are kept as ${task.unsoundPath}. download_audio with task_id ${taskId} fetches it again (free).`;
+  if (task.audioPath === null && task.wrongFormatPath !== null) {
+    return `Its bytes are not the format asked for; they are kept as ${task.wrongFormatPath}. download_audio with task_id ${taskId} fetches it again (free).`;
   }
   if (task.isTooLarge && task.audioPath === null) {
     return `Its audio is larger than this server takes, and stays at the service. download_audio with task_id ${taskId} says how to fetch it (free).`;

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { SETTING_NAMES } from "../contract/request-fields.ts";
 import type { Call } from "../generation/job/wait-for-job.ts";
 import type { NarrationView } from "../narration/narration-view.ts";
-import { briefFileWords, chapterWords, messageOf, nextStep } from "../narration/narration-words.ts";
+import { briefFileWords, chapterWords, messageOf, narrationNextStep } from "../narration/narration-words.ts";
 import type { NarrateSource } from "../narration/narrations.ts";
 import {
   changesOf,
@@ -88,7 +88,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
     problems: problems.map(({ part, excerpt, code, message }) =>
       omitEmpty({ part: part === null ? null : part + 1, excerpt, code, message }),
     ),
-    next_step: nextStep(view),
+    next_step: narrationNextStep(view),
   };
 }
 
@@ -96,7 +96,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
 export function renderNarration(view: NarrationView): ToolResult {
   const [first] = view.files;
   const words = [messageOf(view), chapterWords(view)].filter((sentence) => sentence !== "").join(" ");
-  const text = `${view.narrationId}: ${words}\nNext: ${nextStep(view)}`;
+  const text = `${view.narrationId}: ${words}\nNext: ${narrationNextStep(view)}`;
   // The title is the heading of the player. Models read it in the text.
   const shown = { structured: structuredOf(view), text, meta: { title: view.title } };
   if (first === undefined || view.status !== "finished") return shown;

@@ -6,7 +6,7 @@ import { serviceReason } from "../api/service-text.ts";
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import type { Billing } from "../contract/audio-task.ts";
 import type { TaskView } from "../generation/task-view.ts";
-import { audioSecondsOf, idOf, messageOf, nextStep, TELL_THE_PATH, textOf } from "./task-words.ts";
+import { audioSecondsOf, idOf, messageOf, TELL_THE_PATH, taskNextStep, textOf } from "./task-words.ts";
 import type { AudioLink, ToolResult } from "./tool.ts";
 
 const facts = z.record(z.string(), z.unknown());
@@ -77,7 +77,7 @@ export interface RenderOptions {
 
 /** Renders a task as a tool result: fields, a short text, and a link if the audio is saved. */
 export function renderTask(view: TaskView, { isFull = false, isFirstSuccess }: RenderOptions): ToolResult {
-  const next = nextStep(view);
+  const next = taskNextStep(view);
   const saysNext = next !== TELL_THE_PATH || isFirstSuccess();
   const link = linkTo(view);
   return {

@@ -24,7 +24,7 @@ export function audioSecondsOf(view: TaskView): number | null {
 const waitsFor = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
 /** The next call, complete on its own because a model may see only this field. */
-export function nextStep(view: TaskView): string {
+export function taskNextStep(view: TaskView): string {
   const id = idOf(view);
   switch (view.status) {
     case "waiting":

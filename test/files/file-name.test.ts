@@ -11,7 +11,7 @@ import {
   givenName,
   isNumbered,
   numberedName,
-  unsoundName,
+  wrongFormatName,
 } from "../../src/files/file-name.ts";
 import { newFolder, removeFolders } from "./folders.ts";
 
@@ -144,7 +144,7 @@ it("tells a name with a number from one that only ends in a number", () => {
 it("numbers a name before its extension, and keeps bytes of no format as .bin", () => {
   expect(["a.b.mp3", "a.mp3"].map((name) => numberedName(name, 2))).toEqual(["a.b-2.mp3", "a-2.mp3"]);
   expect(numberedName("a.mp3", 1)).toBe("a.mp3");
-  expect(unsoundName("a.b.mp3")).toBe("a.b.bin");
+  expect(wrongFormatName("a.b.mp3")).toBe("a.b.bin");
 });
 
 it("accepts only names that a real folder holds as they are, with every suffix that may be added", () => {
@@ -181,7 +181,7 @@ it("accepts only names that a real folder holds as they are, with every suffix t
         return;
       }
       accepted += 1;
-      for (const used of [saved, numberedName(saved, 999), unsoundName(saved)]) {
+      for (const used of [saved, numberedName(saved, 999), wrongFormatName(saved)]) {
         const path = join(root, used);
         expect([dirname(path), basename(path)]).toEqual([root, used]);
         writeFileSync(path, "", { flag: "wx" });

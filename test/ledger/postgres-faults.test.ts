@@ -191,12 +191,12 @@ describe.skipIf(whyNoPostgres() !== undefined)("an answer that is lost", () => {
     const after = rowOf({ ...waiting, status: "unresolved", revision: 2, spend });
     const limits = { maxCreates: 1, windowMs: 60_000, maxInFlight: 1, lapseMs: 30_000, narrationId: null };
     const budget = { credits: 150, windowMs: DAY_MS };
-    const slotId = randomUUID();
-    const ask = { ...limits, after, budget, expectedRevision: 1, slotId };
+    const sendId = randomUUID();
+    const ask = { ...limits, after, budget, expectedRevision: 1, sendId };
     expect(await losing(() => store.admit(ask))).toEqual({ kind: "admitted" });
     const accepted = rowOf({ ...waiting, status: "queued", taskId: "t", revision: 3, spend });
     const write = { keyId: "account", recordId: "lost", expectedRevision: 2, after: accepted };
-    const slot = { slotId, outcome: "counts" } as const;
+    const slot = { sendId, outcome: "counts" } as const;
     expect(await losing(() => store.write({ ...write, durability: "power_cut", slot }))).toEqual({
       written: true,
     });

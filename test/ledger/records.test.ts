@@ -206,7 +206,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
     it("that are no news write nothing, and tell all the same what ended with them", async () => {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
-      const slot = { slotId: "send-1", outcome: "unsent" } as const;
+      const slot = { sendId: "send-1", outcome: "unsent" } as const;
       const stale: TaskEvent = { kind: "gone", taskId: "task-9" };
       expect(await ledger.apply(record, stale, { slot, lease: "release" })).toBe(record);
       expect(await ledger.get(record.recordId)).toEqual(record);

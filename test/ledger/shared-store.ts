@@ -53,7 +53,7 @@ export async function admit(store: LedgerStore, keyId = "account") {
   const budget = { credits: 1_000_000, windowMs: 24 * 60 * 60_000 };
   return store.admit({
     ...limits,
-    ...{ after, budget, expectedRevision: waiting.revision, slotId: randomUUID(), narrationId: null },
+    ...{ after, budget, expectedRevision: waiting.revision, sendId: randomUUID(), narrationId: null },
   });
 }
 

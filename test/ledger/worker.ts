@@ -149,7 +149,7 @@ async function create(at: number): Promise<void> {
     const arrivedAtMs = systemClock.steadyMs();
     await sleep(Math.random() * 15);
     limits.ended(send);
-    const slot = { slotId: send, outcome: "counts" } as const;
+    const slot = { sendId: send, outcome: "counts" } as const;
     const accepted = await ledger.apply(record, seen(record, "queued"), { slot });
     await sleep(30 + Math.random() * 40);
     const endedAtMs = systemClock.steadyMs();

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { failureOf } from "../api/failure.ts";
 import { quiet } from "../support/hand-clock.ts";
-import { type Admitted, newRoom, WINDOW_MS } from "./room.ts";
+import { type AdmittedCreate, newRoom, WINDOW_MS } from "./room.ts";
 
 describe("creates", () => {
   it("are admitted first come, first served, six in any 60 s", async () => {
@@ -142,7 +142,7 @@ describe("creates", () => {
 
   it("repeat an unanswered send before others that wait for its place", async () => {
     const room = newRoom();
-    const sent: Admitted[] = [await room.ask("a"), await room.ask("b")];
+    const sent: AdmittedCreate[] = [await room.ask("a"), await room.ask("b")];
     for (const grant of sent) await room.leaveUnanswered(grant);
     const third = room.ask("c");
     await quiet();

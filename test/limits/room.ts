@@ -19,7 +19,7 @@ export const never = new AbortController().signal;
 export const { windowMs: WINDOW_MS } = limitTiming(1);
 const ORIGIN = "https://service.example";
 
-export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
+export type AdmittedCreate = Extract<CreateGrant, { kind: "admitted" }>;
 type Changes = Partial<Pick<LimitsOptions, "timeScale" | "creditBudget">>;
 
 /** `away`: nothing arrives. `answers_lost`: everything arrives, and no answer comes back. */
@@ -94,27 +94,27 @@ export class Process {
   }
 
   /** Claims and asks. */
-  async ask(name: string, signal: AbortSignal = never): Promise<Admitted> {
+  async ask(name: string, signal: AbortSignal = never): Promise<AdmittedCreate> {
     const grant = await this.order(await this.claim(name), signal);
     if (grant.kind !== "admitted") throw new Error(`${name} is ${grant.kind}`);
     return grant;
   }
 
   /** The service took it. */
-  async accept(grant: Admitted): Promise<TaskRecord> {
+  async accept(grant: AdmittedCreate): Promise<TaskRecord> {
     return await this.#answered(grant, this.#observed(grant.record, { status: "queued" }));
   }
 
   /** The service refused it for good. */
-  async refuse(grant: Admitted): Promise<void> {
+  async refuse(grant: AdmittedCreate): Promise<void> {
     await this.#answered(grant, { kind: "notTaken", send: grant.send });
     this.limits.freed();
   }
 
   /** No answer came. */
-  async leaveUnanswered({ send }: Admitted): Promise<void> {
+  async leaveUnanswered({ send }: AdmittedCreate): Promise<void> {
     this.limits.ended(send);
-    await this.ledger.store.releaseSlot({ slotId: send, outcome: "counts" });
+    await this.ledger.store.releaseSlot({ sendId: send, outcome: "counts" });
   }
 
   /** The task has ended, and this process has seen it. */
@@ -152,9 +152,9 @@ export class Process {
     return { kind: "observed", attempt: record.attempt, task, atMs: this.#clock.wallMs() };
   }
 
-  async #answered({ record, send }: Admitted, event: TaskEvent): Promise<TaskRecord> {
+  async #answered({ record, send }: AdmittedCreate, event: TaskEvent): Promise<TaskRecord> {
     this.limits.ended(send);
-    const slot = { slotId: send, outcome: "counts" } as const;
+    const slot = { sendId: send, outcome: "counts" } as const;
     let stored: TaskRecord | null = record;
     await this.limits.report("an answer", async () => {
       stored = await this.ledger.apply(record, event, { slot });

@@ -1,7 +1,7 @@
 /** Random courses of a narration through its next steps, and the proof that they find faults. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextStep } from "../../src/narration/next-step.ts";
+import { decideNextStep } from "../../src/narration/next-step.ts";
 import { course, type DriverFaults, type Next, run } from "./next-step-model/course.ts";
 import { plantedFaults } from "./next-step-model/planted-faults.ts";
 import { Violation } from "./next-step-model/promises.ts";
@@ -14,7 +14,7 @@ describe("the next steps of a narration", () => {
     ["the same courses each time", { seed: 1, numRuns: 3000 }],
     ["other courses each time", { numRuns: 1000 }],
   ])("keep their promises in %s", (_what, parameters) => {
-    fc.assert(keepsPromises(nextStep), parameters);
+    fc.assert(keepsPromises(decideNextStep), parameters);
   });
 
   it.each(plantedFaults)("are seen to break one where $name", ({ next, faults, promises }) => {

@@ -38,7 +38,7 @@ const listed = (changes: Partial<ListedTask>): ListedTask => ({
   credits: 53,
   audioPath: PATH,
   missingPath: null,
-  unsoundPath: null,
+  wrongFormatPath: null,
   isOtherKey: false,
   isGone: false,
   isTooLarge: false,
@@ -55,7 +55,7 @@ const ROWS: readonly ListedTask[] = [
   listed({ ...fresh, taskId: TASK_ID, status: "processing", credits: 150, isOtherKey: true }),
   listed({ ...fresh, status: "unresolved", isOtherKey: true }),
   listed({ ...fresh, taskId: TASK_ID, status: "failed", credits: 0 }),
-  listed({ audioPath: null, unsoundPath: PATH.replace(".mp3", ".bin") }),
+  listed({ audioPath: null, wrongFormatPath: PATH.replace(".mp3", ".bin") }),
   listed({ audioPath: null, isTooLarge: true }),
   listed({ audioPath: null, isGone: true }),
 ];

@@ -22,18 +22,18 @@ export interface Mp3Part {
 /**
  * Yields the frames of sound of a part, in batches, without the information frame.
  *
- * @param tell receives the fields of that frame
+ * @param onInformation receives the fields of the information frame
  */
 export async function* soundOf(
   file: PartFile,
-  tell: (information: Information) => void = () => {},
+  onInformation: (information: Information) => void = () => {},
 ): AsyncGenerator<readonly Frame[]> {
   let isFirst = true;
   for await (const batch of framesOf(file)) {
     const [first] = batch;
     const information = isFirst && first !== undefined ? readInformation(first) : undefined;
     isFirst = false;
-    if (information !== undefined) tell(information);
+    if (information !== undefined) onInformation(information);
     yield information === undefined ? batch : batch.slice(1);
   }
 }

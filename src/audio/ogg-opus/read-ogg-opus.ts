@@ -31,11 +31,11 @@ interface AudioPage {
 /**
  * The sound of a part, page by page.
  *
- * @param tell receives the header's fields, before the first page of sound
+ * @param onHead receives the header's fields, before the first page of sound
  */
 export async function* soundOf(
   file: PartFile,
-  tell: (head: OpusHead, serial: number) => void = () => {},
+  onHead: (head: OpusHead, serial: number) => void = () => {},
 ): AsyncGenerator<AudioPage> {
   let headersRead = 0;
   for await (const { packets, granule, endsStream, serial } of pagesOf(file)) {
@@ -52,7 +52,7 @@ export async function* soundOf(
     if (headersRead === 2) continue;
     const head = readHead(packet);
     if (typeof head === "string") throw file.damaged(head);
-    tell(head, serial);
+    onHead(head, serial);
   }
 }
 

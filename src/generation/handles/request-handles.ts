@@ -92,7 +92,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     // A job that just saw the task fail may be about to make the free repeat.
     const isDrivenHere = this.#jobs.running(record.recordId) !== undefined;
     if (isDrivenHere) return hasFailedAttempt(opened) ? this.#working(opened) : this.#resume(opened);
-    // The process that holds the record's lease works for the handle. Without a processId, this process resumes it.
+    // The process that holds the record's lease works for the handle. If no process holds it, this one resumes it.
     const claimed = await this.#deps.ledger.claim(record);
     const now = { handle, record: claimed.record };
     return claimed.isOurs && !this.#running.has(handle.handle) ? this.#resume(now) : this.#working(now);

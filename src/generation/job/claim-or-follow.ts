@@ -6,7 +6,7 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../saved-files.ts";
 import type { Job, JobEnd } from "./job.ts";
 
-/** The lease processId usually saves the audio within this time. After it, a follower with another folder downloads its own copy. */
+/** The lease owner usually saves the audio within this time. After it, a follower with another folder downloads its own copy. */
 const DRIVER_SAVES_WITHIN_MS = 3000;
 
 export type ClaimResult =

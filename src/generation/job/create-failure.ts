@@ -9,7 +9,7 @@ import { handleOf } from "../handle.ts";
 import { creditHolders, waitForCredits } from "./credit-holders.ts";
 import type { Job } from "./job.ts";
 
-export type Admitted = Extract<CreateGrant, { kind: "admitted" }>;
+export type AdmittedCreate = Extract<CreateGrant, { kind: "admitted" }>;
 
 /** A 404 in response to a create means a wrong address, because no task exists yet. */
 const noSuchService = (error: AudioError): AudioError =>
@@ -39,7 +39,7 @@ const mayHaveBeenAccepted = (error: AudioError, record: TaskRecord): AudioError 
 export async function handleCreateFailure(
   job: Job,
   deps: GenerationDeps,
-  { send, record }: Admitted,
+  { send, record }: AdmittedCreate,
   error: AudioError,
   tries: number,
   hadBeenSent: boolean,
@@ -49,7 +49,7 @@ export async function handleCreateFailure(
   const holders = error.code === "insufficient_credits" ? await creditHolders(record, deps) : null;
   const decision = holders === null ? decideCreate(known, tries, random) : ({ kind: "credits" } as const);
   const isUnknown = mayHaveArrived(error);
-  const slot: SlotRelease = { slotId: send, outcome: wasNeverSent(error) ? "unsent" : "counts" };
+  const slot: SlotRelease = { sendId: send, outcome: wasNeverSent(error) ? "unsent" : "counts" };
   if (isUnknown) {
     job.unansweredAttempt = record.attempt;
     // We got a response (503), so a cancelled job may stop instead of sending again.

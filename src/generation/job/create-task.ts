@@ -5,7 +5,7 @@ import { AudioError } from "../../errors.ts";
 import type { SlotRelease } from "../../ledger/rules/api-key-state.ts";
 import type { CreateGrant } from "../../limits/limits.ts";
 import type { GenerationDeps } from "../deps.ts";
-import { type Admitted, handleCreateFailure } from "./create-failure.ts";
+import { type AdmittedCreate, handleCreateFailure } from "./create-failure.ts";
 import { type Job, NotWantedError } from "./job.ts";
 import { persist } from "./persist.ts";
 
@@ -88,7 +88,7 @@ async function takeTurn(
 async function reloadRecord(
   job: Job,
   { ledger }: GenerationDeps,
-  grant: Exclude<CreateGrant, Admitted>,
+  grant: Exclude<CreateGrant, AdmittedCreate>,
 ): Promise<void> {
   if (grant.kind === "not_wanted") throw new NotWantedError("nobody wants the create any more");
   if (grant.isLeaseLost) job.stop();
@@ -110,7 +110,7 @@ async function reloadRecord(
 async function send(
   job: Job,
   deps: GenerationDeps,
-  grant: Admitted,
+  grant: AdmittedCreate,
   tries: number,
 ): Promise<AudioError | null> {
   const { service, limits, clock } = deps;
@@ -124,7 +124,7 @@ async function send(
   job.mayHaveBeenSent = true;
   // No await between here and the request, so a cancellation is either before the send or after it.
   job.setPhase({ kind: "sending", sinceMs: clock.steadyMs(), before: job.phase });
-  const slot: SlotRelease = { slotId: grant.send, outcome: "counts" };
+  const slot: SlotRelease = { sendId: grant.send, outcome: "counts" };
   let task: ObservedTask;
   try {
     task = await service.create(input, key, job.sendSignal);

@@ -1,7 +1,7 @@
 /** Resolves file names given by callers: free names, conflicts, replacement, and additional names for saved audio. */
 import { basename, dirname, join } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
-import { isNumbered, numberedName, previousName, unsoundName } from "../../files/file-name.ts";
+import { isNumbered, numberedName, previousName, wrongFormatName } from "../../files/file-name.ts";
 import { LAST_NUMBER, nextName } from "../../files/next-name.ts";
 import { partsPath } from "../../files/output-folder.ts";
 import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
@@ -66,7 +66,7 @@ export async function numberNote(
   const asked = fileName ?? record.fileName;
   if (asked === null) return null;
   const name = wantedName(record, asked);
-  const base = file.matchesFormat ? name : unsoundName(name);
+  const base = file.matchesFormat ? name : wrongFormatName(name);
   if (!isNumbered(basename(file.path), base)) return null;
   if ((await precheckFileName(deps.folder, base)) === "free") {
     return `The name ${base} was taken, so a number was added.`;

@@ -49,7 +49,7 @@ export interface ListedTask {
   /** Path of saved audio that no longer exists. */
   readonly missingPath: string | null;
   /** Path of delivered bytes that do not match the format. */
-  readonly unsoundPath: string | null;
+  readonly wrongFormatPath: string | null;
   /** Requested only with another API key. The effect of a repeat depends on the account of that key. */
   readonly isOtherKey: boolean;
   /** The reason why a request was refused and is not sent again automatically. */
@@ -72,8 +72,8 @@ async function toListedTask(
 ): Promise<ListedTask> {
   const input = storedInput(record);
   const excerpt = input === null ? null : firstCodePoints(input.prompt, EXCERPT_CODE_POINTS);
-  const isSoundFile = ({ matchesFormat }: SavedFile): boolean => matchesFormat;
-  const audioPath = await newestExisting(own.filter(isSoundFile), root);
+  const isInItsFormat = ({ matchesFormat }: SavedFile): boolean => matchesFormat;
+  const audioPath = await newestExisting(own.filter(isInItsFormat), root);
   return {
     taskId: record.taskId,
     handle: handleOf(record),
@@ -87,9 +87,9 @@ async function toListedTask(
     createdAtMs: record.createdAtMs,
     credits: credits(record),
     audioPath,
-    missingPath: audioPath === null ? (record.files.findLast(isSoundFile)?.path ?? null) : null,
-    unsoundPath: await newestExisting(
-      own.filter((file) => !isSoundFile(file)),
+    missingPath: audioPath === null ? (record.files.findLast(isInItsFormat)?.path ?? null) : null,
+    wrongFormatPath: await newestExisting(
+      own.filter((file) => !isInItsFormat(file)),
       root,
     ),
     isOtherKey: record.keyId !== keyId,

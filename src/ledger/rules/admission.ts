@@ -2,7 +2,7 @@
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
 import { type Lease, leaseOwner } from "./lease.ts";
-import { type Place, placeEndsMs } from "./places.ts";
+import { type InFlightPlace, placeEndsMs } from "./places.ts";
 
 /** The limits that a create is judged by. */
 export interface CreateLimits {
@@ -27,7 +27,7 @@ export interface NarrationFacts {
 }
 
 export interface AdmissionQuestion {
-  readonly slotId: string;
+  readonly sendId: string;
   readonly owner: ProcessId;
   readonly expectedRevision: number;
   /** The record as it is stored when the create is admitted: `unresolved`, its reservation in `spendCredits`. */
@@ -43,7 +43,7 @@ export interface AdmissionFacts {
     | undefined;
   readonly state: ApiKeyState;
   /** The places of the API key's other records. */
-  readonly otherPlaces: readonly Place[];
+  readonly otherPlaces: readonly InFlightPlace[];
   /** Credits of the origin inside the budget's window, without this record's own. */
   readonly countedCredits: number;
   /** A call or a handle still wants it. */
@@ -67,10 +67,10 @@ export type Admission =
 
 /** True for an admission that was committed already and whose answer was lost. */
 export function isRepeatedAdmission(
-  { slotId, after }: AdmissionQuestion,
+  { sendId, after }: AdmissionQuestion,
   { record, state }: AdmissionFacts,
 ): boolean {
-  return record?.value === after.value && isSlotPending(state, slotId);
+  return record?.value === after.value && isSlotPending(state, sendId);
 }
 
 /**
@@ -79,7 +79,7 @@ export function isRepeatedAdmission(
  */
 export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFacts, nowMs: number): Admission {
   if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };
-  const { owner, expectedRevision, after, limits, slotId } = question;
+  const { owner, expectedRevision, after, limits, sendId } = question;
   const { record, state, otherPlaces, countedCredits, isWanted, narration } = facts;
 
   const heldBy = leaseOwner(record?.lease ?? null, nowMs);
@@ -95,7 +95,7 @@ export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFact
   }
   const pausedMs = pauseLeftMs(state, nowMs);
   if (pausedMs > 0) return { kind: "held", reason: "paused", waitMs: pausedMs };
-  const rateMs = rateWaitMs(state, { ...limits, exceptSlotId: slotId }, nowMs);
+  const rateMs = rateWaitMs(state, { ...limits, exceptSendId: sendId }, nowMs);
   if (rateMs > 0) return { kind: "held", reason: "rate", waitMs: rateMs };
   const ends = placeEndsMs(otherPlaces, state, limits, nowMs);
   const firstThatHelps = ends[ends.length - limits.maxInFlight];

@@ -4,7 +4,7 @@ import type { ProcessId } from "../../process-id.ts";
 import { MAX_IN_FLIGHT_MS } from "../horizons.ts";
 
 const slotSchema = z.object({
-  slotId: z.string(),
+  sendId: z.string(),
   owner: z.string(),
   /** The create has no outcome yet. */
   isPending: z.boolean(),
@@ -68,17 +68,17 @@ export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: num
 /**
  * Milliseconds until one more create fits into the window; 0 when it fits now. When `maxCreates` is 0, one window.
  *
- * @param exceptSlotId not counted: the slot of the create that asks, when its admission is repeated
+ * @param exceptSendId not counted: the slot of the create that asks, when its admission is repeated
  */
 export function rateWaitMs(
   state: ApiKeyState,
-  limit: { readonly maxCreates: number; readonly windowMs: number; readonly exceptSlotId: string },
+  limit: { readonly maxCreates: number; readonly windowMs: number; readonly exceptSendId: string },
   nowMs: number,
 ): number {
-  const { maxCreates, windowMs, exceptSlotId } = limit;
+  const { maxCreates, windowMs, exceptSendId } = limit;
   if (maxCreates < 1) return windowMs;
   const newestFirst = state.slots
-    .filter(({ slotId }) => slotId !== exceptSlotId)
+    .filter(({ sendId }) => sendId !== exceptSendId)
     .map((slot) => slotSeenAtMs(state, slot))
     .filter((atMs) => atMs > nowMs - windowMs)
     .sort((one, other) => other - one);
@@ -86,36 +86,36 @@ export function rateWaitMs(
   return blocking === undefined ? 0 : blocking + windowMs - nowMs;
 }
 
-export const isSlotPending = ({ slots }: ApiKeyState, slotId: string): boolean =>
-  slots.some((slot) => slot.slotId === slotId && slot.isPending);
+export const isSlotPending = ({ slots }: ApiKeyState, sendId: string): boolean =>
+  slots.some((slot) => slot.sendId === sendId && slot.isPending);
 
 export function withSlot(
   state: ApiKeyState,
-  { slotId, owner }: { readonly slotId: string; readonly owner: ProcessId },
+  { sendId, owner }: { readonly sendId: string; readonly owner: ProcessId },
   nowMs: number,
 ): ApiKeyState {
-  if (state.slots.some((slot) => slot.slotId === slotId)) return state;
-  return { ...state, slots: [...state.slots, { slotId, owner, isPending: true, atMs: nowMs }] };
+  if (state.slots.some((slot) => slot.sendId === sendId)) return state;
+  return { ...state, slots: [...state.slots, { sendId, owner, isPending: true, atMs: nowMs }] };
 }
 
 /** How a create ended. `counts`: the request left, so its window starts now. `unsent`: the slot is returned. */
 export interface SlotRelease {
-  readonly slotId: string;
+  readonly sendId: string;
   readonly outcome: "counts" | "unsent";
 }
 
 /** Repeating a release changes nothing. */
 export function withReleasedSlot(
   state: ApiKeyState,
-  { slotId, outcome }: SlotRelease,
+  { sendId, outcome }: SlotRelease,
   nowMs: number,
 ): ApiKeyState {
-  if (!isSlotPending(state, slotId)) return state;
+  if (!isSlotPending(state, sendId)) return state;
   const slots =
     outcome === "unsent"
-      ? state.slots.filter((slot) => slot.slotId !== slotId)
+      ? state.slots.filter((slot) => slot.sendId !== sendId)
       : state.slots.map((slot) =>
-          slot.slotId === slotId ? { ...slot, isPending: false, atMs: nowMs } : slot,
+          slot.sendId === sendId ? { ...slot, isPending: false, atMs: nowMs } : slot,
         );
   return { ...state, slots };
 }

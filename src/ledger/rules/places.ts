@@ -5,14 +5,14 @@ import type { Flight, RecordStatus } from "../record.ts";
 import type { ApiKeyState } from "./api-key-state.ts";
 
 /** A place that ended long ago keeps its date with `flight: null`, so that a later write does not renew it. */
-export interface Place {
+export interface InFlightPlace {
   readonly flight: Flight | null;
   /** The steady-clock time when the place was taken. */
   readonly atMs: number | null;
   readonly owner: ProcessId | null;
 }
 
-const NO_PLACE: Place = { flight: null, atMs: null, owner: null };
+const NO_PLACE: InFlightPlace = { flight: null, atMs: null, owner: null };
 
 export interface Lapse {
   /** How long an unanswered create keeps its place after its process was last seen alive. */
@@ -22,7 +22,7 @@ export interface Lapse {
 
 /** Returns when a place expires. The end of the task frees it earlier. */
 function placeEndMs(
-  { flight, atMs, owner }: Place,
+  { flight, atMs, owner }: InFlightPlace,
   { heartbeats }: ApiKeyState,
   { lapseMs, windowMs }: Lapse,
   nowMs: number,
@@ -37,7 +37,7 @@ function placeEndMs(
 
 /** Returns when the places that are taken now expire, soonest first. */
 export function placeEndsMs(
-  places: readonly Place[],
+  places: readonly InFlightPlace[],
   state: ApiKeyState,
   lapse: Lapse,
   nowMs: number,
@@ -49,16 +49,16 @@ export function placeEndsMs(
 }
 
 /** Whether a place ended so long ago that no task of it can still run. */
-export function isLongOver(place: Place, state: ApiKeyState, lapse: Lapse, nowMs: number): boolean {
+export function isLongOver(place: InFlightPlace, state: ApiKeyState, lapse: Lapse, nowMs: number): boolean {
   return placeEndMs(place, state, lapse, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
 /** Returns the place of a record after a write. Its date changes only with the kind of flight. */
 export function placeAfterWrite(
-  stored: { readonly place: Place; readonly status: string | null } | undefined,
+  stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },
   now: { readonly steadyMs: number; readonly owner: ProcessId },
-): Place {
+): InFlightPlace {
   if (after.flight === null) return NO_PLACE;
   if (stored !== undefined) {
     const isLapsed = stored.place.flight === null && stored.place.atMs !== null;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isTaskName } from "../identity.ts";
 import type { Row } from "../record.ts";
 import type { Lease } from "../rules/lease.ts";
-import type { Place } from "../rules/places.ts";
+import type { InFlightPlace } from "../rules/places.ts";
 import { countedSpend, type TaskShare } from "../rules/shared-task.ts";
 import { type SpendShare, spendChanges, spendShare } from "../rules/spend.ts";
 import { type Rows, type Statement, sql } from "./sql-engine.ts";
@@ -38,7 +38,7 @@ const placeColumns = {
   flight_at_ms: z.number().nullable().catch(null),
   flight_owner: z.string().nullable().catch(null),
 };
-const toPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): Place => ({
+const toPlace = (row: z.infer<z.ZodObject<typeof placeColumns>>): InFlightPlace => ({
   flight: row.flight,
   atMs: row.flight_at_ms,
   owner: row.flight_owner,
@@ -146,7 +146,7 @@ export function loadedRow([rows = [], names = [], shares = []]: readonly Rows[])
 export function saveRow(
   loaded: LoadedRow,
   row: Row,
-  { place, lease }: { readonly place: Place; readonly lease: Lease | null },
+  { place, lease }: { readonly place: InFlightPlace; readonly lease: Lease | null },
 ): Statement[] {
   const { stored } = loaded;
   const spend = spendShare(row.spend);

@@ -54,8 +54,8 @@ function linesOf(text: string, skipped: SkippedList): string {
   const trimmed = text.trim();
   // A song or a sound may span several lines.
   const isSong = SONG.test(trimmed.slice(0, 2)) && SONG.test(trimmed.slice(-2));
-  const matchesFormat = ALL_IN_PARENTHESES.test(trimmed);
-  if (isSong || matchesFormat) {
+  const isSoundNote = ALL_IN_PARENTHESES.test(trimmed);
+  if (isSong || isSoundNote) {
     skipped.add(isSong ? "song" : "sound", trimmed);
     return "";
   }

@@ -265,8 +265,8 @@ class Run {
     const process = this.#process(at);
     const known = await this.#claim(process, this.#newRecordId(at), undefined);
     if (known === null) throw new Violation("wait", "a new record was not to be had");
-    const { answer, slotId } = await this.#admit(process, known);
-    if (answer.kind === "admitted") await this.#releaseSlot(process, { slotId, outcome: "unsent" });
+    const { answer, sendId } = await this.#admit(process, known);
+    if (answer.kind === "admitted") await this.#releaseSlot(process, { sendId, outcome: "unsent" });
     return answer;
   }
 
@@ -358,18 +358,18 @@ class Run {
       const stale = isBlind ? process.known.get(recordId) : undefined;
       const known = stale ?? (await this.#claim(process, recordId, undefined, insists));
       if (known === null) return;
-      let { answer, slotId } = await this.#admit(process, known);
+      let { answer, sendId } = await this.#admit(process, known);
       if (answer.kind === "held" && isPatient) {
         const { reason, waitMs } = answer;
         this.#skip(waitMs);
         const next = this.#next;
-        ({ answer, slotId } = await this.#admit(process, known));
+        ({ answer, sendId } = await this.#admit(process, known));
         if (answer.kind === "held" && answer.reason === reason && this.#next === next) {
           throw new Violation("wait", `held again after the wait: ${reason}`);
         }
       }
       if (answer.kind !== "admitted") return;
-      process.pending.set(recordId, slotId);
+      process.pending.set(recordId, sendId);
       if (outcome === null) return;
       await this.#answer(process, recordId, outcome);
       if (outcome === "accepted") await this.#end(process, recordId, charge);
@@ -378,10 +378,10 @@ class Run {
     }
   }
 
-  async #admit(process: Process, known: TaskRecord): Promise<{ answer: Admission; slotId: string }> {
+  async #admit(process: Process, known: TaskRecord): Promise<{ answer: Admission; sendId: string }> {
     this.#names += 1;
-    const slotId = `send-${this.#names}`;
-    const sent = step(known, { kind: "sent", attempt: 1, send: slotId, atMs: this.#clock.wallMs() });
+    const sendId = `send-${this.#names}`;
+    const sent = step(known, { kind: "sent", attempt: 1, send: sendId, atMs: this.#clock.wallMs() });
     if (sent === null || sent === known) throw new Died();
     const after = { ...sent, revision: this.#nextRevision() };
     const budget = this.#budget;
@@ -392,7 +392,7 @@ class Run {
         process.store.admit({
           after: rowOf(after),
           expectedRevision: known.revision,
-          slotId,
+          sendId,
           narrationId: null,
           maxCreates: MAX_CREATES,
           windowMs: WINDOW_MS,
@@ -400,13 +400,13 @@ class Run {
           lapseMs: LAPSE_MS,
           budget: budget === null ? null : { credits: budget, windowMs: BUDGET_WINDOW_MS },
         }),
-      (given) => this.#truth.admission(process, { known, after, slotId, budget, firstAskedMs }, given),
+      (given) => this.#truth.admission(process, { known, after, sendId, budget, firstAskedMs }, given),
     );
     if (answer.kind === "admitted") process.known.set(known.recordId, after);
     if (answer.kind === "conflict" && answer.value !== undefined) {
       process.known.set(known.recordId, parse(answer.value));
     }
-    return { answer, slotId };
+    return { answer, sendId };
   }
 
   /** `null`: another process has it. */
@@ -430,10 +430,10 @@ class Run {
   }
 
   async #answer(process: Process, recordId: string, outcome: Outcome): Promise<void> {
-    const slotId = process.pending.get(recordId);
-    if (slotId === undefined) return;
+    const sendId = process.pending.get(recordId);
+    if (sendId === undefined) return;
     process.pending.delete(recordId);
-    const slot = { slotId, outcome: outcome === "unsent" ? "unsent" : "counts" } as const;
+    const slot = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" } as const;
     const atMs = this.#clock.wallMs();
     switch (outcome) {
       case "accepted":
@@ -447,7 +447,7 @@ class Run {
         return await this.#releaseSlot(process, slot);
       case "refused":
       case "unsent":
-        return await this.#apply(process, recordId, { kind: "notTaken", send: slotId }, slot);
+        return await this.#apply(process, recordId, { kind: "notTaken", send: sendId }, slot);
     }
   }
 

@@ -119,11 +119,11 @@ const whenReleased = (change: (before: Slot, after: Slot | undefined) => Slot | 
     const before = stateOf(facts).slots.filter(({ isPending }) => isPending);
     return savingState(save, (state) => {
       const kept = state.slots.filter(
-        ({ slotId, isPending }) => isPending || !before.some((slot) => slot.slotId === slotId),
+        ({ sendId, isPending }) => isPending || !before.some((slot) => slot.sendId === sendId),
       );
-      const released = before.filter((slot) => !kept.some(({ slotId }) => slotId === slot.slotId));
+      const released = before.filter((slot) => !kept.some(({ sendId }) => sendId === slot.sendId));
       const changed = released.flatMap((slot) => {
-        const after = state.slots.find(({ slotId }) => slotId === slot.slotId);
+        const after = state.slots.find(({ sendId }) => sendId === slot.sendId);
         return change(slot, after) ?? [];
       });
       return { ...state, slots: [...kept, ...changed] };
@@ -263,7 +263,7 @@ export const plantedFaults: readonly PlantedFault[] = [
       isAdmission(transaction)
         ? withState(facts, (state) => ({
             ...state,
-            slots: state.slots.map((slot) => ({ ...slot, slotId: `another ${slot.slotId}` })),
+            slots: state.slots.map((slot) => ({ ...slot, sendId: `another ${slot.sendId}` })),
           }))
         : facts,
   }),

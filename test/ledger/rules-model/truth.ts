@@ -40,7 +40,7 @@ export interface Actor {
 }
 
 interface Send {
-  readonly slotId: string;
+  readonly sendId: string;
   readonly key: string;
   readonly owner: string;
   isPending: boolean;
@@ -67,7 +67,7 @@ interface Pause {
 interface Asked {
   readonly known: TaskRecord;
   readonly after: TaskRecord;
-  readonly slotId: string;
+  readonly sendId: string;
   readonly budget: number | null;
   /** When the process asked for the first time: what began since cannot call a committed admission back. */
   readonly firstAskedMs: number;
@@ -100,7 +100,7 @@ export class Truth {
 
   /** Somebody emptied the state of a key: its slots, pauses and heartbeats are forgotten. */
   emptied(key: string): void {
-    for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.slotId);
+    for (const send of this.#sends.values()) if (send.key === key) this.#sends.delete(send.sendId);
     for (const [owner, beat] of this.#heartbeats) if (beat.key === key) this.#heartbeats.delete(owner);
     this.#pauses = this.#pauses.filter((pause) => pause.key !== key);
   }
@@ -152,10 +152,10 @@ export class Truth {
     this.#pauses.push({ key, atMs: this.nowMs, lengthMs });
   }
 
-  slotReleased({ slotId, outcome }: SlotRelease): void {
-    const send = this.#sends.get(slotId);
+  slotReleased({ sendId, outcome }: SlotRelease): void {
+    const send = this.#sends.get(sendId);
     if (send === undefined || !send.isPending) return;
-    if (outcome === "unsent") this.#sends.delete(slotId);
+    if (outcome === "unsent") this.#sends.delete(sendId);
     else this.#seen(send);
     send.isPending = false;
   }
@@ -204,11 +204,11 @@ export class Truth {
   }
 
   admission(actor: Actor, asked: Asked, answer: Admission): void {
-    const { known, after, slotId } = asked;
+    const { known, after, sendId } = asked;
     for (const other of this.#others(actor.key, known.recordId)) this.#look(`place ${other.record.recordId}`);
     const held = this.records.get(known.recordId);
     const isCurrent = textOf(held?.record) === textOf(known);
-    const send = this.#sends.get(slotId);
+    const send = this.#sends.get(sendId);
     const isCommitted = send?.isPending === true && textOf(held?.record) === textOf(after);
     const windowFromMs = this.nowMs - WINDOW_MS;
     switch (answer.kind) {
@@ -266,7 +266,7 @@ export class Truth {
 
   /** Admits a send, if every rule allows it by what certainly is. */
   #checkConsent(actor: Actor, asked: Asked, held: Held | undefined): void {
-    const { known, after, slotId, budget, firstAskedMs } = asked;
+    const { known, after, sendId, budget, firstAskedMs } = asked;
     const { key, name } = actor;
     this.#checkMayAsk(actor, held, textOf(held?.record) === textOf(known));
     const isPaused = this.#pauses.some(
@@ -293,8 +293,8 @@ export class Truth {
     stored.flight = { kind: "sent", atMs: this.nowMs, owner: name };
     if (stored.lease?.owner === name) stored.lease = { owner: name, atMs: this.nowMs };
     const { nowMs } = this;
-    this.#sends.set(slotId, {
-      slotId,
+    this.#sends.set(sendId, {
+      sendId,
       key,
       owner: name,
       isPending: true,

@@ -14,7 +14,7 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       bench().advance(20_000);
       const slow = await desk.ask(two);
       bench().advance(10_000);
-      await desk.store().releaseSlot({ slotId: slow.slotId, outcome: "counts" });
+      await desk.store().releaseSlot({ sendId: slow.sendId, outcome: "counts" });
       const refused = await desk.ask(two);
       expect(reasonOf(refused)).toBe("rate");
       // The first slot is 30 s old.
@@ -38,20 +38,20 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
 
     it("does not give back what has been answered", async () => {
       const desk = newDesk();
-      const { slotId } = await desk.ask({ maxCreates: 1 });
-      await desk.store().releaseSlot({ slotId, outcome: "counts" });
-      await desk.store().releaseSlot({ slotId, outcome: "unsent" });
-      await desk.store().releaseSlot({ slotId: randomUUID(), outcome: "counts" });
+      const { sendId } = await desk.ask({ maxCreates: 1 });
+      await desk.store().releaseSlot({ sendId, outcome: "counts" });
+      await desk.store().releaseSlot({ sendId, outcome: "unsent" });
+      await desk.store().releaseSlot({ sendId: randomUUID(), outcome: "counts" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("admitted");
     });
 
     it("counts a settlement once, from its first time", async () => {
       const desk = newDesk();
-      const { slotId } = await desk.ask({ maxCreates: 1 });
-      await desk.store().releaseSlot({ slotId, outcome: "counts" });
+      const { sendId } = await desk.ask({ maxCreates: 1 });
+      await desk.store().releaseSlot({ sendId, outcome: "counts" });
       bench().advance(50_000);
-      await desk.store().releaseSlot({ slotId, outcome: "counts" });
+      await desk.store().releaseSlot({ sendId, outcome: "counts" });
       bench().advance(11_000);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
     });
@@ -150,21 +150,21 @@ export function createsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const record = desk.record();
       await desk.claim(record);
-      const slotId = randomUUID();
-      const most: Partial<AdmitRequest> = { slotId, maxCreates: 1, maxInFlight: 1 };
+      const sendId = randomUUID();
+      const most: Partial<AdmitRequest> = { sendId, maxCreates: 1, maxInFlight: 1 };
       expect(reasonOf(await desk.ask(most, { record }))).toBe("admitted");
       expect(["admitted", "conflict"]).toContain(reasonOf(await desk.ask(most, { record })));
       // And it is taken back by its slot's name alone.
-      await desk.store().releaseSlot({ slotId, outcome: "unsent" });
+      await desk.store().releaseSlot({ sendId, outcome: "unsent" });
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("admitted");
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
     });
 
     it("asked again in a newer revision keeps its slot", async () => {
       const desk = newDesk();
-      const slotId = randomUUID();
-      const first = await desk.ask({ slotId, maxCreates: 1 });
-      const again = await desk.ask({ slotId, maxCreates: 1 }, { record: first.record });
+      const sendId = randomUUID();
+      const first = await desk.ask({ sendId, maxCreates: 1 });
+      const again = await desk.ask({ sendId, maxCreates: 1 }, { record: first.record });
       expect(reasonOf(again)).toBe("admitted");
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("admitted");
       expect(reasonOf(await desk.ask({ maxCreates: 2 }))).toBe("rate");

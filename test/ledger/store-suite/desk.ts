@@ -36,7 +36,7 @@ export type Outcome = "accepted" | "refused" | "unanswered" | "unsent";
 
 export interface Sent {
   readonly admission: Admission;
-  readonly slotId: string;
+  readonly sendId: string;
   /** As it stands after an admission that was granted. */
   readonly record: TaskRecord;
 }
@@ -156,11 +156,11 @@ export class Desk {
     if (record === undefined) await this.claim(before, processId);
     const spend = { credits, atMs: this.bench.wallMs() };
     const after: TaskRecord = { ...before, status: "unresolved", revision: before.revision + 1, spend };
-    const slotId = changes.slotId ?? randomUUID();
+    const sendId = changes.sendId ?? randomUUID();
     const admission = await this.store(processId).admit({
       after: rowOf(after),
       expectedRevision: before.revision,
-      slotId,
+      sendId,
       maxCreates: 1000,
       windowMs: MINUTE_MS,
       maxInFlight: 1000,
@@ -169,7 +169,7 @@ export class Desk {
       narrationId: null,
       ...changes,
     });
-    return { admission, slotId, record: admission.kind === "admitted" ? after : before };
+    return { admission, sendId, record: admission.kind === "admitted" ? after : before };
   }
 
   /** A create from its admission to its outcome; returns the record as it then stands. */
@@ -180,14 +180,14 @@ export class Desk {
   ): Promise<TaskRecord> {
     const sent = await this.ask(changes, as);
     if (sent.admission.kind !== "admitted") throw new Error(`refused: ${reasonOf(sent)}`);
-    const { slotId, record } = sent;
+    const { sendId, record } = sent;
     const outcomes: Record<Outcome, Partial<TaskRecord>> = {
       accepted: { status: "queued", taskId: `task of ${record.recordId}` },
       refused: { status: "waiting", spend: null },
       unanswered: { mayHaveArrived: true },
       unsent: { status: "waiting", spend: null },
     };
-    const slot: SlotRelease = { slotId, outcome: outcome === "unsent" ? "unsent" : "counts" };
+    const slot: SlotRelease = { sendId, outcome: outcome === "unsent" ? "unsent" : "counts" };
     return this.change(record, outcomes[outcome], slot, as.processId);
   }
 

@@ -67,9 +67,9 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const first = await desk.ask(two);
       const second = await desk.ask(two);
       bench().advance(40_000);
-      await desk.write(first.record, {}, { slot: { slotId: first.slotId, outcome: "counts" } });
+      await desk.write(first.record, {}, { slot: { sendId: first.sendId, outcome: "counts" } });
       const stale = { ...second.record, revision: 1, fileName: "stale.mp3" };
-      const lost = await desk.write(stale, {}, { slot: { slotId: second.slotId, outcome: "unsent" } });
+      const lost = await desk.write(stale, {}, { slot: { sendId: second.sendId, outcome: "unsent" } });
       expect(lost.written).toBe(false);
       expect(reasonOf(await desk.ask({ maxCreates: 1 }))).toBe("rate");
       bench().advance(50_000);

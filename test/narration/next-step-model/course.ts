@@ -1,4 +1,4 @@
-/** A narration made in memory by what `nextStep` says, through a drawn course of answers, stops, deaths and retakes. */
+/** A narration made in memory by what `decideNextStep` says, through a drawn course of answers, stops, deaths and retakes. */
 import fc from "fast-check";
 import type { FileProgress, PartState, Progress, Step } from "../../../src/narration/next-step.ts";
 import { checkStep, Violation } from "./promises.ts";

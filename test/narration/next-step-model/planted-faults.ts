@@ -1,7 +1,7 @@
 /** Faults that the courses have to find: each changes one thing about the next step, or about its driver. */
 import {
+  decideNextStep,
   type FileProgress,
-  nextStep,
   type PartState,
   type Progress,
 } from "../../../src/narration/next-step.ts";
@@ -32,34 +32,34 @@ export const plantedFaults: readonly PlantedFault[] = [
       );
       const isHeld = progress.isHalted || progress.isUnsent || progress.isFull;
       const hasRoom = !isHeld && working === 3 && open !== -1;
-      return hasRoom ? { kind: "work", part: open } : nextStep(progress);
+      return hasRoom ? { kind: "work", part: open } : decideNextStep(progress);
     },
     promises: ["at most three are at work"],
   },
   {
     name: "a halt is ignored",
-    next: (progress) => nextStep({ ...progress, isHalted: false }),
+    next: (progress) => decideNextStep({ ...progress, isHalted: false }),
     promises: ["nothing is begun that was halted"],
   },
   {
     name: "the limit is ignored",
-    next: (progress) => nextStep({ ...progress, isFull: false }),
+    next: (progress) => decideNextStep({ ...progress, isFull: false }),
     promises: ["nothing is begun that has no room"],
   },
   {
     name: "a part may overtake the one before it",
-    next: (progress) => nextStep({ ...progress, isUnsent: false }),
+    next: (progress) => decideNextStep({ ...progress, isUnsent: false }),
     promises: ["nothing overtakes a part that is not sent yet"],
   },
   {
     name: "equal parts count as different ones",
-    next: (progress) => nextStep({ ...progress, firstEqual: progress.parts.map((_, index) => index) }),
+    next: (progress) => decideNextStep({ ...progress, firstEqual: progress.parts.map((_, index) => index) }),
     promises: ["no two equal parts are at work"],
   },
   {
     name: "the last open part begins first",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       if (step.kind !== "work" || progress.parts[step.part] !== "open") return step;
       return { kind: "work", part: progress.parts.lastIndexOf("open") };
     },
@@ -68,7 +68,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "what was sent waits for what is open",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       const open = at(progress, "open");
       const isSent = step.kind === "work" && progress.parts[step.part] === "sent";
       return isSent && open !== -1 && !progress.isHalted && !progress.isUnsent && !progress.isFull
@@ -80,7 +80,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "what was sent is left to itself after a halt",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       const isSent = step.kind === "work" && progress.parts[step.part] === "sent" && progress.isHalted;
       return isSent ? { kind: "end", isWhole: false } : step;
     },
@@ -93,7 +93,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "files are joined at the end alone",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       return step.kind === "join" && at(progress, "working") !== -1 ? { kind: "wait" } : step;
     },
     promises: ["a file is joined as soon as it is complete"],
@@ -101,22 +101,24 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a file that is whole is joined again",
     next: (progress) =>
-      nextStep(withFiles(progress, (file) => (file.made === "whole" ? { ...file, made: null } : file))),
+      decideNextStep(withFiles(progress, (file) => (file.made === "whole" ? { ...file, made: null } : file))),
     promises: ["a file is joined once"],
   },
   {
     name: "a file that cannot be joined is tried for ever",
     next: (progress) =>
-      nextStep(withFiles(progress, (file) => (file.made === "failed" ? { ...file, made: null } : file))),
+      decideNextStep(
+        withFiles(progress, (file) => (file.made === "failed" ? { ...file, made: null } : file)),
+      ),
     promises: ["a file is joined once"],
   },
   {
     name: "an incomplete file is made while parts are at work",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       if (step.kind !== "wait") return step;
       const parts = progress.parts.map((state): PartState => (state === "working" ? "failed" : state));
-      return nextStep({ ...progress, parts, isHalted: true });
+      return decideNextStep({ ...progress, parts, isHalted: true });
     },
     promises: [
       "an incomplete file waits for what is at work",
@@ -127,7 +129,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "no incomplete file is made",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       return step.kind === "join" && !step.isWhole ? { kind: "end", isWhole: false } : step;
     },
     promises: ["it does not end before what is saved is in a file"],
@@ -135,7 +137,7 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "a file lacks its last part",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       return step.kind === "join" ? { ...step, parts: step.parts.slice(0, -1) } : step;
     },
     promises: ["a file holds its saved parts, in order"],
@@ -143,20 +145,20 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "an incomplete narration is called finished",
     next: (progress) => {
-      const step = nextStep(progress);
+      const step = decideNextStep(progress);
       return step.kind === "end" ? { ...step, isWhole: true } : step;
     },
     promises: ["it is finished when all its files are whole"],
   },
   {
     name: "the driver settles one of two equal parts",
-    next: nextStep,
+    next: decideNextStep,
     faults: { forgetsEquals: true },
     promises: ["what is saved is not made again under another number"],
   },
   {
     name: "the driver takes the limit for reached when there is room again",
-    next: nextStep,
+    next: decideNextStep,
     faults: { staysFull: true },
     promises: ["it does not end while a part can be made", "an incomplete file is made at the end alone"],
   },
