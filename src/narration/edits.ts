@@ -6,8 +6,10 @@ import type { Pronunciation } from "../pronunciation.ts";
 import type { StoredPart, StoredPlan } from "./narration-state.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { hasWords } from "./plan/characters.ts";
+import { readReplacement } from "./plan/plan-narration.ts";
 import { split } from "./plan/split.ts";
 import { PARAGRAPH_JOINT } from "./plan/units.ts";
+import { EDGES_BEGIN, edgesRemark } from "./plan-remarks.ts";
 import { spokenPart } from "./spoken-part.ts";
 
 export interface Edit {
@@ -57,6 +59,56 @@ function edited(texts: readonly string[], { quote, replacement }: Edit): string[
   return texts.map((text) => text.replace(pattern, () => replacement));
 }
 
+/** Reads a replacement as the narration's text was read. Rows of a sheet and cues are spoken as they are written. */
+function spokenReplacement({ quote, replacement }: Edit, plan: StoredPlan): string {
+  const isVerbatim =
+    plan.files === "rows" || plan.parts.some(({ startSeconds }) => startSeconds !== undefined);
+  if (isVerbatim || replacement.trim() === "") return replacement;
+  const words = readReplacement(replacement.trim());
+  const label = /^\s*([^:：\n]{1,40})[:：]/.exec(replacement)?.[1]?.trim().toLowerCase();
+  const isLabelled =
+    label !== undefined && plan.parts.some(({ speaker }) => speaker?.toLowerCase() === label);
+  if (words === null || isLabelled) {
+    throw new AudioError(
+      "invalid_request",
+      `edits: the replacement of ${JSON.stringify(excerptOf(quote))} is more than words: an edit cannot make a heading, a pause, another speaker or code. Nothing was sent.`,
+      { remedy: "Give words alone, or narrate the changed text: only the parts that differ are paid for." },
+    );
+  }
+  // White space at its ends separates it from the words around it.
+  const [before = "", behind = ""] = [/^\s+/.exec(replacement)?.[0], /\s+$/.exec(replacement)?.[0]];
+  return before + words + behind;
+}
+
+/** A heading that is edited is spoken with its chapter, and names it. */
+function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["sections"] {
+  return plan.sections.map((section, index) => {
+    const first = plan.parts.findIndex((part) => part.section === index);
+    const [before, after] = [plan.parts[first]?.text, texts[first]];
+    const [heading = ""] = after?.split(PARAGRAPH_JOINT) ?? [];
+    const wasHeading = section.title !== null && before?.split(PARAGRAPH_JOINT)[0] === section.title;
+    return wasHeading && hasWords(heading) ? { ...section, title: heading.replaceAll("\n", " ") } : section;
+  });
+}
+
+const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
+
+/** Reports what a listener may not expect of the words that edits bring, and how the text begins and ends now. */
+function editedRemarks(
+  { remarks }: StoredPlan,
+  parts: readonly StoredPart[],
+  edits: readonly Edit[],
+): string[] {
+  const edges = edgesRemark({ parts });
+  const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
+  return [
+    ...remarks.map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark)),
+    ...(brackets.length === 0
+      ? []
+      : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`]),
+  ];
+}
+
 /**
  * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All others
  * stay equal to the byte.
@@ -68,19 +120,35 @@ export function editedPlan(
   edits: readonly Edit[],
   pronunciations: readonly Pronunciation[],
 ): StoredPlan {
-  const texts = edits.reduce<readonly string[]>(
-    edited,
-    plan.parts.map(({ text }) => text),
-  );
+  const rules = mergedRules(pronunciations, plan.pronunciations ?? []);
+  const texts = edits
+    .map((edit) => ({ quote: edit.quote, replacement: spokenReplacement(edit, plan) }))
+    .reduce<readonly string[]>(
+      edited,
+      plan.parts.map(({ text }) => text),
+    );
   const parts = plan.parts.flatMap((part, index) => {
     const text = (texts[index] ?? "").trim();
     if (text === part.text) return [part];
-    return hasWords(text) ? divided({ ...part, text }, plan, pronunciations) : [];
+    return hasWords(text) ? divided({ ...part, text }, plan, rules) : [];
   });
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The edits leave nothing to speak. Nothing was sent.");
   }
-  return { ...plan, parts };
+  return {
+    ...plan,
+    ...(rules.length === 0 ? {} : { pronunciations: rules }),
+    sections: editedTitles(plan, texts),
+    parts,
+    remarks: editedRemarks(plan, parts, edits),
+  };
+}
+
+/** Rules of the call take precedence over those that the narration was made with. */
+function mergedRules(call: readonly Pronunciation[], earlier: readonly Pronunciation[]): Pronunciation[] {
+  const keyOf = ({ word, language }: Pronunciation): string => JSON.stringify([word, language]);
+  const known = new Set(call.map(keyOf));
+  return [...call, ...earlier.filter((rule) => !known.has(keyOf(rule)))];
 }
 
 /** Longer parts are divided as the planner divides them. */

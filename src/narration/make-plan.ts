@@ -93,9 +93,10 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
   no_words: ["a line without letters or digits", "lines without letters or digits"],
 };
 
-function skippedRemark({ kind, count, excerpt }: Skipped): string {
+/** @param isChosen whether chapters were chosen; what is left out was counted before */
+function skippedRemark({ kind, count, excerpt }: Skipped, isChosen: boolean): string {
   const [one, many] = SKIPPED[kind];
-  return `Not spoken: ${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
+  return `Not spoken${isChosen ? " of the whole text" : ""}: ${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
@@ -107,7 +108,27 @@ export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): stri
 }
 
 /** Reports what kept pauses cost. */
-function pausesRemark({ parts }: NarrationPlan, { parts: unbroken }: NarrationPlan): string[] {
+function pausesRemark(
+  { parts, hasWrittenPauses }: NarrationPlan,
+  { parts: unbroken }: NarrationPlan,
+  keepsPauses: boolean,
+): string[] {
+  return [
+    ...(hasWrittenPauses === true ? ["Written pauses such as [pause 2s] are kept as silence."] : []),
+    ...paragraphPauses(parts, unbroken, keepsPauses),
+  ];
+}
+
+function paragraphPauses(
+  parts: readonly PlannedPart[],
+  unbroken: readonly PlannedPart[],
+  keepsPauses: boolean,
+): string[] {
+  if (keepsPauses && parts.length === 1) {
+    return [
+      "pause_seconds makes no pause: the text is one paragraph. A blank line between two divides them.",
+    ];
+  }
   if (parts.length === unbroken.length) return [];
   const sum = (all: readonly PlannedPart[]): number =>
     all.reduce((credits, { estimatedCredits }) => credits + estimatedCredits, 0);
@@ -174,6 +195,9 @@ function planOf(source: RunningText, options: PlanSettings): WholePlan {
   return { plan: withChapters(plan, chapters), unbroken: withChapters(unbroken, chapters), remarks };
 }
 
+export const storedRules = ({ pronunciations = [] }: PlanSettings): Pick<StoredPlan, "pronunciations"> =>
+  pronunciations.length === 0 ? {} : { pronunciations: [...pronunciations] };
+
 /** @throws AudioError `invalid_request` if there is nothing to speak */
 export function makePlan(source: RunningText, options: PlanSettings): StoredPlan {
   const { settings, pauseSeconds, files } = options;
@@ -198,17 +222,18 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title }) => ({ title })),
     parts,
+    ...storedRules(options),
     remarks: [
       ...remarks,
       ...chosenRemark(plan),
       edgesRemark(plan),
-      ...pausesRemark(plan, unbroken),
+      ...pausesRemark(plan, unbroken, options.keepsPauses === true),
       ...respelledNotes([...new Set(spoken.flatMap(({ words }) => words))]),
       ...planRemarks(plan, settings.voice),
       ...silent,
       ...voiceless,
       ...shortPartsRemarks(plan),
     ],
-    unspoken: plan.skipped.map(skippedRemark),
+    unspoken: plan.skipped.map((row) => skippedRemark(row, plan.chosen !== undefined)),
   };
 }

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { REQUEST_FIELDS, SETTING_NAMES, schemasOf } from "../contract/request-fields.ts";
+import { LANGUAGES } from "../contract/voices.ts";
 import { AudioError } from "../errors.ts";
 
 /** Increased when an older version would misread what a newer one stores. */
@@ -37,6 +38,12 @@ const remarksSchema = z.object({
   unspoken: z.array(z.string()),
 });
 
+const pronunciationSchema = z.object({
+  word: z.string(),
+  say: z.string(),
+  language: z.enum(LANGUAGES).nullable(),
+});
+
 export const storedPlanSchema = z.object({
   version: z.literal(STORED_VERSION),
   /** Strict, because an older version must not ignore a setting that it does not know, and pay for wrong parts. */
@@ -57,6 +64,8 @@ export const storedPlanSchema = z.object({
     }),
   ),
   parts: z.array(plannedPartSchema).min(1),
+  /** The rules that applied to it. An edit applies them to the words that it brings. */
+  pronunciations: z.array(pronunciationSchema).optional(),
   ...remarksSchema.shape,
 });
 export type StoredPlan = z.infer<typeof storedPlanSchema>;

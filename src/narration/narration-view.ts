@@ -1,6 +1,7 @@
 /** The view of a narration that callers get: figures, files and problems. */
 import { MIME_TYPES } from "../contract/audio-format.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { newestExisting } from "../generation/use-cases/own-files.ts";
 import { type ChapterSum, chapterSums } from "./chapter-sums.ts";
@@ -55,8 +56,8 @@ function suggestedMax(charged: number, toCome: number, missingTasks: number): nu
   return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingTasks);
 }
 
-/** The best possible pace, because the service allows six creates a minute. */
-const SECONDS_A_PART_AT_BEST = 10;
+/** The best possible pace over minutes. The first parts may be created at once. */
+const SECONDS_A_PART_AT_BEST = LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW;
 
 /**
  * Estimates the remaining time from the pace up to the last saved part, and before that from the best possible pace.
@@ -69,7 +70,8 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
   const reckonedAt = lastSavedAtMs ?? begun;
   const isPaced = done > 0 && reckonedAt > begun;
   const pace = isPaced ? (reckonedAt - begun) / 1000 / done : SECONDS_A_PART_AT_BEST;
-  const left = (totalParts - saved) * pace;
+  const missing = totalParts - saved;
+  const left = Math.max(missing * pace, (missing - CREATES_PER_WINDOW) * SECONDS_A_PART_AT_BEST);
   const passed = Math.max(0, nowMs - reckonedAt) / 1000;
   return Math.round(Math.max(left - passed, left / 2));
 }

@@ -1,6 +1,6 @@
 /** Every sentence about a narration: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
-import { RESERVED_CREDITS } from "../contract/billing.ts";
+import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
 import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 import { numberSpans } from "./number-spans.ts";
@@ -176,8 +176,14 @@ export function chapterWords({ chapters }: NarrationView): string {
   return `Chapters with length and credits: ${rows.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}. The argument chapters narrates some of them: "${first}-${second}".`;
 }
 
+const HOLD = `each part holds ${RESERVED_CREDITS} credits until it ends`;
+
 const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>
-  `max_credits ${refusedLimit} is likely to end it before its last part; ${credits.suggestedMax} is not.`;
+  `max_credits ${refusedLimit} is likely to end it before its last part, because ${HOLD}; ${credits.suggestedMax} is not.`;
+
+/** Whether a limit covers the likely charge and the hold of the last part. */
+const isEnough = (limit: number, { estimate }: NarrationView["credits"]): boolean =>
+  limit >= estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
 
 function soFar({ parts, credits }: NarrationView): string {
   return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
@@ -211,7 +217,12 @@ function headOf(view: NarrationView, saved: string): string {
       return view.refusedLimit === null ? planWords(view) : `${planWords(view)} ${lowLimitWords(view)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
-      return `Running: ${soFar(view)}${left} It goes on by itself, up to ${view.credits.max} credits in all, as long as this server runs.`;
+      const { max } = view.credits;
+      const early =
+        max === null || isEnough(max, view.credits)
+          ? ""
+          : ` It is likely to stop before its last part, because ${HOLD}.`;
+      return `Running: ${soFar(view)}${left} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
@@ -271,11 +282,13 @@ function lateStep({ problems, credits }: NarrationView, call: string): string {
 const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]);
 
 function stoppedStep(view: NarrationView, call: string): string {
-  const goOn = `${call} and max_credits ${view.credits.suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   const [first] = view.problems;
+  const { max, suggestedMax } = view.credits;
+  const isAgreed = first?.part === null && max !== null && isEnough(max, view.credits);
+  const goOn = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
-    if (view.credits.max === null) return goOn;
-    return `${call}: it goes on where it stopped, within the ${view.credits.max} credits that were agreed, and pays for nothing twice.`;
+    if (max === null) return goOn;
+    return `${call}: it goes on where it stopped, within the ${max} credits that were agreed, and pays for nothing twice.`;
   }
   // Repeating the call would not help, because the audio itself is bad.
   if (UNUSABLE.has(first.code)) {

@@ -136,7 +136,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const { plan, state } = await known(source.narrationId);
     const { editedPlan } = await import("./edits.ts");
     const { remarks, unspoken } = state;
-    return { ...editedPlan(plan, source.edits, source.pronunciations), remarks, unspoken };
+    return editedPlan({ ...plan, remarks, unspoken }, source.edits, source.pronunciations);
   };
 
   const find = async (source: NarrateSource): Promise<KnownNarration> => {

@@ -96,13 +96,16 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
   return [`Spoken by ${shares.join(", ")}.`];
 }
 
+/** The beginning of every remark of {@link edgesRemark}. */
+export const EDGES_BEGIN = "It begins ";
+
 /** Shows how the text begins and ends, so that a truncated or wrong file is noticed before it is paid for. */
-export function edgesRemark({ parts }: Pick<NarrationPlan, "parts">): string {
+export function edgesRemark({ parts }: { readonly parts: readonly { readonly text: string }[] }): string {
   const flat = parts.map(({ text }) => text.replace(/\s+/g, " "));
   const last = flat.at(-1) ?? "";
   const [end = last] = /(?<= |^).{1,60}$/u.exec(last) ?? [];
   const ending = end === last ? end : `…${end}`;
-  return `It begins ${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
+  return `${EDGES_BEGIN}${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
 }
 
 /** @param voice of the narration; absent for the service's default */

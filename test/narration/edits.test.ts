@@ -51,6 +51,39 @@ describe("edits", () => {
     expect(narrator.service.exchanges).toEqual([]);
   });
 
+  it("keep the pronunciations of the narration, rename an edited heading, and show the new words", async () => {
+    const text = `# Intro\n\nNguyen ${paragraph("One")}\n\n# Second\n\nNguyen left the house in the evening, and closed the door.`;
+    const made = await narrator.narrate({
+      text,
+      pronounce: ["Nguyen=Win"],
+      max_credits: 900,
+      wait_seconds: 60,
+    });
+    const call = { narration_id: made.narration_id, wait_seconds: 60 };
+    const edits = [
+      { quote: "Second", replacement: "The **end**" },
+      { quote: "closed the door", replacement: "shut the door (softly)" },
+    ];
+    const plan = await narrator.narrate({ ...call, edits });
+    expect(plan.message).toContain('ends "…left the house in the evening, and shut the door (softly)."');
+    expect(plan.message).toContain('Brackets in a replacement are spoken: "(softly)".');
+    expect(plan.chapters?.map(({ title }) => title)).toEqual(["Intro", "The end"]);
+    await narrator.narrate({ ...call, edits, max_credits: 900 });
+    expect(spoken().at(-1)).toBe("The end\n\nWin left the house in the evening, and shut the door (softly).");
+  });
+
+  it.each(["# A heading", "[pause 2s]", "Wait. [pause 2s] Go.", "```\ncode\n```", "ANNA: Hello."])(
+    "that bring more than words are refused: %j",
+    async (replacement) => {
+      const text = `ANNA: ${paragraph("One")}\n\nANNA: ${paragraph("Two")}`;
+      const { narration_id } = await narrator.narrate({ text, voices: ["ANNA: sophie_en_zh"] });
+      const edits = [{ quote: "So ends One.", replacement }];
+      const refused = await narrator.driver.call("narrate", { narration_id, edits, max_credits: 900 });
+      expect(wordsOf(refused)).toContain("is more than words");
+      expect(narrator.service.exchanges).toEqual([]);
+    },
+  );
+
   it.each([
     ["stands nowhere", [{ quote: "no such words", replacement: "" }], /stands nowhere/],
     ["stands twice", [{ quote: "The river ran", replacement: "" }], /stands \d+ times/],

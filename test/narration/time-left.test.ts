@@ -39,3 +39,9 @@ it("follows the pace of this run", () => {
   expect(told(saved, 60)).toBe(60);
   expect(told(saved, 80)).toBe(40);
 });
+
+it("counts on six new parts a minute, however quickly the first ones came", () => {
+  const quick = { savedParts: 6, lastSavedAtMs: BEGUN_AT_MS + 12_000 };
+  expect(told(state({ ...quick, totalParts: 60 }), 12)).toBe(480);
+  expect(told(state({ ...quick, totalParts: 12 }), 12)).toBe(12);
+});

@@ -4,7 +4,12 @@ import type { Skipped, SkippedKind } from "./plan.ts";
 /** `\n` in a text is a soft line break, {@link HARD_BREAK} one that is kept. */
 export type SourceBlock =
   | { readonly kind: "heading"; readonly level: number; readonly text: string }
-  | { readonly kind: "paragraph"; readonly text: string }
+  | {
+      readonly kind: "paragraph";
+      readonly text: string;
+      /** Whether it is spoken by the speaker of the paragraph before, because a pause has divided the two. */
+      readonly continues?: boolean;
+    }
   /** A pause that the text asks for. */
   | { readonly kind: "pause"; readonly seconds: number }
   /** A thematic break. */

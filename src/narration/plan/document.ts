@@ -103,6 +103,8 @@ export function buildDocument(
   let announced: Speaker | null = null;
   /** The speaker whose turn continues. */
   let current: Speaker | null = null;
+  /** The speaker of the last paragraph. */
+  let last: Speaker | null = null;
   speakers.survey(blocks.flatMap((block) => (block.kind === "paragraph" ? [block.text] : [])));
   for (const block of blocks) {
     if (block.kind === "rule") {
@@ -128,7 +130,11 @@ export function buildDocument(
         skipped.add("no_words", flowing);
         builder.rule();
       } else if (block.kind === "heading") builder.heading(block.level, flowing);
-      else builder.paragraph(voice ?? announced ?? (speakers.carriesOn ? current : null), flowing);
+      else {
+        const isContinued = block.kind === "paragraph" && block.continues === true && !isLabelled;
+        last = voice ?? announced ?? (isContinued ? last : speakers.carriesOn ? current : null);
+        builder.paragraph(last, flowing);
+      }
       announced = null;
     }
   }

@@ -6,12 +6,13 @@ import { hasWords } from "./characters.ts";
 import { buildDocument, type Edge, type NarrationDocument, type Run } from "./document.ts";
 import { readMarkdown } from "./markdown.ts";
 import { hasMarkdown } from "./markdown-signs.ts";
-import { normaliseLines } from "./normalise.ts";
+import { flowParagraph, normaliseLines } from "./normalise.ts";
 import { readPlainText } from "./plain-text.ts";
 import { type NarrationPlan, PLAN_VERSION, type PlannedPart, type PlanRequest } from "./plan.ts";
 import { SpeakerLabels } from "./speaker-labels.ts";
 import { split } from "./split.ts";
-import { withPauses } from "./written-pauses.ts";
+import { PARAGRAPH_JOINT } from "./units.ts";
+import { markBreakTags, withPauses } from "./written-pauses.ts";
 
 const HEADING_PAUSE_SECONDS = 2;
 const RULE_PAUSE_SECONDS = 1.5;
@@ -33,7 +34,8 @@ function pauseAt(edge: Edge, pauseSeconds: number): number {
  */
 export function planNarration(request: PlanRequest): NarrationPlan {
   checkText(request.text);
-  return planDocument((skipped) => readText(request, skipped), request);
+  const text = markBreakTags(request.text);
+  return planDocument((skipped) => readText({ ...request, text }, skipped), request);
 }
 
 /**
@@ -49,7 +51,9 @@ export function planDocument(
   const skipped = new SkippedList();
   const speakers = new SpeakerLabels(request.voices ?? {});
   const { blocks, title, author } = read(skipped);
-  const document = buildDocument(withPauses(blocks), speakers, skipped);
+  const divided = withPauses(blocks);
+  const hasWrittenPauses = divided.some(({ kind }) => kind === "pause");
+  const document = buildDocument(divided, speakers, skipped);
   const parts = planParts(document, request, skipped);
   if (parts.length === 0) {
     const what = skipped.rows().map(({ kind, excerpt }) => `${kind}: ${JSON.stringify(excerpt)}`);
@@ -66,6 +70,7 @@ export function planDocument(
     sections: document.sections,
     parts,
     skipped: skipped.rows(),
+    ...(hasWrittenPauses ? { hasWrittenPauses } : {}),
     silentSpeakers: speakers.silent(),
     ...(voicelessNames.length === 0 ? {} : { voicelessNames }),
   };
@@ -90,10 +95,25 @@ export function checkText(text: string): void {
 }
 
 /** Reads a text without signs of Markdown as plain, because chats label every text as Markdown. */
-function readText({ text, format }: PlanRequest, skipped: SkippedList): ReadText {
+function readText({ text, format }: Pick<PlanRequest, "text" | "format">, skipped: SkippedList): ReadText {
   return format === "markdown" && hasMarkdown(normaliseLines(text))
     ? readMarkdown(text, skipped)
     : readPlainText(text, skipped);
+}
+
+/**
+ * Reads the words that replace some of a text, as that text was read.
+ *
+ * @returns one line a paragraph; `null` if they contain more than words: a heading, a pause, code
+ */
+export function readReplacement(text: string): string | null {
+  const skipped = new SkippedList();
+  const { blocks } = readText({ text: markBreakTags(text), format: "markdown" }, skipped);
+  const paragraphs = withPauses(blocks).map((block) =>
+    block.kind === "paragraph" ? flowParagraph(block.text) : null,
+  );
+  if (paragraphs.includes(null) || skipped.rows().length > 0) return null;
+  return paragraphs.join(PARAGRAPH_JOINT);
 }
 
 /** Keeps a heading with the paragraph below it, because the voice pauses there by itself. */

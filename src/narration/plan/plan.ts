@@ -114,6 +114,8 @@ export interface NarrationPlan {
   readonly chosen?: readonly number[];
   readonly parts: readonly PlannedPart[];
   readonly skipped: readonly Skipped[];
+  /** Whether marks such as `[pause 2s]` are silence; absent: there are none. */
+  readonly hasWrittenPauses?: true;
   /** Names of `voices` that begin no line, and may be misspelt. */
   readonly silentSpeakers: readonly string[];
   /** Names in capitals that begin lines and have no voice; absent if there are none. */

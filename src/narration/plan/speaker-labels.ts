@@ -78,10 +78,19 @@ interface VoicelessName {
 /** Ignores case, because a script may have `ANNA` and `voices` `Anna`. */
 const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
+/** Without accents of Latin letters, because people type `Tomas` for `Tomás`. */
+const plainKeyOf = (key: string): string =>
+  key
+    .normalize("NFD")
+    .replace(/[\u0300-\u036f]/g, "")
+    .normalize("NFC");
+
 /** Finds labels of the speakers of one narration, and records which speakers occur. */
 export class SpeakerLabels {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
   readonly #heard = new Set<string>();
+  /** Names without their accents, with the name that each stands for. */
+  readonly #plainKeys = new Map<string, string>();
   /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
   readonly #recurring = new Set<string>();
   readonly #voiceless = new Map<string, number>();
@@ -102,7 +111,14 @@ export class SpeakerLabels {
       const speaker = speakers.get(sound) ?? { voice, speed, pitch, volume };
       speakers.set(sound, speaker);
       this.#voices.set(key, { name, voice: speaker });
+      this.#plainKeys.set(plainKeyOf(key), key);
     }
+  }
+
+  /** Returns the key of a name in `voices`, written with other accents too; otherwise the key that it would have. */
+  #keyOf(name: string): string {
+    const key = keyOf(name);
+    return this.#voices.has(key) ? key : (this.#plainKeys.get(plainKeyOf(key)) ?? key);
   }
 
   /** Returns the names that have begun no line so far. */
@@ -131,7 +147,7 @@ export class SpeakerLabels {
     if (this.#voices.size === 0) return;
     const counts = new Map<string, number>();
     const count = (form: string, name: string): void => {
-      const key = `${form} ${keyOf(name)}`;
+      const key = `${form} ${this.#keyOf(name)}`;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     };
     for (const text of paragraphs) {
@@ -241,7 +257,7 @@ export class SpeakerLabels {
     const head = line.slice(0, 2 * NAME_MAX_UNITS);
     const [colon = "", name = ""] = LABEL.exec(head) ?? [];
     for (const tried of [name, name.replace(MANNER, "")]) {
-      const key = keyOf(tried);
+      const key = this.#keyOf(tried);
       if (colon !== "" && this.#voices.has(key)) return { label: colon, key };
     }
     if (!isFirst) return null;
@@ -251,7 +267,7 @@ export class SpeakerLabels {
     ] as const;
     for (const [form, match] of forms) {
       const [label = "", who = ""] = match ?? [];
-      const key = keyOf(who);
+      const key = this.#keyOf(who);
       if (match !== null && this.#recurring.has(`${form} ${key}`)) return { label, key };
     }
     return null;

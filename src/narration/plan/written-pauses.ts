@@ -1,44 +1,68 @@
-/** Reads `[pause 2s]` on a line of its own as silence. Evidence: form. */
+/**
+ * Reads marks such as `[pause 2s]` as silence. Evidence: form, and that the mark stands at an edge of a line or between
+ * sentences, because inside a sentence it is quoted.
+ */
 import { AudioError } from "../../errors.ts";
 import type { SourceBlock } from "./blocks.ts";
+import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
 
-const PAUSE =
-  /^\[\s*pause[\s:]+(?<figure>\d{1,6}(?:[.,]\d{1,3})?)\s*(?<unit>ms|milliseconds?|s|secs?|seconds?)?\s*\]$/iu;
+const FIGURE = "\\d{1,6}(?:[.,]\\d{1,3})?";
+const UNIT = "ms|milliseconds?|s|secs?|seconds?";
+const WORD = "pause|break|silence";
+const MARK = new RegExp(
+  `[[(]\\s*(?:(?:${WORD})[\\s:]+(?<figure>${FIGURE})\\s*(?<unit>${UNIT})?|(?<figureFirst>${FIGURE})[\\s-]*(?<unitFirst>${UNIT})[\\s-]+(?:${WORD}))\\s*[\\])]`,
+  "giu",
+);
+const ENDS_SENTENCE = new RegExp(`[.!?…。！？—:：][${CLOSERS}*_]*\\s*$`, "u");
+const BREAK_TAG = /<break\s+time\s*=\s*["']?(\d{1,6}(?:\.\d{1,3})?)(ms|s)["']?\s*\/?>/gi;
+
+/** Writes the tag for pauses of SSML as a mark, because tags of HTML are left out. */
+export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "[pause $1$2]");
 
 /** @throws AudioError `invalid_request` for a pause that is too long */
-function secondsIn(line: string): number | null {
-  const { figure, unit = "s" } = PAUSE.exec(line.trim())?.groups ?? {};
-  if (figure === undefined) return null;
+function secondsOf({ 0: mark, groups = {} }: RegExpMatchArray): number {
+  const figure = groups["figure"] ?? groups["figureFirst"] ?? "";
+  const unit = groups["unit"] ?? groups["unitFirst"] ?? "s";
   const seconds = Number(figure.replace(",", ".")) / (/^m/i.test(unit) ? 1000 : 1);
   if (seconds <= MAX_SECONDS) return seconds;
   throw new AudioError(
     "invalid_request",
-    `${line.trim()} is longer than ${MAX_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
+    `${mark} is longer than ${MAX_SECONDS} s, the longest pause that a text may hold. Nothing was sent.`,
     { remedy: `Write [pause ${MAX_SECONDS}s] at most, or several pauses on lines of their own.` },
   );
 }
 
-/** Divides paragraphs at lines that are pauses. */
+const lineBefore = (text: string, at: number): string => /[^\n\u2028]*$/.exec(text.slice(0, at))?.[0] ?? "";
+const lineBehind = (text: string, at: number): string => /^[^\n\u2028]*/.exec(text.slice(at))?.[0] ?? "";
+
+function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
+  const before = lineBefore(text, mark.index ?? 0);
+  const behind = lineBehind(text, (mark.index ?? 0) + mark[0].length);
+  return before.trim() === "" || behind.trim() === "" || ENDS_SENTENCE.test(before);
+}
+
+/** Divides paragraphs at marks of pauses. The text behind a mark continues the turn of its speaker. */
 export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   return blocks.flatMap((block): SourceBlock[] => {
-    if (block.kind !== "paragraph" || !/\[\s*pause/i.test(block.text)) return [block];
+    if (block.kind !== "paragraph" || !/pause|break|silence/i.test(block.text)) return [block];
     const divided: SourceBlock[] = [];
-    let lines: string[] = [];
-    const endParagraph = (): void => {
-      if (lines.length > 0) divided.push({ kind: "paragraph", text: lines.join("\n") });
-      lines = [];
-    };
-    for (const line of block.text.split(/[\n\u2028]/)) {
-      const seconds = secondsIn(line);
-      if (seconds === null) lines.push(line);
-      else {
-        endParagraph();
-        divided.push({ kind: "pause", seconds });
+    let from = 0;
+    const add = (to: number): void => {
+      const text = block.text.slice(from, to);
+      if (/[^\s\u2028]/.test(text)) {
+        divided.push({ kind: "paragraph", text, ...(from > 0 ? { continues: true } : {}) });
       }
+    };
+    for (const mark of block.text.matchAll(MARK)) {
+      if (!isAtEdge(block.text, mark)) continue;
+      add(mark.index);
+      divided.push({ kind: "pause", seconds: secondsOf(mark) });
+      from = mark.index + mark[0].length;
     }
-    endParagraph();
+    if (from === 0) return [block];
+    add(block.text.length);
     return divided;
   });
 }

@@ -9,7 +9,7 @@ import { codePointLength, UNSEEN } from "../../contract/unicode.ts";
 import { AudioError } from "../../errors.ts";
 import { fileNameFault, givenName } from "../../files/file-name.ts";
 import { respelledNotes } from "../../pronunciation.ts";
-import { type PlanSettings, shortPartsRemarks } from "../make-plan.ts";
+import { type PlanSettings, shortPartsRemarks, storedRules } from "../make-plan.ts";
 import { formatOfPlan, type StoredPlan } from "../narration-state.ts";
 import { numberSpans } from "../number-spans.ts";
 import { excerptOf } from "../plan/blocks.ts";
@@ -235,6 +235,7 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
       ...(cells.file === "" ? {} : { fileName: cells.file }),
     })),
     parts,
+    ...storedRules(options),
     remarks: [
       filesRemark(sheet, rows, voices),
       edgesRemark(plan),

@@ -29,6 +29,12 @@ describe("pause_seconds from 1", () => {
     expect(planned("One alone.", true, 2).remarks.join()).not.toContain("instead of");
   });
 
+  it("says that it has no place in a single paragraph", () => {
+    expect(planned("One came first.\nTwo came later.", true, 4).remarks.join()).toContain(
+      "pause_seconds makes no pause: the text is one paragraph.",
+    );
+  });
+
   it("is not meant by a shorter one, nor where none is given", () => {
     expect(planned(TEXT).parts).toHaveLength(1);
   });
@@ -63,6 +69,32 @@ describe("a line [pause 2s]", () => {
       expect(planned(`One.\n\n${line}\n\nTwo.`).parts).toHaveLength(1);
     },
   );
+
+  it.each([
+    ["behind a line", "One came first. [pause 2s]\n\nTwo came later."],
+    ["before a line", "One came first.\n\n[pause 2s] Two came later."],
+    ["between sentences", "One came first. [pause 2s] Two came later."],
+    ["in other words", "One came first.\n\n(break 2s)\n\nTwo came later."],
+    ["with the number first", "One came first.\n\n[2 second pause]\n\nTwo came later."],
+    ["as a tag", 'One came first. <break time="2s"/> Two came later.'],
+  ])("counts %s", (_, text) => {
+    const plan = planned(text);
+    expect(shape(plan)).toEqual([
+      ["One came first.", 2],
+      ["Two came later.", 0],
+    ]);
+    expect(plan.remarks).toContain("Written pauses such as [pause 2s] are kept as silence.");
+  });
+
+  it("inside a turn leaves the rest of the turn to its speaker", () => {
+    const voices = { ANNA: "sophie_en_zh" } as const;
+    const plan = planned("ANNA: Wait. [pause 2s] Now.\n\nAnd they left.", false, 0.6, voices);
+    expect(plan.parts.map(({ text, voice }) => [text, voice])).toEqual([
+      ["Wait.", "sophie_en_zh"],
+      ["Now.", "sophie_en_zh"],
+      ["And they left.", null],
+    ]);
+  });
 
   it("that is too long is refused", () => {
     expect(() => planned("One.\n\n[pause 999s]\n\nTwo.")).toThrow(/\[pause 999s\] is longer than 60 s/);

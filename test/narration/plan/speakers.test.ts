@@ -158,3 +158,25 @@ describe("a direction", () => {
     ]);
   });
 });
+
+describe("a name with other accents", () => {
+  const voices = { TOMÁS: "cedric_en_zh" } as const;
+
+  it("is the same speaker", () => {
+    const { parts, silentSpeakers } = plan("Tomas: One.\n\nTOMÁS: Two.", voices);
+    expect(parts.map(({ text, voice }) => [text, voice])).toEqual([["One.\n\nTwo.", "cedric_en_zh"]]);
+    expect(silentSpeakers).toEqual([]);
+  });
+
+  it("is another one where both are given", () => {
+    const both = { TOMÁS: "cedric_en_zh", TOMAS: "kian_en_zh" } as const;
+    expect(plan("Tomas: One.\n\nTOMÁS: Two.", both).parts.map(({ voice }) => voice)).toEqual([
+      "kian_en_zh",
+      "cedric_en_zh",
+    ]);
+  });
+
+  it("is not a name of other letters", () => {
+    expect(plan("Thomas: One.", voices).parts[0]?.voice).toBeUndefined();
+  });
+});
