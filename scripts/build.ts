@@ -36,6 +36,11 @@ const skillAsData = {
 };
 
 const { output } = await build({
+  onLog(level, log, handle) {
+    // A package that is not installed would be missing in whatever is published.
+    if (log.code === "UNRESOLVED_IMPORT") throw new Error(log.message);
+    handle(level, log);
+  },
   input: {
     main: join(root, "src/main.ts"),
     sandbox: join(root, "src/commands/sandbox-entry.ts"),

@@ -127,10 +127,16 @@ export function editedPlan(
       edited,
       plan.parts.map(({ text }) => text),
     );
-  const parts = plan.parts.flatMap((part, index) => {
+  /** The time of a dropped part, which the next part of its cue takes over. */
+  let time: Pick<StoredPart, "startSeconds" | "cue"> = {};
+  const parts = plan.parts.flatMap((original, index) => {
+    const part = original.startSeconds === undefined ? { ...original, ...time } : original;
     const text = (texts[index] ?? "").trim();
+    time = {};
     if (text === part.text) return [part];
-    return hasWords(text) ? divided({ ...part, text }, plan, rules) : [];
+    if (hasWords(text)) return divided({ ...part, text }, plan, rules);
+    if (part.startSeconds !== undefined) time = { startSeconds: part.startSeconds, cue: part.cue };
+    return [];
   });
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The edits leave nothing to speak. Nothing was sent.");

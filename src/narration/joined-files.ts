@@ -135,6 +135,17 @@ async function isNameOfItsOwn(folder: OutputFolder, name: string): Promise<boole
   return taken.every((verdict) => verdict === "free");
 }
 
+/** A number behind a row's name must not give it the name that the sheet gives another row. */
+function isNameOfOtherRow({ plan, file }: JoinOrder, name: string): boolean {
+  const folded = (text: string): string => text.normalize("NFC").toLowerCase();
+  return plan.sections.some(
+    ({ fileName }, section) =>
+      section !== file.section &&
+      fileName !== undefined &&
+      folded(givenName(fileName, formatOfPlan(plan))) === folded(name),
+  );
+}
+
 type Named = Pick<JoinOrder, "narrationId" | "plan" | "state">;
 
 /**
@@ -215,7 +226,8 @@ async function join(
   const saved = await saveAudio({
     folder,
     fileName: name,
-    ...(hasCompanions ? { mayBeNamed: (tried: string) => isNameOfItsOwn(folder, tried) } : {}),
+    mayBeNamed: async (tried) =>
+      !isNameOfOtherRow(order, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
     keepsOtherFormat: false,
     format,
     clock,

@@ -72,6 +72,16 @@ describe("edits", () => {
     expect(spoken().at(-1)).toBe("The end\n\nWin left the house in the evening, and shut the door (softly).");
   });
 
+  it("that drop the first words of a cue leave the rest at its time", async () => {
+    const text = `1\n00:00:00,000 --> 00:00:01,000\nANNA: Start.\n\n2\n00:00:30,000 --> 00:00:33,000\nANNA: Hello there.\nBEN: Goodbye now.\n`;
+    const voices = ["ANNA: sophie_en_zh", "BEN: kian_en_zh"];
+    const made = await narrator.narrate({ text, voices, max_credits: 900, wait_seconds: 60 });
+    const edits = [{ quote: "Hello there.", replacement: "" }];
+    const call = { narration_id: made.narration_id, edits, max_credits: 900, wait_seconds: 60 };
+    const { files } = await narrator.narrate(call);
+    expect(files[0]?.duration_seconds).toBeGreaterThan(30);
+  });
+
   it.each(["# A heading", "[pause 2s]", "Wait. [pause 2s] Go.", "```\ncode\n```", "ANNA: Hello."])(
     "that bring more than words are refused: %j",
     async (replacement) => {

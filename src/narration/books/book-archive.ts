@@ -19,7 +19,11 @@ const ENCRYPTED_FLAG = 1;
 
 /** @param rule what is wrong, as a clause about the book */
 export function refuseBook(rule: string, cause?: unknown): AudioError {
-  return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, { cause });
+  return new AudioError("invalid_request", `The EPUB ${rule}. Nothing was sent.`, {
+    cause,
+    remedy:
+      "Nothing in the call can mend the file: tell the user, who may have another copy or format of the book.",
+  });
 }
 
 const SHOWN_UNITS = 120;

@@ -187,7 +187,8 @@ export function readPackage(archive: BookArchive): BookPackage {
     const item = items.get(id);
     if (item === undefined)
       throw refuseBook(`has a page ${shownName(id)} in its order that it does not name`);
-    if (!/html|xml/.test(item.type) || item.type.includes("svg")) return [];
+    // Old and careless books name a page's type wrongly.
+    if (/^(?:image|audio|video|font)\/|css|javascript|pdf/.test(item.type)) return [];
     const page = resolvePath(path, item.path);
     if (!archive.has(page)) throw refuseBook(`names ${shownName(page)}, which is not in it`);
     return [{ path: page, isLinear, isMatter: item.isNav || matter.has(item.path) }];

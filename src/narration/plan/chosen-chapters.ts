@@ -7,6 +7,8 @@ import type { NarrationPlan, PlannedSection } from "./plan.ts";
 
 const MAX_NAMED = 5;
 const RANGE = /^(\d{1,5}|last)(?:\s*(?:-|–|—|\.\.|to)\s*(\d{1,5}|last))?$/i;
+/** A range without one of its ends. */
+const HALF_RANGE = /^\s*(?:\d{1,5}\s*[-–—]|[-–—]\s*\d{1,5})\s*$/;
 /** The word before numbers, as in `chapters 3-5`. */
 const CHAPTER_WORD = /^(?:chapters?|ch\.?|cap[íi]tulos?|cap\.?|bab)\s+(?=\d|last)/i;
 
@@ -87,10 +89,13 @@ function numbered(sections: Sections, wanted: string): readonly number[] | null 
   return numbers.flatMap((_, index) => (index >= first && index <= end ? [index] : []));
 }
 
-/** Adds the sections below a heading. */
+/** Adds the sections below a heading, unless it is the title of the whole book. */
 function withInner(sections: Sections, index: number): number[] {
   const level = sections[index]?.level ?? null;
   const chosen = [index];
+  const isTitle =
+    index === 0 && sections.every((section, at) => at === 0 || (section.level ?? 0) > (level ?? 0));
+  if (isTitle) return chosen;
   for (let inner = index + 1; level !== null && inner < sections.length; inner += 1) {
     if ((sections[inner]?.level ?? 0) <= level) break;
     chosen.push(inner);
@@ -110,13 +115,15 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
   const chosen = pieces.flatMap((piece) => {
     const byTitle = titled(sections, piece);
     const isNumber = RANGE.test(piece.trim());
-    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? byTitle) : byTitle;
     const isRange = RANGE.test(piece.trim().replace(CHAPTER_WORD, ""));
-    if (found.length === 0 || (isNumber && numbered(sections, piece.trim()) === null)) {
-      throw refused(sections, piece);
-    }
+    // A figure is a title only if it is the whole title, such as "1984".
+    const isWhole = byTitle.every((index) => comparable(sections[index]?.title ?? "") === comparable(piece));
+    const titles = isNumber && !isWhole ? [] : byTitle;
+    const found = isNumber || byTitle.length !== 1 ? (numbered(sections, piece.trim()) ?? titles) : titles;
+    if (found.length === 0 || HALF_RANGE.test(piece)) throw refused(sections, piece);
     if (found.length > 1 && !isRange) throw ambiguous(sections, piece, found);
-    return found.flatMap((index) => withInner(sections, index));
+    // All sections of a range are numbered by themselves; only its last one brings those below it.
+    return [...found, ...found.slice(-1).flatMap((index) => withInner(sections, index))];
   });
   return [...new Set(chosen)].sort((one, other) => one - other);
 }

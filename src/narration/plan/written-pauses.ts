@@ -7,9 +7,12 @@ import type { SourceBlock } from "./blocks.ts";
 import { CLOSERS } from "./characters.ts";
 
 const MAX_SECONDS = 60;
+/** A list of words to repeat has some hundred pauses; hours of silence would fill a disk for a few credits. */
+const MAX_TOTAL_SECONDS = 3600;
 
 const FIGURE = "\\d{1,6}(?:[.,]\\d{1,3})?";
-const UNIT = "ms|milliseconds?|s|secs?|seconds?";
+const UNIT = "ms|milliseconds?|mins?|minutes?|s|secs?|seconds?";
+const SECONDS_BY_UNIT = { ms: 0.001, mi: 60, s: 1 } as const;
 const WORD = "pause|break|silence";
 const MARK = new RegExp(
   `[[(]\\s*(?:(?:${WORD})[\\s:]+(?<figure>${FIGURE})\\s*(?<unit>${UNIT})?|(?<figureFirst>${FIGURE})[\\s-]*(?<unitFirst>${UNIT})[\\s-]+(?:${WORD}))\\s*[\\])]`,
@@ -25,7 +28,8 @@ export const markBreakTags = (text: string): string => text.replace(BREAK_TAG, "
 function secondsOf({ 0: mark, groups = {} }: RegExpMatchArray): number {
   const figure = groups["figure"] ?? groups["figureFirst"] ?? "";
   const unit = groups["unit"] ?? groups["unitFirst"] ?? "s";
-  const seconds = Number(figure.replace(",", ".")) / (/^m/i.test(unit) ? 1000 : 1);
+  const kind = /^mi(?!l)/i.test(unit) ? "mi" : /^m/i.test(unit) ? "ms" : "s";
+  const seconds = Number(figure.replace(",", ".")) * SECONDS_BY_UNIT[kind];
   if (seconds <= MAX_SECONDS) return seconds;
   throw new AudioError(
     "invalid_request",
@@ -43,8 +47,23 @@ function isAtEdge(text: string, mark: RegExpMatchArray): boolean {
   return before.trim() === "" || behind.trim() === "" || ENDS_SENTENCE.test(before);
 }
 
-/** Divides paragraphs at marks of pauses. The text behind a mark continues the turn of its speaker. */
+/**
+ * Divides paragraphs at marks of pauses. The text behind a mark continues the turn of its speaker.
+ *
+ * @throws AudioError `invalid_request` for a pause that is too long, or too many of them
+ */
 export function withPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
+  const divided = dividedByPauses(blocks);
+  const total = divided.reduce((sum, block) => sum + (block.kind === "pause" ? block.seconds : 0), 0);
+  if (total <= MAX_TOTAL_SECONDS) return divided;
+  throw new AudioError(
+    "invalid_request",
+    `The pauses of the text come to ${Math.round(total / 60)} minutes; ${MAX_TOTAL_SECONDS / 60} is the most. Nothing was sent.`,
+    { remedy: "Make the pauses shorter, or divide the text." },
+  );
+}
+
+function dividedByPauses(blocks: readonly SourceBlock[]): SourceBlock[] {
   return blocks.flatMap((block): SourceBlock[] => {
     if (block.kind !== "paragraph" || !/pause|break|silence/i.test(block.text)) return [block];
     const divided: SourceBlock[] = [];

@@ -94,7 +94,7 @@ export function planTimeline({ text, kind, speed, voices }: TimelineRequest): Ti
   } as const;
   const endSeconds = sentences.reduce((end, sentence) => Math.max(end, sentence.endSeconds), 0);
   const remarks = [
-    `Subtitles: ${read.cues.length} cues in ${parts.length} parts, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
+    `Subtitles: ${read.cues.length} ${read.cues.length === 1 ? "cue" : "cues"} in ${parts.length} ${parts.length === 1 ? "part" : "parts"}, each at the time of its first cue, on a timeline of ${clock(endSeconds)}.`,
     ...(kind === null || kind === read.kind
       ? []
       : [

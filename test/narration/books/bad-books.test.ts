@@ -181,6 +181,21 @@ describe("a book", () => {
     },
   );
 
+  it("is read where it names the type of a page wrongly", () => {
+    const pages = ["One", "Two"].map((name) => ({ id: name, body: `<p>${name} is late.</p>` }));
+    const bytes = packBook({
+      pages,
+      files: {
+        "OPS/book.opf": packageOf({ pages }).replace("application/xhtml+xml", "text/x-oeb1-document"),
+      },
+    });
+    const { blocks } = readEpub(bytes, new SkippedList());
+    expect(blocks.flatMap((block) => ("text" in block ? [block.text] : []))).toEqual([
+      "One is late.",
+      "Two is late.",
+    ]);
+  });
+
   it("is read where it names a document type of EPUB 2", () => {
     const type =
       '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">';

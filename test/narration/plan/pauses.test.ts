@@ -98,5 +98,7 @@ describe("a line [pause 2s]", () => {
 
   it("that is too long is refused", () => {
     expect(() => planned("One.\n\n[pause 999s]\n\nTwo.")).toThrow(/\[pause 999s\] is longer than 60 s/);
+    expect(() => planned("One.\n\n[pause 2 min]\n\nTwo.")).toThrow(/\[pause 2 min\] is longer than 60 s/);
+    expect(() => planned(`One.\n\n${"[pause 60s]\n\n".repeat(61)}Two.`)).toThrow(/come to 61 minutes/);
   });
 });

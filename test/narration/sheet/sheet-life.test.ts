@@ -107,6 +107,13 @@ describe("a sheet", () => {
     expect(done.message).toContain('A file named "guard_01.pcm" was there already');
   });
 
+  it("never gives a row the name of another one behind a number", async () => {
+    mkdirSync(narrator.workplace.outputDir, { recursive: true });
+    writeFileSync(join(narrator.workplace.outputDir, "a.pcm"), "mine");
+    writeFileSync(join(folder, "lines.csv"), "text,file\nAlpha one,a\nAlpha two,a-2\n");
+    expect(names(await narrate({ max_credits: 600 }))).toEqual(["a-3.pcm", "a-2.pcm"]);
+  });
+
   it("takes from the call what a row leaves open, and from a speaker what the row does not say", async () => {
     write(["Halt!,,,,,", "Go!,,Guard,,,", "Stop!,,guard,1.5,,"]);
     const voices = ["GUARD: opal_en_zh speed 0.8 pitch 0"];
