@@ -3,13 +3,14 @@ import { PROMPT_MAX_CODE_POINTS } from "../contract/service-limits.ts";
 import { codePointLength } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import type { Pronunciation } from "../pronunciation.ts";
+import { shortPartsRemarks } from "./make-plan.ts";
 import type { StoredPart, StoredPlan } from "./narration-state.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { hasWords } from "./plan/characters.ts";
 import { readReplacement } from "./plan/plan-narration.ts";
 import { split } from "./plan/split.ts";
 import { PARAGRAPH_JOINT } from "./plan/units.ts";
-import { EDGES_BEGIN, edgesRemark } from "./plan-remarks.ts";
+import { chaptersRemark, EDGES_BEGIN, edgesRemark } from "./plan-remarks.ts";
 import { spokenPart } from "./spoken-part.ts";
 
 export interface Edit {
@@ -47,7 +48,15 @@ function refuse(quote: string, rule: string): never {
   );
 }
 
+/** A longer quote is no quote, and a longer replacement is a text of its own, which is planned in a thread. */
+const QUOTE_MAX_UNITS = 2000;
+const REPLACEMENT_MAX_UNITS = 50_000;
+
 function edited(texts: readonly string[], { quote, replacement }: Edit): string[] {
+  if (quote.length > QUOTE_MAX_UNITS) refuse(quote, `is longer than ${QUOTE_MAX_UNITS} characters`);
+  if (replacement.length > REPLACEMENT_MAX_UNITS) {
+    refuse(quote, `has a replacement of more than ${REPLACEMENT_MAX_UNITS} characters`);
+  }
   if (!hasWords(quote)) refuse(quote, "must hold a letter or a digit");
   const pattern = patternOf(quote);
   const count = texts.reduce((sum, text) => sum + [...text.matchAll(pattern)].length, 0);
@@ -91,18 +100,24 @@ function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["s
   });
 }
 
+/** Remarks with prices or shares of the text before the edit. */
+const PRICED = /^\d+ chapters, from |parts are shorter than |^\d+ parts instead of |^Spoken by /;
 const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
 
 /** Reports what a listener may not expect of the words that edits bring, and how the text begins and ends now. */
 function editedRemarks(
-  { remarks }: StoredPlan,
+  { remarks, sections }: StoredPlan,
   parts: readonly StoredPart[],
   edits: readonly Edit[],
 ): string[] {
   const edges = edgesRemark({ parts });
   const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
   return [
-    ...remarks.map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark)),
+    ...remarks
+      .filter((remark) => !PRICED.test(remark))
+      .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark)),
+    ...chaptersRemark({ sections, parts }),
+    ...shortPartsRemarks({ parts }),
     ...(brackets.length === 0
       ? []
       : [`Brackets in a replacement are spoken: ${JSON.stringify(brackets[0])}.`]),
@@ -141,12 +156,13 @@ export function editedPlan(
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The edits leave nothing to speak. Nothing was sent.");
   }
+  const sections = editedTitles(plan, texts);
   return {
     ...plan,
     ...(rules.length === 0 ? {} : { pronunciations: rules }),
-    sections: editedTitles(plan, texts),
+    sections,
     parts,
-    remarks: editedRemarks(plan, parts, edits),
+    remarks: editedRemarks({ ...plan, sections }, parts, edits),
   };
 }
 

@@ -100,7 +100,11 @@ function skippedRemark({ kind, count, excerpt }: Skipped, isChosen: boolean): st
 }
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
-export function shortPartsRemarks({ parts }: Pick<NarrationPlan, "parts">): string[] {
+export function shortPartsRemarks({
+  parts,
+}: {
+  readonly parts: ReadonlyArray<{ readonly estimatedSeconds: number }>;
+}): string[] {
   const count = parts.filter(({ estimatedSeconds }) => estimatedSeconds < MINIMUM_CHARGE_SECONDS).length;
   if (count < SHORT_PARTS_TO_TELL) return [];
   const rule = `${MINIMUM_CHARGE_CREDITS} credits, the least that is charged`;

@@ -43,7 +43,14 @@ export function chosenRemark({ sections, chosen }: NarrationPlan): string[] {
 
 const SHORT_SECONDS = 120;
 
-function chaptersRemark({ sections, parts }: NarrationPlan): string[] {
+/** Reports number, length and price of chapters. */
+export function chaptersRemark({
+  sections,
+  parts,
+}: {
+  readonly sections: ReadonlyArray<{ readonly title: string | null }>;
+  readonly parts: Parameters<typeof chapterSums>[1];
+}): string[] {
   const chapters = chapterSums(sections, parts).filter(({ title }) => title !== null);
   const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
   if (chapters.length < 2 || !first || !last) return [];

@@ -103,6 +103,12 @@ describe("edits", () => {
       /over the end of a part/,
     ],
     ["has no words", [{ quote: "...", replacement: "" }], /letter or a digit/],
+    ["is no quote any more", [{ quote: "x".repeat(2001), replacement: "" }], /longer than 2000/],
+    [
+      "brings a text of its own",
+      [{ quote: "So ends One.", replacement: "x ".repeat(25_001) }],
+      /more than 50000/,
+    ],
     [
       "was changed by an edit before it",
       [
