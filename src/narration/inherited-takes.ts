@@ -20,7 +20,8 @@ export async function inheritedTakes(
 ): Promise<NarrationState["takes"]> {
   const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
   for (const { narrationId, state } of await book.newest(MAX_LOOKED_AT)) {
-    if (state.takes.length === 0) continue;
+    // A plan that nobody agreed to chooses nothing.
+    if (state.takes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await book.get(narrationId);
     for (const { part: index, ...choice } of state.takes) {
       const part = other.parts[index];

@@ -42,7 +42,7 @@ it("npx -y audio-generation-mcp-sandbox makes a file, without an account", async
   expect(JSON.stringify(answer)).toMatch(/Saved .*\.mp3/);
   await driver.close();
   await place.remove();
-}, 120_000);
+}, 400_000);
 
 it("npx -y audio-generation-mcp --sandbox names the package that brings the missing parts", async () => {
   const place = await createWorkplace();
@@ -54,4 +54,4 @@ it("npx -y audio-generation-mcp --sandbox names the package that brings the miss
   );
   await driver.close();
   await place.remove();
-}, 120_000);
+}, 400_000);

@@ -72,6 +72,23 @@ describe("edits", () => {
     expect(spoken().at(-1)).toBe("The end\n\nWin left the house in the evening, and shut the door (softly).");
   });
 
+  it("keep the take that is chosen at last, whatever a plan in between had", async () => {
+    const text = textOf("One", "Two");
+    const limit = { max_credits: 5000, wait_seconds: 60 };
+    const { narration_id } = await narrator.narrate({ text, ...limit });
+    const retaken = (take: number) => ({
+      narration_id,
+      retakes: [{ quote: "So ends Two.", take }],
+      ...limit,
+    });
+    await narrator.narrate(retaken(2));
+    const edits = [{ quote: "So ends One.", replacement: "" }];
+    expect((await narrator.narrate({ narration_id, edits })).message).toContain("in another take");
+    await narrator.narrate(retaken(1));
+    const later = await narrator.narrate({ text: text.replace("One begins", "One now begins") });
+    expect(later.message).not.toContain("in another take");
+  });
+
   it("that drop the first words of a cue leave the rest at its time", async () => {
     const text = `1\n00:00:00,000 --> 00:00:01,000\nANNA: Start.\n\n2\n00:00:30,000 --> 00:00:33,000\nANNA: Hello there.\nBEN: Goodbye now.\n`;
     const voices = ["ANNA: sophie_en_zh", "BEN: kian_en_zh"];

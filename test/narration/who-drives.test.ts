@@ -77,7 +77,7 @@ describe("a run that is ending after a refusal", () => {
 
 describe("a limit that is lowered from another window", () => {
   it("ends the run, and is told as the reason", async () => {
-    narrator.service.processingMs = 400;
+    narrator.service.processingMs = 4000;
     const narration_id = await begun(EIGHT);
     const other = await another();
     const told = narrationOf(await other.call("narrate", { narration_id, max_credits: 160 }));

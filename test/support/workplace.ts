@@ -177,6 +177,9 @@ export function drive(
   return driveCommand({ command: NODE, args: [...NODE_FLAGS, BIN, ...args], env }, kind);
 }
 
+/** `npx` installs a package before it answers, which takes minutes on a busy machine. */
+const CONNECT_TIMEOUT_MS = 300_000;
+
 /** Starts any command under an official client. */
 export async function driveCommand(
   how: { command: string; args: string[]; env: Record<string, string>; cwd?: string },
@@ -190,8 +193,9 @@ export async function driveCommand(
   transport.stderr?.on("data", (chunk) => {
     stderr += String(chunk);
   });
-  if (client instanceof LegacyClient) await client.connect(transport as LegacyTransport);
-  else await client.connect(transport as ModernTransport);
+  const patience = { timeout: CONNECT_TIMEOUT_MS };
+  if (client instanceof LegacyClient) await client.connect(transport as LegacyTransport, patience);
+  else await client.connect(transport as ModernTransport, patience);
   const pid = transport.pid;
   if (pid === null) throw new Error("the server did not start");
   return {

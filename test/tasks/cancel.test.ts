@@ -128,7 +128,7 @@ describe.each(stores)("on %s", (store) => {
     expect(plain).toMatchObject({ structuredContent: { status: "waiting" } });
     const handle = await begun(client);
     await client.cancel(handle);
-    expect(await client.look(handle)).toMatchObject({ status: "cancelled" });
+    await expect.poll(() => client.look(handle)).toMatchObject({ status: "cancelled" });
     release();
     const task_id = Reflect.get(Object(Reflect.get(plain, "structuredContent")), "task_id");
     const saved = await client.call("get_task", { task_id, wait_seconds: 20 }, {});

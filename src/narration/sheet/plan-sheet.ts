@@ -179,6 +179,15 @@ function silentRemarks(rows: readonly SheetRow[], { voices }: PlanSettings): str
     .map((name) => `No row has ${JSON.stringify(name)} in its column voice: nobody speaks with that voice.`);
 }
 
+/** Reports rows of several lines, because a stray quotation mark may have joined them. */
+function lineRemarks(rows: readonly SheetRow[]): string[] {
+  const broken = rows.filter(({ cells }) => cells.text.includes("\n"));
+  if (broken.length === 0) return [];
+  return [
+    `${rowsInWords(broken.map(({ number }) => number))}: the text has several lines, between quotation marks.`,
+  ];
+}
+
 /** Reports names such as `guard.wav` in a narration of mp3, which get a second extension. */
 function endingRemarks(rows: readonly SheetRow[], format: OutputFormat): string[] {
   const extension = FILE_EXTENSIONS[format];
@@ -244,6 +253,7 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
       ...columnsRemark(sheet),
       ...unusedSettingsRemark(options, "each row is a file"),
       ...silentRemarks(rows, options),
+      ...lineRemarks(rows),
       ...endingRemarks(rows, format),
       ...longRemarks(planned),
       ...shortPartsRemarks(plan),

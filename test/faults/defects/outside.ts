@@ -72,7 +72,7 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 export async function eventually<T>(
   what: string,
   look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
-  withinMs = 5000,
+  withinMs = 60_000,
 ): Promise<T> {
   const giveUpAtMs = performance.now() + withinMs;
   for (;;) {
@@ -89,7 +89,7 @@ export async function savedNames({ workplace }: Bench): Promise<string[]> {
 }
 
 /** Audio that nobody waits for any more arrives by itself. */
-export async function savedByItself(bench: Bench, count = 1, withinMs = 5000): Promise<string[]> {
+export async function savedByItself(bench: Bench, count = 1, withinMs = 60_000): Promise<string[]> {
   return await eventually(
     `${count} saved file(s)`,
     async () => {
