@@ -84,6 +84,9 @@ export interface Narrations {
   close(): Promise<void>;
 }
 
+/** A narration, and whether this call has planned it for the first time. */
+type FoundNarration = KnownNarration & { readonly isNew?: true };
+
 export interface NarrationsDeps {
   readonly ledger: Ledger;
   readonly parts: PartWork;
@@ -139,7 +142,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return editedPlan({ ...plan, remarks, unspoken }, source.edits, source.pronunciations);
   };
 
-  const find = async (source: NarrateSource): Promise<KnownNarration> => {
+  const find = async (source: NarrateSource): Promise<FoundNarration> => {
     if (source.kind === "narration") return await known(source.narrationId);
     const plan = await planOf(source);
     // Checks the planned text, because markup, entities or invisible characters may hide a secret in the input.
@@ -150,7 +153,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return await book.get(narrationId);
     }
     await book.begin(narrationId, plan, await inheritedTakes(book, plan), clock.wallMs());
-    return await book.get(narrationId);
+    return { ...(await book.get(narrationId)), isNew: true };
   };
 
   /** Reports paid parts that are made anew because pronunciations changed. */
@@ -317,11 +320,11 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const { narrationId, state: before } = known;
     const { chargedCredits } = await book.bill(narrationId);
     call.signal.throwIfAborted();
-    const tooLow = await tooLowLimit(source, known, changes);
-    if (tooLow !== null) {
+    const first = await planFirst(source, known, changes);
+    if (first !== null) {
       // The limit is refused, but the file name is kept.
       await applyCall(source, known, { ...changes, maxCredits: null });
-      return tooLow;
+      return first;
     }
     await applyCall(source, known, changes);
     try {
@@ -336,16 +339,20 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return { ...view, isRepeat };
   };
 
-  /** Refuses a first limit that is likely to end the narration early. The plan is the answer, and the person decides. */
-  const tooLowLimit = async (
+  /**
+   * Answers a first limit with the plan, so that a person decides: if the limit is likely to end the narration early, or
+   * if nobody has seen yet that paid parts would be made anew because pronunciations changed.
+   */
+  const planFirst = async (
     source: NarrateSource,
-    known: KnownNarration,
+    known: FoundNarration,
     changes: NarrateChanges,
   ): Promise<NarrationView | null> => {
     const { maxCredits } = changes;
     if (source.kind === "narration" || known.state.status !== "planned" || maxCredits === null) return null;
     const view = await look(known.narrationId, changes);
-    return maxCredits < view.credits.suggestedMax ? { ...view, refusedLimit: maxCredits } : null;
+    if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
+    return known.isNew === true && (await madeAnew(known)).length > 0 ? view : null;
   };
 
   return {
@@ -355,8 +362,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       const known = await findChecked(source, changes);
       call.signal.throwIfAborted();
       const isThere = known.state.status === "finished" && !choosesAnew(known.state, changes, known.plan);
-      const tooLow = await tooLowLimit(source, known, changes);
-      if (changes.stop || changes.maxCredits === null || isThere || tooLow !== null) {
+      const first = await planFirst(source, known, changes);
+      if (changes.stop || changes.maxCredits === null || isThere || first !== null) {
         return { view: await narrate(source, changes, call) };
       }
       const { narrationId: targetId, plan } = known;

@@ -89,6 +89,19 @@ describe("edits", () => {
     expect(later.message).not.toContain("in another take");
   });
 
+  it("of a rule of pronunciation are told with their price before they are paid", async () => {
+    const text = `Nguyen left the house. ${paragraph("One")}`;
+    const limit = { max_credits: 900, wait_seconds: 60 };
+    await narrator.narrate({ text, ...limit });
+    const asked = await narrator.narrate({ text, pronounce: ["Nguyen=Win"], ...limit });
+    expect(asked.status).toBe("planned");
+    expect(asked.message).toContain("1 part that is paid for was spoken with other pronunciations");
+    expect(narrator.service.tasks.size).toBe(1);
+    const made = await narrator.narrate({ narration_id: asked.narration_id, ...limit });
+    expect(made.status).toBe("finished");
+    expect(narrator.service.tasks.size).toBe(2);
+  });
+
   it("that drop the first words of a cue leave the rest at its time", async () => {
     const text = `1\n00:00:00,000 --> 00:00:01,000\nANNA: Start.\n\n2\n00:00:30,000 --> 00:00:33,000\nANNA: Hello there.\nBEN: Goodbye now.\n`;
     const voices = ["ANNA: sophie_en_zh", "BEN: kian_en_zh"];

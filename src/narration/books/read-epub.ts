@@ -42,6 +42,17 @@ function withHeadings(blocks: readonly PageBlock[], contents: Contents): SourceB
   });
 }
 
+/** A page with so much prose is read, even if the book calls it its contents or cover. */
+const PROSE_UNITS = 1000;
+const SENTENCE_UNITS = 60;
+
+function hasProse({ blocks }: HtmlPage): boolean {
+  const prose = blocks.flatMap(({ block }) =>
+    block.kind === "paragraph" && block.text.length >= SENTENCE_UNITS ? [block.text.length] : [],
+  );
+  return prose.reduce((sum, units) => sum + units, 0) >= PROSE_UNITS;
+}
+
 /** Leaves a page out as a whole, with its first words as the example. */
 function leaveOut(kind: "book_matter" | "aside", { blocks }: HtmlPage, skipped: SkippedList): void {
   const text = blocks.map(({ block }) => wordsOf(block)).join(" ");
@@ -62,7 +73,7 @@ export function readEpub(bytes: Uint8Array, skipped: SkippedList): ReadText {
     if (html === null) continue;
     checkText(html);
     const page = readPage(normaliseLines(html), true, skipped);
-    if (isMatter || isContents(page)) leaveOut("book_matter", page, skipped);
+    if ((isMatter && !hasProse(page)) || isContents(page)) leaveOut("book_matter", page, skipped);
     else if (!isLinear) leaveOut("aside", page, skipped);
     else {
       if (blocks.length > 0) blocks.push({ kind: "rule" });

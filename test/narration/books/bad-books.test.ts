@@ -196,6 +196,17 @@ describe("a book", () => {
     ]);
   });
 
+  it.each([
+    ["by a fragment", '<guide><reference type="toc" href="one.xhtml#toc"/></guide>'],
+    ["as a whole", '<guide><reference type="toc" href="one.xhtml"/></guide>'],
+  ])("keeps chapters on a page that it names as its contents %s", (_, more) => {
+    const prose =
+      "<p>It is late, and the river runs past the old mill and on to the sea, as it always has.</p>";
+    const body = `<p id="toc">Contents</p><h1>One</h1>${prose.repeat(20)}`;
+    const { blocks } = readEpub(packBook({ pages: [{ id: "one", body }], more }), new SkippedList());
+    expect(blocks.some((block) => block.kind === "heading" && block.text === "One")).toBe(true);
+  });
+
   it("is read where it names a document type of EPUB 2", () => {
     const type =
       '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">';
