@@ -34,8 +34,33 @@ function startWorker(workerData: unknown): Worker {
   });
 }
 
+/** Each thread may take {@link MEMORY_MIB}, so further texts wait for one of these. */
+const MAX_THREADS = 2;
+let threads = 0;
+const waiting: Array<() => void> = [];
+
+async function takeThread(): Promise<void> {
+  if (threads === MAX_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
+  else threads += 1;
+}
+
+function releaseThread(): void {
+  const next = waiting.shift();
+  if (next === undefined) threads -= 1;
+  else next();
+}
+
 /** @throws AudioError what planning throws; `invalid_request` when it takes too long or too much memory */
 export async function planInThread(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
+  await takeThread();
+  try {
+    return await planAlone(source, settings);
+  } finally {
+    releaseThread();
+  }
+}
+
+async function planAlone(source: InputText, settings: PlanSettings): Promise<StoredPlan> {
   let worker: Worker;
   try {
     worker = startWorker({ source, settings });

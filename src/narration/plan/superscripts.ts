@@ -15,6 +15,10 @@ const POWER: Readonly<Record<Language, string>> = {
   ja: "の$乗",
 };
 
+const NUMBER = /^[-−+]?[\p{N}.,]+$/u;
+/** The letters of a formula behind an operator, as in `E = mc`. */
+const PRODUCT = /^\p{L}{2,3}$/u;
+const OPERATOR = /[=+*/×·−±]\s*$/u;
 const UNIT = /^(?:[kcmdnµμ]?m|ft|in|yd|mi|s)$/;
 const RAISED: Readonly<Record<string, string>> = { "2": "²", "3": "³", "-1": "⁻¹", "−1": "⁻¹" };
 
@@ -24,7 +28,7 @@ function power(base: string, exponent: string, language: Language | null): strin
 }
 
 function raised(base: string, inner: string, language: Language | null): string {
-  const isNumber = /^[-−+]?[\p{N}.,]+$/u.test(inner);
+  const isNumber = NUMBER.test(inner);
   if (UNIT.test(base) && RAISED[inner] !== undefined) return base + RAISED[inner];
   if (/^[ao]$/.test(inner) && /^(?:\p{N}+|n)$/iu.test(base)) return base + (inner === "a" ? "ª" : "º");
   const isQuantity = /^(?:\p{N}+|\p{L}|[)\]])$/u.test(base);
@@ -46,8 +50,10 @@ const lowered = (base: string, inner: string): string =>
 export function speakScripts(text: string): string {
   if (!/<su[pb]>/i.test(text)) return text;
   const language = commonLanguage(text);
-  return text.replace(SCRIPT, (_, base: string, tag: string, inner: string) => {
+  return text.replace(SCRIPT, (_, base: string, tag: string, inner: string, offset: number) => {
     const words = inner.trim();
-    return tag.toLowerCase() === "sup" ? raised(base, words, language) : lowered(base, words);
+    if (tag.toLowerCase() === "sub") return lowered(base, words);
+    const isProduct = PRODUCT.test(base) && OPERATOR.test(text.slice(Math.max(0, offset - 3), offset));
+    return isProduct && NUMBER.test(words) ? power(base, words, language) : raised(base, words, language);
   });
 }

@@ -16,6 +16,16 @@ describe("markup of other tools", () => {
   it.each([
     ["a power, in English", `${EN}It was 2<sup>10</sup> of them.`, "It was 2 to the power of 10 of them."],
     [
+      "a power of a product",
+      `${EN}It is E = mc<sup>2</sup> of them.`,
+      "It is E = mc to the power of 2 of them.",
+    ],
+    [
+      "the mark of a note behind a short word",
+      `${EN}It was so<sup>2</sup> with them.`,
+      "It was so with them.",
+    ],
+    [
       "a power, in Spanish",
       "# El número\n\nLa tabla del 2<sup>10</sup> es muy larga pero una más.",
       "La tabla del 2 elevado a 10 es muy larga pero una más.",
