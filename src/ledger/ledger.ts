@@ -182,7 +182,7 @@ export class Ledger {
    *
    * @param send a new name for this send; see {@link releaseAdmission}
    * @param wantedBy the narration that pays for the create (`null`: a direct request), and whether all callers have
-   * handles
+   *   handles
    */
   async admit(
     known: TaskRecord,

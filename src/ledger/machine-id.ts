@@ -11,7 +11,7 @@ const PATTERN = /^[0-9a-f]{32}$/;
  * Reads the id in the state folder, or creates it on first use.
  *
  * @returns 32 hex digits; new ones each time if the folder can be neither read nor written. Then tasks of earlier
- * API keys are not found in a shared store, and a dead process is detected only when its lease expires.
+ *   API keys are not found in a shared store, and a dead process is detected only when its lease expires.
  */
 export async function machineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");
