@@ -1,4 +1,6 @@
-/** The dependencies of the workflow on the floors below. */
+/**
+ * Declares what the generation workflow needs from lower folders: service client, ledger, limits, output folder.
+ */
 import type { Service } from "../api/service.ts";
 import type { Clock } from "../clock.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
@@ -7,16 +9,19 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Log } from "../log.ts";
 
-/** Intervals of the workflow, already scaled except for `followMs` and `transferWaitMs`. */
+/** Durations of the workflow. All but `followMs` and `transferWaitMs` are already multiplied by the time scale. */
 export interface Timing {
   readonly pollIntervalMs: number;
-  /** Total time for one stage of a job. Slightly longer than the service takes to recover a task. */
+  /**
+   * Time limit for one stage of a job (create, watch or save). It is slightly longer than the service's own
+   * recovery.
+   */
   readonly recoveryMs: number;
   /** Multiplies backoff delays. */
   readonly scale: number;
-  /** Interval at which a follower reads the ledger for the progress of another process. */
+  /** Interval at which a job reads the ledger while another process drives its record. */
   readonly followMs: number;
-  /** Time that a download waits before it returns `timeout` (`AUDIO_WAIT_SECONDS`). */
+  /** Time after which a download call throws `timeout` (`AUDIO_WAIT_SECONDS`); the transfer continues. */
   readonly transferWaitMs: number;
 }
 

@@ -1,4 +1,4 @@
-/** The entry point of the workflow: one object with every use case. */
+/** The entry point of the generation workflow: builds one object with a method for each use case. */
 import { AudioError } from "../errors.ts";
 import { createPieceReader, type Piece, type Recorded } from "../files/read-piece.ts";
 import { readSaved } from "../files/save-audio.ts";
@@ -25,13 +25,16 @@ import { readPiece } from "./use-cases/read-task-piece.ts";
 import { type ListedTask, type ListRequest, listTasks } from "./use-cases/task-list.ts";
 import { findUnansweredDuplicate } from "./use-cases/unanswered-duplicate.ts";
 
-/** Every method throws {@link AudioError}. Methods behind a tool also resume unfinished tasks. */
+/**
+ * The use cases of the workflow. Every method throws {@link AudioError}. Methods called by tools also resume
+ * unfinished tasks.
+ */
 export interface Generation {
   generate(request: GenerateRequest, call: Call): Promise<TaskView>;
-  /** For clients that accept a task of the protocol's extension as the answer. Loaded on first use. */
+  /** For clients that accept a task of the protocol's extension as an answer. The module is loaded on first use. */
   handles(): Promise<{
     start(request: GenerateRequest, call: Call): Promise<HandleOrView<TaskView>>;
-    /** Finds a handle of this API key, of either kind; `null` if there is none. */
+    /** Finds a handle of this API key, for a request or a narration; `null` if there is none. */
     find(handle: string): Promise<Handle | null>;
     readonly work: HandleOperations<TaskView>;
   }>;
@@ -41,7 +44,10 @@ export interface Generation {
   /** Credits spent according to the ledger; does not ask the service. */
   spending(): Promise<Spending>;
   readonly parts: PartWork;
-  /** For lists that clients request on their own: resumes nothing and does not ask the service. */
+  /**
+   * Lists saved files for clients that list resources without a user's request. Resumes no task and does not ask
+   * the service.
+   */
   newestSaved(limit: number): Promise<ListedFile[]>;
   newestTaskIds(limit: number): Promise<string[]>;
   readAudio(uri: string): Promise<AudioBytes>;

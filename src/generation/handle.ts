@@ -1,4 +1,4 @@
-/** Public name of a record before the service has assigned a task id. */
+/** Builds and parses `req-…` handles, which name a record while it has no task id. */
 import type { TaskRecord } from "../ledger/record.ts";
 
 const HANDLE = /^req-([0-9a-f]{32})$/;

@@ -26,7 +26,10 @@ export async function ownerOf({ ledger, folder }: Deps, name: string): Promise<N
   return null;
 }
 
-/** Whether audio may be saved under a name. Two takes get separate files even if their bytes are equal. */
+/**
+ * Whether a record's audio may be saved under this name. False if an intact file of another request or take has the
+ * name, so two takes never share a file, even with equal bytes.
+ */
 export async function isNameAvailable(
   deps: Deps,
   { workId, replaces, files }: TaskRecord,

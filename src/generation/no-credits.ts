@@ -9,7 +9,10 @@ interface CreditRequest {
   readonly speed?: number | undefined;
 }
 
-/** Whether the error still needs an explanation; a remedy given by the thrower is more specific. */
+/**
+ * Whether the error is an `insufficient_credits` without a remedy. An existing remedy is more specific, so it is
+ * kept.
+ */
 export const lacksRemedy = (error: AudioError): boolean =>
   error.code === "insufficient_credits" && error.remedy === undefined;
 

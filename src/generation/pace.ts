@@ -6,11 +6,11 @@ import { type StoredInput, storedInput } from "./saved-files.ts";
 
 /** Number of newest tasks to compare. */
 const MAX_TASKS = 60;
-/** Fewer tasks are not significant. */
+/** With fewer tasks than this the pace is 1, because the sample is too small. */
 const MIN_TASKS = 5;
-/** The audio of shorter texts is mostly leading and trailing silence. */
+/** Texts with a shorter estimate are ignored, because their audio is mostly leading and trailing silence. */
 const MIN_ESTIMATE_SECONDS = 3;
-/** A larger difference has another cause than pace. */
+/** The pace stays between this factor and its inverse, because a larger difference has another cause. */
 const MAX_FACTOR = 2;
 
 interface MeasuredPace {

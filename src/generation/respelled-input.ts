@@ -10,7 +10,7 @@ export interface RespelledInput {
   readonly input: AudioInput;
   /** The prompt as given; `null` if nothing was respelled. */
   readonly writtenPrompt: string | null;
-  /** The words whose rules applied. */
+  /** The words that pronunciation rules replaced. */
   readonly words: readonly string[];
 }
 

@@ -2,7 +2,7 @@
 import type { GenerationDeps } from "./deps.ts";
 import type { Jobs } from "./job/jobs.ts";
 
-/** Later rounds resume the tasks beyond this number. */
+/** A round resumes at most this many tasks; later rounds resume the rest. */
 const MAX_PER_ROUND = 50;
 const MIN_INTERVAL_MS = 2000;
 
@@ -17,7 +17,10 @@ export class Resumer {
     this.#jobs = jobs;
   }
 
-  /** Schedules a round in the background, unless one ran just now. Failures are only logged, because the call itself reports them. */
+  /**
+   * Starts a round in the background, unless one started within the minimum interval. Failures are only logged,
+   * because the call that starts the round uses the same ledger and reports its failures.
+   */
   schedule(): void {
     const nowMs = this.#deps.clock.steadyMs();
     if (nowMs - this.#lastMs < MIN_INTERVAL_MS * Math.max(this.#deps.timing.scale, 0.05)) return;

@@ -4,7 +4,10 @@ import { RESERVED_CREDITS } from "../contract/billing.ts";
 import { AudioError } from "../errors.ts";
 import { isRefunded, type TaskRecord } from "../ledger/record.ts";
 
-/** Quotes the service's words, because they are data and not instructions. Checks them again, because the record may be older than the check. */
+/**
+ * Quotes the service's reason, because it is data and not an instruction. Cleans the text again, because the record
+ * may have been stored before this check existed.
+ */
 function failureReason({ taskError }: TaskRecord): string {
   const words = serviceReason(taskError?.message ?? "");
   return words === ""

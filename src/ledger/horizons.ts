@@ -10,10 +10,16 @@ export const MAX_IN_FLIGHT_MS = (RECOVERY_WINDOW_SECONDS + 5 * 60) * 1000;
 /** Spend is summed by quarters of an hour. */
 export const SPEND_BUCKET_MS = 15 * 60 * 1000;
 
-/** A living process renews its leases three times within this time. */
+/**
+ * The unscaled time that a lease outlives its last renewal. A living process renews its leases three times within
+ * it.
+ */
 const LEASE_TTL_MS = 15_000;
-/** The minimum, because a busy machine would lose shorter leases. */
+/** The shortest lease after scaling, because a busy machine would lose shorter ones. */
 const MIN_LEASE_TTL_MS = 3_000;
 
-/** How long a lease outlives its last renewal; shorter in tests, which cannot wait so long for a process that hangs. */
+/**
+ * Returns how long a lease outlives its last renewal. Tests scale it down, because they cannot wait that long for a
+ * process that hangs.
+ */
 export const leaseTtlMs = (timeScale: number): number => Math.max(MIN_LEASE_TTL_MS, LEASE_TTL_MS * timeScale);

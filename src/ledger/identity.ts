@@ -1,10 +1,13 @@
-/** Names of requests, records and accounts: derived by hashing, never random, so that every process finds the same ones. */
+/** Derives the names of works, records and API keys by hashing, so that every process finds the same ones. */
 import { createHash, createHmac } from "node:crypto";
 
-/** The account whose limits are counted: origin and API key, as a hash that reveals neither. */
+/** A hash of origin and API key, which reveals neither. Limits are counted for each key id. */
 export type KeyId = string;
 
-/** Changes only with the canonical form, because every installation must derive the same keys. */
+/**
+ * The prefix of idempotency keys. It changes only with the canonical form, because every installation must derive
+ * the same keys.
+ */
 const KEY_PREFIX = "agm1-";
 const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
 /** The length of a SHA-256 prefix: long enough to be unique in a ledger, short enough for a handle. */
@@ -26,39 +29,41 @@ export function idempotencyKey(input: string, take: number, attempt: number): st
   return KEY_PREFIX + hash("create", input, String(take), String(attempt));
 }
 
-/** The work asked for, at one origin, whatever the account. */
+/** Returns the id of a request with its take at one origin, equal for every API key. */
 export function workId(origin: string, input: string, take: number): string {
   return hash("work", origin, input, String(take));
 }
 
-/** The work behind a task that was made elsewhere and is only downloaded from here. */
+/** Returns the id of a task that was created elsewhere and is only downloaded here. */
 export function foreignWorkId(origin: string, taskId: string): string {
   return hash("foreign", origin, taskId);
 }
 
-/** The record of a work under one account. */
+/** Returns the id of the record that a work has under one API key. */
 export function recordId(work: string, account: KeyId): string {
   return hash("record", work, account).slice(0, RECORD_ID_DIGITS);
 }
 
-/** Names that records are found by. Hashed, because an index holds no text of any length. */
+/**
+ * Names under which records are found. They are hashed, because an index entry cannot hold a text of any length.
+ */
 export const workName = (workId: string): string => `work:${hash(workId)}`;
-/** The work of the original text, if the input was respelled. */
+/** The name of the work of the original text, if the input was respelled. */
 export const writtenName = (workId: string): string => `written:${hash(workId)}`;
 export const taskName = (origin: string, taskId: string): string => `task:${hash(origin, taskId)}`;
-/** The task of an earlier, failed attempt. */
+/** The name of the task of an earlier, failed attempt. */
 export const earlierTaskName = (origin: string, taskId: string): string => `earlier:${hash(origin, taskId)}`;
 export const pathName = (path: string): string => `path:${hash(path)}`;
 
-/** Records that share such a name refer to one task of the service. */
+/** Whether a name is a task's. Records that share such a name refer to one task of the service. */
 export const isTaskName = (name: string): boolean => name.startsWith("task:");
 
-/** Equal on every machine for one API key, and does not reveal the key. */
+/** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
 export function accountFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 
-/** Limits belong to an origin and an account. */
+/** Returns the key id for an origin and the fingerprint of an API key, because limits belong to both together. */
 export function keyId(origin: string, fingerprint: string): KeyId {
   return hash("account", origin, fingerprint);
 }

@@ -1,4 +1,4 @@
-/** The stored ledger: each method one transaction that loads, asks the pure rules, and saves. */
+/** Stores the ledger. Each method is one transaction, which loads rows, asks the pure rules and saves. */
 import Keyv from "keyv";
 import { z } from "zod";
 import { AudioError } from "../errors.ts";
@@ -68,7 +68,10 @@ import { type Rows, type SqlEngine, type Statement, sql } from "./store/sql-engi
 
 export type { StoredValue } from "./store/record-rows.ts";
 
-/** The API key whose ledger is opened, and the process that opens it. The store counts and leases for this key. */
+/**
+ * The API key whose ledger is opened, and the process that opens it. The store counts limits and takes leases for
+ * this key.
+ */
 export interface LedgerIdentity {
   readonly origin: string;
   readonly keyId: KeyId;
@@ -76,10 +79,10 @@ export interface LedgerIdentity {
 }
 
 export interface Claim {
-  /** Written where there is no such record yet. */
+  /** Written if there is no such record yet. */
   readonly row: Row;
   readonly leaseTtlMs: number;
-  /** An owner that is known to be dead: its lease is taken over at once. */
+  /** An owner that is known to be dead, so its lease is taken over at once. */
   readonly replacing?: ProcessId;
 }
 
@@ -93,42 +96,45 @@ export interface ClaimAnswer {
 export interface Write extends RecordName {
   /** The revision that the store must hold for the write; `null` for a new record. */
   readonly expectedRevision: number | null;
-  /** `null`: the record is removed. */
+  /** The new row; `null` removes the record. */
   readonly after: Row | null;
   readonly durability: Durability;
-  /** A new call leaves this attempt behind: its handles end with the write. */
+  /** The attempt that a new call replaces. Its handles end with the write. */
   readonly failed?: FailedAttempt | undefined;
-  /** Done whether the write takes place or not. */
+  /** The slot to release, whether or not the write takes place. */
   readonly slot?: SlotRelease | undefined;
-  /** Whether status, task and spend stay as they are, so that the sums do not change; false where it is not known. */
+  /** Whether status, task and spend stay unchanged, and with them the sums; false if unknown. */
   readonly keepsSpend?: boolean;
-  /** A lease of this process is renewed (the default) or released. */
+  /** Whether this process's lease is renewed (the default) or released with the write. */
   readonly lease?: "renew" | "release" | undefined;
 }
 
-/** `value`: what is stored instead, `undefined` for no record. */
+/** `value`: the record that is stored instead; `undefined` if there is none. */
 export type WriteAnswer =
   | { readonly written: true }
   | { readonly written: false; readonly value: string | undefined };
 
 export interface AdmitRequest extends CreateLimits {
-  /** The record as it is to be stored when the create is admitted: `unresolved`, its reservation in `spend`. */
+  /** The record to store if the create is admitted: `unresolved`, with its reservation in `spend`. */
   readonly after: Row;
   readonly expectedRevision: number;
   /** Chosen by the caller, so that an admission whose answer was lost can be repeated or released. */
   readonly sendId: string;
-  /** The narration that it is sent for, and pays for it; `null`: a caller asked for it by itself. */
+  /** The narration that the create is sent for and that pays for it; `null` for a direct request. */
   readonly narrationId: string | null;
-  /** Only callers with a handle wait for it: where all of its record's handles were cancelled, nobody wants it. */
+  /**
+   * Whether only callers with a handle wait. The create is then unwanted once all handles of its record are
+   * cancelled.
+   */
   readonly isForHandles?: boolean;
 }
 
 export interface ListQuery {
-  /** This API key's records, or also those of the machine's other keys at the origin. */
+  /** Lists this API key's records, or also those of the other keys that this machine has used at the origin. */
   readonly accounts: "own" | "all";
   readonly status?: RecordStatus | undefined;
   readonly openOnly?: boolean;
-  /** Parts of narrations are left out unless this is set. */
+  /** Whether to list parts of narrations, too. */
   readonly includesParts?: boolean;
   readonly limit: number;
 }
@@ -136,7 +142,7 @@ export interface ListQuery {
 export interface LedgerStoreOptions {
   readonly engine: SqlEngine;
   readonly identity: LedgerIdentity;
-  /** Records of other keys are visible to the machines that have used those keys. */
+  /** This machine's id. Records of other keys are visible to the machines that have used those keys. */
   readonly machineId: string;
   readonly wallMs: () => number;
 }
@@ -144,11 +150,11 @@ export interface LedgerStoreOptions {
 interface Question<T> {
   readonly durability: Durability;
   /**
-   * True where the budget is judged, and where a task may change the sums that another key's record names, too: every
-   * key of the origin then waits for the same lock.
+   * Whether to lock the origin's row, which all API keys of the origin share. Needed to judge the budget, and to
+   * change sums for a task that another key's record may also name.
    */
   readonly locksOrigin?: boolean;
-  /** Its row is the last of the locks. */
+  /** The narration whose row is locked, after all other locks. */
   readonly narrationId?: string | null;
   readonly load: readonly Statement[];
   decide(
@@ -165,17 +171,18 @@ const listedRow = z.object({ created_at_ms: z.number(), key_id: z.string(), reco
 const keyRow = z.object({ key_id: z.string() });
 const originRow = z.object({ origin: z.string() });
 
-/** The API key's row is missing, because somebody emptied the table. */
+/** The result if the API key's row is missing, because somebody emptied the table. */
 const NOT_REGISTERED = Symbol("not registered");
 
 const MAX_OTHER_ORIGINS = 5;
 
-/** A refused request holds nothing but its reason. */
+/** Refused requests are deleted after this time, because their records hold nothing but the reason. */
 const REFUSALS_KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 
 /**
- * Windows, leases and places run on the engine's steady clock; the budget runs on the wall clock, which outlives a
- * reboot. What money depends on is on the disk before a method returns (see rules/durability.ts).
+ * Windows, leases and places in flight use the engine's steady clock. The budget uses the wall clock, because it
+ * must survive a reboot. Facts that money depends on are on the disk before a method returns (see
+ * rules/durability.ts).
  */
 export class LedgerStore {
   /** Plans of narrations, and copies of damaged records. */
@@ -198,12 +205,12 @@ export class LedgerStore {
     return this.#options.engine.description;
   }
 
-  /** Why the ledger keeps somebody waiting now. */
+  /** The fault that delays answers now; `null` if there is none. */
   get trouble(): AudioError | null {
     return this.#options.engine.trouble;
   }
 
-  /** The stored value of this key's record; `undefined`: no such record. */
+  /** Returns the stored value of this key's record; `undefined` if there is no such record. */
   async get(recordId: string): Promise<string | undefined> {
     const { keyId } = this.#options.identity;
     const [rows = []] = await this.#options.engine.read([
@@ -216,11 +223,11 @@ export class LedgerStore {
     return storedValues(rows)[0]?.value;
   }
 
-  /** Takes or renews the lease of a record, which is written first where it is missing. */
+  /** Takes or renews the lease of a record. Writes the record first if it is missing. */
   claim({ row, leaseTtlMs, replacing }: Claim): Promise<ClaimAnswer> {
     const { processId: owner } = this.#options.identity;
     return this.#transact({
-      // Nothing was sent for a waiting record: a process that finds it gone claims it anew.
+      // Nothing was sent for a waiting record, so a process that finds it gone claims it anew.
       durability: row.status === "waiting" ? "process_kill" : "power_cut",
       locksOrigin: row.names.some(isTaskName),
       load: loadRow(row, row.names),
@@ -237,7 +244,7 @@ export class LedgerStore {
     });
   }
 
-  /** Gives up this process's lease. */
+  /** Releases this process's lease of a record. */
   release(recordId: string): Promise<void> {
     const { keyId, processId } = this.#options.identity;
     const name = { keyId, recordId };
@@ -252,7 +259,9 @@ export class LedgerStore {
     });
   }
 
-  /** Compare and set. Columns, names, sums and places follow the value. */
+  /**
+   * Writes a record if the stored revision is the expected one. Columns, names, sums and places follow the value.
+   */
   write(write: Write): Promise<WriteAnswer> {
     const written = { written: true } as const;
     const { processId: owner } = this.#options.identity;
@@ -269,7 +278,7 @@ export class LedgerStore {
         const state = slot === undefined ? before : withReleasedSlot(before, slot, nowMs);
         const loaded = loadedRow(rows);
         const { stored } = loaded;
-        // The commit took effect, and its answer was lost.
+        // An earlier try of this write was committed, and its answer was lost.
         if (after === null ? stored === undefined : stored?.value === after.value) {
           return { state, result: written };
         }
@@ -297,7 +306,7 @@ export class LedgerStore {
     });
   }
 
-  /** Asks {@link judgeAdmission}; where it says yes, the slot is taken and the record written. */
+  /** Asks {@link judgeAdmission}. If the create is admitted, takes the slot and writes the record. */
   admit(request: AdmitRequest): Promise<Admission> {
     const { processId: owner, origin } = this.#options.identity;
     const { after, expectedRevision, sendId, budget, windowMs, narrationId, isForHandles = false } = request;
@@ -354,7 +363,7 @@ export class LedgerStore {
           state: withSlot(state, { sendId, owner }, nowMs),
           save: [
             ...saveRow(loaded, after, {
-              // A send begins its time in flight anew.
+              // Each send starts the time in flight anew.
               place: { flight: after.flight, atMs: nowMs, owner },
               lease: renewedLease(stored?.lease ?? null, owner, nowMs),
             }),
@@ -373,19 +382,19 @@ export class LedgerStore {
     });
   }
 
-  /** A handle of this API key; `null`: there is none of that name. */
+  /** Returns a handle of this API key; `null` if there is none. */
   async handle(handle: string): Promise<Handle | null> {
     const [rows] = await this.#options.engine.read([findHandle(this.#viewer, handle)]);
     return handleRows(rows)[0] ?? null;
   }
 
-  /** Whether a handle of the record is open and was not cancelled. */
+  /** Whether the record has an open handle that was not cancelled. */
   async hasWantedHandle(recordId: string): Promise<boolean> {
     const [rows] = await this.#options.engine.read([findOpenHandles(this.#viewer, recordId)]);
     return handleRows(rows).some(isWanted);
   }
 
-  /** Opens a handle for a record, or finds the one that wants the same; `null`: there is no such record. */
+  /** Opens a handle for a record, or returns the open one with the same wish; `null` if there is no such record. */
   openHandle(draft: HandleDraft, wish: Wish): Promise<Handle | null> {
     const { keyId, targetId } = draft;
     return this.#transact<Handle | null>({
@@ -400,7 +409,11 @@ export class LedgerStore {
     });
   }
 
-  /** Cancels the handle of a record, see {@link cancelledHandle}. @returns the handle as it stands now */
+  /**
+   * Cancels the handle of a record, see {@link cancelledHandle}.
+   *
+   * @returns the handle as stored now
+   */
   cancelHandle(handle: Handle, atMs: number): Promise<Handle> {
     const { keyId, targetId } = handle;
     return this.#changeHandle(handle, loadRow({ keyId, recordId: targetId }), (stored, rows) =>
@@ -408,7 +421,11 @@ export class LedgerStore {
     );
   }
 
-  /** @returns the handle with the end that was written first */
+  /**
+   * Ends a handle unless it has already ended.
+   *
+   * @returns the handle, with the end that was written first
+   */
   endHandle(handle: Handle, end: HandleEnd, atMs: number): Promise<Handle> {
     return this.#changeHandle(handle, [], (stored) => endedHandle(stored, end, atMs));
   }
@@ -430,27 +447,27 @@ export class LedgerStore {
     });
   }
 
-  /** Credits that the budget counts now, for every key of the origin. */
+  /** Returns the credits that the budget counts now, over all keys of the origin. */
   async spentCredits(windowMs: number): Promise<number> {
     const { engine, identity, wallMs } = this.#options;
     const [rows = []] = await engine.read([sumSince(identity.origin, lastQuarterBefore(wallMs(), windowMs))]);
     return sumOf(rows);
   }
 
-  /** Notes how the create of a slot ended. */
+  /** Releases a slot and records how its create ended. */
   releaseSlot(slot: SlotRelease): Promise<void> {
     return this.#changeState((state, nowMs) => withReleasedSlot(state, slot, nowMs));
   }
 
-  /** No process sends a create for `ms`; a longer pause that runs already stays. */
+  /** Pauses the creates of every process for `ms` milliseconds. Keeps a longer pause that is running. */
   pause(ms: number): Promise<void> {
     return this.#changeState((state, nowMs) => withPause(state, ms, nowMs));
   }
 
   /**
-   * Shows that this process is alive, and renews its leases.
+   * Records that this process is alive, and renews its leases.
    *
-   * @returns the records whose lease it has lost
+   * @returns the records whose lease this process has lost
    */
   heartbeat(recordIds: readonly string[]): Promise<string[]> {
     const { keyId, processId } = this.#options.identity;
@@ -487,7 +504,7 @@ export class LedgerStore {
     });
   }
 
-  /** Newest first. */
+  /** Lists records, newest first. */
   async list(query: ListQuery): Promise<StoredValue[]> {
     const { accounts, status, openOnly = false, includesParts = false, limit } = query;
     const { keyId } = this.#options.identity;
@@ -514,7 +531,10 @@ export class LedgerStore {
     return storedValues(newestFirst(found).slice(0, limit));
   }
 
-  /** Every visible record of a work, task or file (see names in record.ts), this key's first. */
+  /**
+   * Finds every visible record with a name, which stands for a work, a task or a file (see `Row.names`). This key's
+   * records come first.
+   */
   async named(name: string): Promise<StoredValue[]> {
     const { engine, identity, machineId } = this.#options;
     const [rows = []] = await engine.read([
@@ -532,7 +552,7 @@ export class LedgerStore {
     return storedValues(rows);
   }
 
-  /** Addresses of other services that this machine has requests of, a few. */
+  /** Returns a few other origins for which this machine has used API keys. */
   async otherOrigins(): Promise<string[]> {
     const { engine, identity, machineId } = this.#options;
     const [rows = []] = await engine.read([
@@ -550,9 +570,9 @@ export class LedgerStore {
   }
 
   /**
-   * Writes something.
+   * Writes and deletes a test entry.
    *
-   * @returns what works but should be changed, in whole sentences
+   * @returns whole sentences about problems that do not prevent use but should be fixed
    * @throws AudioError `store_unavailable` with the reason
    */
   check(): Promise<string[]> {
@@ -587,7 +607,10 @@ export class LedgerStore {
     });
   }
 
-  /** The one place that takes locks: the origin's row, then the key's, then the narration's. */
+  /**
+   * Runs a transaction. Takes locks in a fixed order, so that transactions cannot deadlock: origin, API key,
+   * narration.
+   */
   async #transact<T>(question: Question<T>): Promise<T> {
     if (!this.#isRegistered) await this.#register();
     const result = await this.#ask(question);
@@ -673,20 +696,20 @@ const sumSince = (origin: string, lastQuarter: number): Statement =>
 const sumOf = ([row]: Rows): number => (row === undefined ? 0 : (sumRow.parse(row).credits ?? 0));
 
 const withoutOwn = (counted: number, { stored, otherShares }: LoadedRow, lastQuarter: number): number => {
-  // A task that several records share stays counted, because only one of them asks.
+  // The spend of a task that several records share stays counted, because only one of them asks for admission.
   const own = otherShares.length > 0 ? null : (stored?.spend ?? null);
   return own !== null && own.quarter > lastQuarter ? Math.max(0, counted - own.credits) : counted;
 };
 
-/** The date stays, so that a later write knows that the place is long over. */
+/** Frees a place in flight. Its date stays, so that a later write knows that the place ended long ago. */
 const forgetPlace = (keyId: string, recordId: string): Statement =>
   sql("UPDATE agm_records SET flight = NULL WHERE key_id = ? AND record_id = ?", keyId, recordId);
 
-/** A date in the future, from before the steady clock restarted, counts from when it is first seen. */
+/** Moves a place's date from the future to now. Such a date was written before the steady clock restarted. */
 const clampPlace = (keyId: string, recordId: string, nowMs: number): Statement =>
   sql("UPDATE agm_records SET flight_at_ms = ? WHERE key_id = ? AND record_id = ?", nowMs, keyId, recordId);
 
-/** As {@link clampPlace}, for another process's lease. */
+/** Like {@link clampPlace}, for the lease of another process. */
 const clampedLease = (name: RecordName, stored: Lease | null, lease: Lease): Statement[] =>
   stored?.atMs === lease.atMs ? [] : [saveLease(name, lease)];
 
@@ -695,7 +718,7 @@ const leaseOf = (rows: Rows | undefined): Lease | null => {
   return row === undefined ? null : leaseRow.parse(row);
 };
 
-/** One order also for records of one moment, so that a list is the same twice. */
+/** Sorts rows newest first, and by record id within one millisecond, so that a repeated list has the same order. */
 function newestFirst(rows: Rows): Rows {
   return rows
     .flatMap((row) => {

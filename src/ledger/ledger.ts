@@ -181,7 +181,7 @@ export class Ledger {
    * `unresolved`, in one transaction.
    *
    * @param send a new name for this send; see {@link releaseAdmission}
-   * @param wantedBy the narration that pays for it, `null`: a caller asked for it by itself; and whether all callers have
+   * @param wantedBy the narration that pays for the create (`null`: a direct request), and whether all callers have
    *   handles
    */
   async admit(
@@ -217,7 +217,10 @@ export class Ledger {
     throw unavailable("The ledger stayed busy with the same record.");
   }
 
-  /** Releases place, slot and reservation of an admission that was not used or whose answer was lost. */
+  /**
+   * Releases the place in flight, the slot and the reservation of an admission that was not used or whose answer
+   * was lost.
+   */
   async releaseAdmission(record: TaskRecord, send: string): Promise<TaskRecord | null> {
     const stored = await this.get(record.recordId);
     const slot: SlotRelease = { sendId: send, outcome: "unsent" };

@@ -107,7 +107,10 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
   }
 }
 
-/** Returns what a running or unanswered attempt counts: nothing for a task that was created and paid for elsewhere. */
+/**
+ * Returns the spend of a running or unanswered attempt; `null` for a task created elsewhere, because this ledger
+ * did not cause its cost.
+ */
 function reservation(record: TaskRecord, atMs: number): TaskRecord["spend"] {
   return record.input === null ? null : { credits: RESERVED_CREDITS + record.earlierCredits, atMs };
 }

@@ -8,11 +8,10 @@ const FILE_NAME = "machine-id";
 const PATTERN = /^[0-9a-f]{32}$/;
 
 /**
- * The id in the state folder, made on first use.
+ * Reads the id in the state folder, or creates it on first use.
  *
- * @returns 32 hex digits; new ones each time where the folder can be neither read nor written, which costs no more
- *   than that tasks of an earlier API key are not looked for on a shared store, and that a dead process is known by
- *   its age alone
+ * @returns 32 hex digits; new ones each time if the folder can be neither read nor written. Then tasks of earlier
+ *   API keys are not found in a shared store, and a dead process is detected only when its lease expires.
  */
 export async function machineId(stateDir: string | null): Promise<string> {
   const fresh = randomBytes(16).toString("hex");
@@ -31,8 +30,8 @@ export async function machineId(stateDir: string | null): Promise<string> {
 }
 
 /**
- * Lets holders' names say which machine they are of; to be called before the first one is made. Linux has a name of
- * the boot and of the process numbers, which is more exact: a state folder may be shared between containers.
+ * Sets the machine id that process ids contain. Call this before the first process id is created. Linux needs no
+ * such id, because the boot id and the PID namespace are more exact: containers may share a state folder.
  */
 export async function initMachineId(stateDir: string | null): Promise<void> {
   if (process.platform !== "linux") setMachineId(await machineId(stateDir));

@@ -10,7 +10,7 @@ import { LedgerStore } from "./ledger-store.ts";
 import { machineId } from "./machine-id.ts";
 import type { SqlEngine } from "./store/sql-engine.ts";
 
-/** A file is used by one machine, so every key in it is that machine's. */
+/** The machine id in a ledger file. One machine uses the file, so every key in it is that machine's. */
 const THE_ONE_MACHINE = "this";
 
 export interface LedgerOptions {
@@ -21,7 +21,7 @@ export interface LedgerOptions {
   readonly clock: Clock;
 }
 
-/** Connects and creates nothing yet. The first use does that, and reports faults. */
+/** Creates the ledger without opening the store. The first use opens it, and reports faults. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
@@ -36,7 +36,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return new Ledger(store, identity, clock, log, timeScale);
 }
 
-/** Only the chosen engine is loaded. */
+/** Loads only the chosen engine. */
 export async function openEngine({
   config: { stateDir, storeUrl },
   log,

@@ -27,7 +27,7 @@ export const RECORD_STATUSES = [
 ] as const;
 export type RecordStatus = (typeof RECORD_STATUSES)[number];
 
-/** One saved copy of the audio. Only size and hash show, on any machine, that it is the audio. */
+/** One saved copy of the audio. Size and hash prove, on any machine, that a file is this audio. */
 const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   /** The absolute real path. */
   path: z.string(),
@@ -46,7 +46,7 @@ const replacedSchema: z.ZodType<Replaced> = z.looseObject({
 });
 
 export const taskRecordSchema = z.looseObject({
-  /** Grows with every write; a write of an older one is refused. */
+  /** Grows with every write. A write based on an older revision is refused. */
   revision: z.int().nonnegative(),
   recordId: z.string(),
   /** Hash of input, take and origin. Equal for all API keys. */
@@ -112,7 +112,7 @@ export function isOpen(record: TaskRecord): boolean {
       return true;
     case "succeeded":
       return record.files.length === 0;
-    // The outcome of an unanswered create is learnt by repeating it, which requires a new call.
+    // The outcome of an unanswered create is known only after a repeat, which requires a new call.
     case "unresolved":
     case "waiting":
     case "failed":

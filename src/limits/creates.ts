@@ -1,4 +1,4 @@
-/** The queue of creates: one asks the ledger at a time, first come, first served. */
+/** Queues the creates of this process. One at a time asks the ledger, first come, first served. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { RESERVED_CREDITS } from "../contract/billing.ts";
@@ -16,8 +16,8 @@ export interface CreateOrder {
   /** The record as last read: `waiting`, or `unresolved` to repeat a send. */
   readonly record: TaskRecord;
   /**
-   * The narration that the create is sent for; `null` for a direct request. Checks the narration's limit with the
-   * create. Direct requests go first. The value can change while the create waits.
+   * Returns the narration that the create is sent for; `null` for a direct request. The ledger checks the
+   * narration's limit with the create. Direct requests go first. The value can change while the create waits.
    */
   narrationId?(): string | null;
   /** Whether only callers with a handle wait now. The create is not sent once all their handles are cancelled. */
@@ -28,7 +28,10 @@ export interface CreateOrder {
 /** Why a create waits in the queue. */
 export type WaitReason = CreateHold;
 
-/** `admitted`: the create may be sent, and its record is already `unresolved`. `changed`: another process has changed the record. */
+/**
+ * `admitted`: the create may be sent, and its record is already `unresolved`. `changed`: another process has
+ * changed the record.
+ */
 export type CreateGrant =
   | { readonly kind: "admitted"; readonly record: TaskRecord; readonly send: string }
   /** Every caller has cancelled, or another process drives the narration. */
@@ -58,7 +61,8 @@ export class Creates {
       ask: (order) => this.#ask(order),
       failsAll: (error) => !(error instanceof AudioError && ONE_CREATE.has(error.code)),
       giveBack: (grant) => this.giveBack(grant),
-      // A repeat goes first, because it already has its place in flight: behind a job that needs that place, both would wait for ever.
+      // A repeat goes first, because it already has its place in flight. Behind a job that needs that place, both
+      // would wait for ever.
       rank: ({ record, narrationId }) => {
         if (record.status === "unresolved") return 0;
         return (narrationId?.() ?? null) === null ? 1 : 2;

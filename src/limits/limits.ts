@@ -37,13 +37,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface Limits {
   /**
-   * Waits for its turn to send one create, first come, first served within the process. The repeat of an unanswered
-   * send goes first. An admitted record is already `unresolved`. Calls `onWaiting` with each reason for waiting and
-   * the milliseconds until the next try.
+   * Waits until one create may be sent, first come, first served within the process. The repeat of an unanswered
+   * send goes first. An admitted record is already `unresolved`. Calls `onWaiting` with each reason for waiting
+   * and the milliseconds until the next try.
    *
-   * @throws AudioError `budget_exceeded`, at once; `store_unavailable` if the store is lost, which refuses waiting
-   *   creates, too. The signal's reason when it aborts: the create then leaves the queue, and an admission that was
-   *   just granted is released.
+   * @throws AudioError `budget_exceeded`, at once; `store_unavailable` if the store is lost, for every waiting
+   *   create. The signal's reason when it aborts: the create then leaves the queue, and an admission that was just
+   *   granted is released.
    */
   admitCreate(order: CreateOrder & { readonly signal: AbortSignal }): Promise<CreateGrant>;
   /** Releases an admission for which nothing was sent. Never rejects. */

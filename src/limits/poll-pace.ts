@@ -11,7 +11,8 @@ const RESERVED_READS = 8;
 export const maxPolls = READS_PER_WINDOW - RESERVED_READS;
 
 /**
- * The milliseconds between two polls of this process: 0 while at most half of the reads are used, then growing.
+ * Returns the milliseconds between two polls of this process: 0 while at most half of the reads are used, then
+ * growing.
  *
  * @param used reads that count in the window
  */

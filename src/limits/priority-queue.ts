@@ -9,10 +9,13 @@ export type Answer<Grant, Reason> =
 
 export interface PriorityQueueOptions<Request, Grant, Reason> {
   readonly clock: Clock;
-  /** Asks for the request at the head. A rejection fails that request, and also all behind it if `failsAll` returns true. */
+  /**
+   * Asks for the request at the head. A rejection fails that request, and also all behind it if `failsAll`
+   * returns true.
+   */
   ask(request: Request): Promise<Answer<Grant, Reason>>;
   failsAll(error: unknown): boolean;
-  /** Receives a grant whose caller has left meanwhile. */
+  /** Receives a grant whose caller has left the queue meanwhile. */
   giveBack(grant: Grant): Promise<void>;
   /** The lowest rank goes first. Called each time, because a rank may change while its request waits. */
   rank(request: Request): number;

@@ -64,7 +64,7 @@ export class Reads {
       clock: this.#options.clock,
       ask: async () => ask(),
       failsAll: () => true,
-      // An unused read counts for one window.
+      // There is nothing to return: an unused read counts until its window ends.
       giveBack: async () => {},
       rank: () => 0,
       onWaiting: ({ onWaiting }, reason, waitMs) => {

@@ -1,4 +1,4 @@
-/** A loop that stops by itself as soon as it is not needed. */
+/** Runs a task at intervals, and stops by itself as soon as the task is not needed. */
 import type { Clock } from "../clock.ts";
 
 export interface TickerOptions {

@@ -1,4 +1,4 @@
-/** Every duration of the limits, scaled for tests. */
+/** Computes every duration of the limits. Tests scale them down. */
 import { LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 
 /** Durations in milliseconds of this process's steady clock. */

@@ -1,4 +1,4 @@
-/** A sleeper that can be woken early. */
+/** Sleeps until a time or until another part of the process signals. */
 import type { Clock } from "../clock.ts";
 
 /** Never loses a signal: one that arrives while nothing sleeps ends the next sleep at once. */
@@ -21,7 +21,7 @@ export class Wakeup {
     this.#isSignalled = false;
   }
 
-  /** Sleeps `ms` milliseconds or until rung. */
+  /** Sleeps for `ms` milliseconds, or until {@link signal} is called. */
   async sleep(ms: number): Promise<void> {
     if (!this.#isSignalled) {
       const sleeper = new AbortController();

@@ -12,7 +12,7 @@ const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 /** `describe` for tests in a browser. */
 export function describeWithBrowser(name: string, tests: () => void): void {
   // Browsers on a machine that is busy with other tests take their time.
-  describe(name, { timeout: 90_000, ...skipFor(missing(CHROMIUM)) }, tests);
+  describe(name, { timeout: 240_000, ...skipFor(missing(CHROMIUM)) }, tests);
 }
 
 /**
@@ -141,7 +141,7 @@ export async function openChat(browser: Browser, settings: ChatSettings): Promis
   script ??= chatScript();
   const code = await script;
   const page = await browser.newPage({ viewport: { width, height: 640 }, deviceScaleFactor });
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(120_000);
   const asked: Chat["asked"] = [];
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));

@@ -67,7 +67,7 @@ describeWithBrowser("an hour of narration", () => {
     );
     expect(Math.max(...(await drawers(browser)))).toBeLessThan(150e6);
     expect(chat.faults).toEqual([]);
-  }, 60_000);
+  }, 300_000);
 
   it("is as sparing with a file of some minutes, also where samples are decoded", async (test) => {
     const { browser, server } = stage;
@@ -82,5 +82,5 @@ describeWithBrowser("an hour of narration", () => {
       expect(Math.max(...(await drawers(browser)))).toBeLessThan(150e6);
       await chat.close();
     }
-  }, 60_000);
+  }, 300_000);
 });

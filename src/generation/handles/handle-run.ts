@@ -1,4 +1,4 @@
-/** One process's work for a handle: a call without a caller, whose result is read through the handle. */
+/** Runs a request in the background for a handle. No caller waits for it; its result is read through the handle. */
 import { randomUUID } from "node:crypto";
 import type { TaskRecord } from "../../ledger/record.ts";
 import type { Handle, Wish } from "../../ledger/rules/handles.ts";
@@ -6,12 +6,12 @@ import type { GenerationDeps } from "../deps.ts";
 import type { Call, CallHandle } from "../job/wait-for-job.ts";
 import { taskFailed } from "../task-failed.ts";
 
-/** The request needs no handle: it is answered as for clients without tasks. */
+/** Thrown if the request needs no handle. It is then answered as for clients without tasks. */
 export class NoHandleNeeded extends Error {
   override readonly name = "NoHandleNeeded";
 }
 
-/** Nothing is left to do for the handle, or another run does it. */
+/** Thrown if nothing is left to do for the handle, or another run works for it. */
 export class HandleEnded extends Error {
   override readonly name = "HandleEnded";
 }
@@ -22,7 +22,10 @@ export interface OpenHandle {
   readonly record: TaskRecord;
 }
 
-/** An attempt needs up to three recovery windows (accept, watch, save), and a free repeat needs three more. */
+/**
+ * Recovery windows in which a run must end. An attempt needs up to three (accept, watch, save), and a free repeat
+ * needs three more.
+ */
 const WINDOWS = 6;
 
 /** Whether the attempt made for this handle has failed. */

@@ -2,7 +2,7 @@
 import type { AudioError } from "../../errors.ts";
 import type { Handle } from "../../ledger/rules/handles.ts";
 
-/** `View` is the data that its result is rendered from. */
+/** The status of a handle. `View` is the data that the result is rendered from. */
 export type HandleStatus<View> = {
   readonly handle: string;
   /** Wall clock time. */
@@ -10,7 +10,7 @@ export type HandleStatus<View> = {
   readonly updatedAtMs: number;
 } & (
   | { readonly kind: "working"; readonly message: string }
-  /** This and the following are final. */
+  /** Cancelled. This kind and the ones below are final. */
   | { readonly kind: "cancelled"; readonly message: string }
   | { readonly kind: "done"; readonly view: View }
   /** The error that the call would have thrown. */

@@ -29,7 +29,9 @@ const CANCELLED = "Cancelled before anything was sent: nothing was charged. The 
 
 interface Running {
   readonly run: HandleRun;
-  /** As of the start of the run, because the record may be deleted from the ledger meanwhile. */
+  /**
+   * Handle and record as of the start of the run, kept because the record may be deleted from the ledger meanwhile.
+   */
   readonly opened: OpenHandle;
 }
 
@@ -82,7 +84,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
 
   async getStatus(handle: Handle): Promise<HandleStatus<TaskView> | null> {
     const running = this.#running.get(handle.handle);
-    // Another process may have cancelled it.
+    // Another process may have cancelled the handle.
     if (handle.end?.kind === "cancelled") running?.run.abort();
     const record = (await this.#deps.ledger.get(handle.targetId)) ?? running?.opened.record;
     if (record === undefined) return null;
@@ -104,7 +106,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end?.kind === "cancelled") this.#running.get(handle)?.run.abort();
   }
 
-  /** From now on the end of a run is caused by the shutdown, so it is not stored. */
+  /** Stops storing how runs end, because from now on they end by the shutdown. */
   close(): void {
     this.#isClosed = true;
   }

@@ -8,11 +8,11 @@ import type { GenerationDeps } from "../deps.ts";
 import { describeHold } from "./phase.ts";
 
 export interface AskOptions extends ReadOptions {
-  /** Deadline of the call. A longer wait for the read limit throws at once. */
+  /** Deadline of the call. If the read limit would delay the query beyond it, the query throws at once. */
   readonly deadline?: Deadline;
 }
 
-/** The read limit does not allow a query within the time of the call; nothing was sent. */
+/** The error for a query that the read limit would delay beyond the call's deadline. Nothing was sent. */
 function readLimitError(reason: ReadWaitReason, waitMs: number): AudioError {
   return new AudioError("rate_limit", describeHold(`reads_${reason}`, waitMs), {
     retryable: true,

@@ -6,21 +6,28 @@ import type { GenerationDeps } from "../deps.ts";
 import { findSaved } from "../saved-files.ts";
 import type { Job, JobEnd } from "./job.ts";
 
-/** The lease owner usually saves the audio within this time. After it, a follower with another folder downloads its own copy. */
+/**
+ * The lease owner usually saves the audio within this time. After it, a follower that does not find the audio in
+ * its own folder downloads a copy.
+ */
 const DRIVER_SAVES_WITHIN_MS = 3000;
 
 export type ClaimResult =
-  /** `hadFailed`: an earlier task of the record had failed before this job started. */
+  /** This process has the lease. `hadFailed`: a task of the record failed before this job started. */
   | { readonly kind: "ours"; readonly hadFailed: boolean }
   /** Another process holds the lease, but the audio is ready to download. */
   | { readonly kind: "save" }
   | { readonly kind: "end"; readonly end: JobEnd };
 
-/** Claims the record, or follows it until it has ended or its lease is free. Follows only while somebody waits for the job. */
+/**
+ * Claims the record, or follows it until it has ended or its lease is free. Follows only while somebody waits for
+ * the job.
+ */
 export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<ClaimResult> {
   const { ledger, clock, timing } = deps;
   const { attempt, status, keyId } = job.record;
-  // Only records of this API key are driven. A record of another key was passed on for its file, which has disappeared since.
+  // A job drives only records of this API key. Another key's record gets here only for its saved file, and then the
+  // file has disappeared since.
   if (keyId !== ledger.identity.keyId) return { kind: "end", end: { kind: "left" } };
   let succeeded: Deadline | null = null;
   for (;;) {
@@ -29,7 +36,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
     job.record = record;
     if (isOurs) {
       keepLease(job, deps);
-      // It failed while this job was following, so this call reports the failure.
+      // The task failed while this job was following, so this call reports the failure.
       if (isNewFailure(record, attempt, status)) return { kind: "end", end: { kind: "failed", record } };
       await applyFileName(job, before, deps);
       return { kind: "ours", hadFailed: record.status === "failed" || record.attempt > 1 };
@@ -48,7 +55,7 @@ export async function claimOrFollow(job: Job, deps: GenerationDeps): Promise<Cla
   }
 }
 
-/** Renews the lease while the job runs. If another process holds it by now, the job ends. */
+/** Keeps the lease renewed while the job runs. If the lease is lost, claims it again or stops the job. */
 function keepLease(job: Job, deps: GenerationDeps): void {
   const { recordId } = job.record;
   deps.limits.keepLease(recordId, () => {
@@ -57,11 +64,14 @@ function keepLease(job: Job, deps: GenerationDeps): void {
       keepLease(job, deps);
     });
   });
-  // The lease may have been lost and claimed again just as the job ended.
+  // Drops the lease once more at the end, because a lost lease may be claimed again just as the job ends.
   void job.end.then(() => deps.limits.dropLease(recordId));
 }
 
-/** Claims a lost lease again. Wiping the ledger also removes leases; claiming then writes the known state of the task back. */
+/**
+ * Claims a lost lease again if the task was accepted and this job's record is the newest; otherwise stops the job.
+ * If somebody emptied the ledger, the claim writes the record back.
+ */
 async function claimAgain(job: Job, deps: GenerationDeps): Promise<void> {
   const { ledger } = deps;
   const stored = await ledger.get(job.record.recordId);

@@ -20,7 +20,10 @@ const noSuchService = (error: AudioError): AudioError =>
       "Ask the user to check that AUDIO_BASE_URL is the service's address (without any path that is not part of it). Nothing was charged.",
   });
 
-/** The refusal of a repeat says nothing about the earlier send whose response was lost. */
+/**
+ * Adds a remedy to the refusal of a repeated create. The refusal says nothing about the earlier send without a
+ * response, so the service may have accepted that one.
+ */
 const mayHaveBeenAccepted = (error: AudioError, record: TaskRecord): AudioError =>
   new AudioError(error.code, error.message, {
     httpStatus: error.httpStatus,
@@ -85,7 +88,10 @@ export async function handleCreateFailure(
   return decision.kind === "unavailable" ? null : known;
 }
 
-/** Records that the create was not accepted. If the store is unavailable, it is recorded later and the next admission uses what is stored. */
+/**
+ * Records that the service did not accept the create. If the store is unavailable, the event is written later, and
+ * the next admission decides by what is stored.
+ */
 async function recordNotTaken(
   job: Job,
   { ledger, limits }: GenerationDeps,

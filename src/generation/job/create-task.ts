@@ -12,7 +12,7 @@ import { persist } from "./persist.ts";
 /**
  * Sends the create until the service accepts or refuses it, or the recovery window ends.
  *
- * @param onInFlightFull called while tasks in flight delay the create, so that orphaned tasks get watched
+ * @param onInFlightFull called while tasks in flight delay the create, so that tasks of dead processes get watched
  * @returns `answered` if this job's create got a response, `elsewhere` if another process created the task
  * @throws AudioError for a refusal, `budget_exceeded`, `store_unavailable`, or the last failure
  */

@@ -1,10 +1,12 @@
-/** Finds requests whose reservations may have caused a 402. They return most of their credits when they end. */
+/**
+ * Finds requests whose reserved credits may have caused a 402. Most of these credits return when the requests end.
+ */
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
 import { Deadline } from "../../deadline.ts";
 import { flightOf, RECORD_STATUSES, type TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 
-/** Number of records to read for each status: those in flight, and the few that ended during the create. */
+/** Records to read for each status: enough for the tasks in flight and for one that ended during the create. */
 const MAX_PER_STATUS = IN_FLIGHT_TASKS + 1;
 
 /**

@@ -14,7 +14,10 @@ export type JobEnd =
   | { readonly kind: "error"; readonly error: AudioError }
   /** Stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "left" }
-  /** Nothing was sent, because its handles were cancelled, its narration has ended, or another process drives the narration. */
+  /**
+   * Nothing was sent, because its handles were cancelled, its narration has ended, or another process drives the
+   * narration.
+   */
   | { readonly kind: "not_wanted" };
 
 /** Ends a job whose callers no longer want the create. */
@@ -22,7 +25,7 @@ export class NotWantedError extends Error {
   override readonly name = "NotWantedError";
 }
 
-/** If a call has been open this long and is made again, its client probably gave up the first one. */
+/** A call that has been open this long and is repeated was probably given up by its client. */
 const SILENT_AFTER_MS = 2000;
 
 export class Job {
@@ -37,7 +40,7 @@ export class Job {
   forcesDownload = false;
   /** Number of new tasks that this job created. */
   newTasks = 0;
-  /** The attempt with a send of this job that got no response and may have created the task. */
+  /** Number of the attempt whose send got no response, so that the send may have created the task. */
   unansweredAttempt: number | null = null;
   /** A create is in progress or got no response, so it may have created a task and the job must complete. */
   mayHaveBeenSent = false;
@@ -50,9 +53,9 @@ export class Job {
   #finish: (end: JobEnd) => void = () => undefined;
   /** Number of callers that wait within a window, and of callers with a handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
-  /** A caller whose window closed got the answer that the job continues. */
+  /** A caller whose window closed was answered that the job continues. */
   #keepsRunning = false;
-  /** Start of the longest wait; ignores callers with handles, because they poll at any time. */
+  /** Steady-clock start of the longest wait. Ignores callers with handles, because they poll at any time. */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;
   #wasCancelled = false;
   #isAbandoned = false;
@@ -75,7 +78,10 @@ export class Job {
     return this.#abort.signal;
   }
 
-  /** Aborts a create in progress. Aborts a little later than {@link signal}, because the response may be about to arrive. */
+  /**
+   * Aborts a create in progress. Aborts a little later than {@link signal}, because the response may be about to
+   * arrive.
+   */
   get sendSignal(): AbortSignal {
     return this.#sendAbort.signal;
   }
@@ -84,7 +90,7 @@ export class Job {
     return this.#callers.plain + this.#callers.withHandle > 0;
   }
 
-  /** Every caller has a handle. The ledger knows whether a handle still wants the job. */
+  /** Whether every caller has a handle. The ledger then knows whether one of these handles still wants the job. */
   get isForHandles(): boolean {
     return !this.#keepsRunning && this.#callers.plain === 0 && this.#callers.withHandle > 0;
   }
@@ -120,12 +126,17 @@ export class Job {
     this.#isAbandoned = false;
   }
 
-  /** Keeps the job running after a caller got the answer that it continues. */
+  /**
+   * Keeps the job wanted even if its handles are cancelled, because a caller was answered that the job continues.
+   */
   keepRunning(): void {
     this.#keepsRunning = true;
   }
 
-  /** Removes a caller. If the last caller cancels, an unsent job stops; a caller that runs out of time does not stop it. */
+  /**
+   * Removes a caller. If the last caller cancels, a job that has sent nothing stops. A caller that runs out of time
+   * does not stop the job.
+   */
   detach(isCancelled: boolean, hasHandle = false): void {
     this.#callers[hasHandle ? "withHandle" : "plain"] -= 1;
     if (this.#callers.plain === 0) this.#waitedForSinceMs = Number.POSITIVE_INFINITY;
@@ -137,7 +148,10 @@ export class Job {
     if (!this.mayHaveBeenSent && this.record.taskId === null) this.stop();
   }
 
-  /** The create was certainly not accepted, so the job counts as unsent again. Stops it if all callers have cancelled. */
+  /**
+   * Marks the job as unsent again, because the service responded without accepting the create. Stops the job if all
+   * callers have cancelled.
+   */
   clearSent(): void {
     this.mayHaveBeenSent = false;
     if (this.#isAbandoned) this.stop();

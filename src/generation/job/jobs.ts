@@ -16,7 +16,10 @@ import { watchTask } from "./watch-task.ts";
 /** Time for the response to a create in progress when the program stops, so that its task id is stored. */
 const LAST_ANSWER_MS = 1200;
 
-/** These errors say nothing about the request: the next call tries again, or the narration reports them. */
+/**
+ * Errors that are not stored as refusals, because they say nothing about the request. The next call tries again, or
+ * the narration reports them.
+ */
 const TRANSIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["store_unavailable", "max_credits_reached"]);
 
 interface Running {
@@ -33,7 +36,10 @@ export class Jobs {
     this.#deps = deps;
   }
 
-  /** Calls the listener while tasks in flight delay a create, because their processes may have died and left them unwatched. */
+  /**
+   * Sets the listener that is called while tasks in flight delay a create. The processes of those tasks may have
+   * died and left them unwatched.
+   */
   onInFlightFull(listener: () => void): void {
     this.#onInFlightFull = listener;
   }
@@ -96,7 +102,7 @@ export class Jobs {
     } finally {
       limits.dropLease(job.record.recordId);
       const { recordId } = job.record;
-      // If releasing fails, the lease expires.
+      // If releasing fails, the lease expires by itself.
       if (lease.isHeld) {
         await ledger.store.release(recordId).catch((cause: unknown) => log.debug(String(cause)));
       }

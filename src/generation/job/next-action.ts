@@ -4,7 +4,10 @@ import { isRefunded, type TaskRecord } from "../../ledger/record.ts";
 export type TaskAction =
   /** Send the create, or send it again under the same key if its response was lost. */
   | { readonly kind: "send" }
-  /** Start the next attempt at the same request. `isSameCall`: for the call that saw the last attempt fail. */
+  /**
+   * Start the next attempt at the same request. `isSameCall`: this job saw the last attempt fail, rather than an
+   * earlier call.
+   */
   | { readonly kind: "again"; readonly isSameCall: boolean }
   /** Poll the service until the task has ended. */
   | { readonly kind: "watch" }
@@ -37,10 +40,13 @@ export interface JobFacts {
   readonly replayedFailures: number;
 }
 
-/** The second task is the free repeat of a failed one. */
+/** A job creates at most two tasks: the first, and the free repeat if that one fails. */
 const MAX_NEW_TASKS = 2;
 
-/** Stops a service that responds to every create with a failed task from getting creates until the recovery window ends. */
+/**
+ * Limits new attempts if the service responds to every create with a failed task. Otherwise the job would send
+ * creates until the recovery window ends.
+ */
 const MAX_REPLAYED_FAILURES = 2;
 
 export function nextAction(record: TaskRecord, facts: JobFacts): TaskAction {
@@ -77,7 +83,10 @@ function mayTryAgain(record: TaskRecord, facts: JobFacts): boolean {
   }
 }
 
-/** A narration checks its own credit limit before another task. */
+/**
+ * Whether to start a new attempt after an earlier call's failed task. Not for a narration, because it checks its
+ * own credit limit before another task.
+ */
 const mayStartNewAttempt = ({ mayRetryFailedAttempt: isAllowed, isOfNarration }: JobFacts): boolean =>
   isAllowed && !isOfNarration;
 

@@ -1,4 +1,7 @@
-/** Writes an event of an accepted task and waits while the store is unavailable, because a task id only in memory would be lost. */
+/**
+ * Writes an event of an accepted task. Waits while the store is unavailable, because a task id that is only in
+ * memory would be lost.
+ */
 import { backoffMs } from "../../api/retry.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -8,7 +11,10 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job } from "./job.ts";
 
-/** Not scaled, because the store has nothing to do with the service's limits. */
+/**
+ * The longest pause between two tries. Not multiplied by the time scale, because the store has nothing to do with
+ * the service's limits.
+ */
 const MAX_PAUSE_MS = 5000;
 
 /**

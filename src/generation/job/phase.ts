@@ -18,7 +18,7 @@ export type Phase =
       readonly untilMs: number;
       readonly sinceMs?: number;
     }
-  /** `before`: the phase before the send. */
+  /** A create is being sent. `before`: the phase before the send. */
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
@@ -30,7 +30,10 @@ export type Phase =
 /** `reads_…`: a query or a download has to wait, not a create. */
 export type HoldReason = WaitReason | "unavailable" | "credits" | `reads_${ReadWaitReason}`;
 
-/** If the remaining time is unknown, the elapsed time distinguishes two answers. */
+/**
+ * The sentence for each reason. Where the remaining time is unknown, the sentence gives the elapsed time, so that
+ * two answers differ.
+ */
 const SENTENCES: Readonly<Record<HoldReason, (left: string, soFar: string) => string>> = {
   rate: (left) => `Waiting for a free create slot (the service takes 6 a minute); about ${left} to go.`,
   in_flight: (_left, soFar) => `Waiting for one of the account's two running tasks to end${soFar}.`,
@@ -61,7 +64,7 @@ const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`
 export const describeHold = (reason: HoldReason, leftMs: number, lastedMs?: number): string =>
   SENTENCES[reason](seconds(leftMs), lastedMs === undefined ? "" : ` (${seconds(lastedMs)} so far)`);
 
-/** Keeps the start time of a hold if the reason is the same as before, also across a send. */
+/** Keeps the start time of a hold if the job was already held for the same reason, also across a send. */
 export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase {
   if (phase.kind !== "held") return phase;
   const known = before.kind === "sending" ? before.before : before;

@@ -147,7 +147,10 @@ async function openContent(
   }
 }
 
-/** Audio above our limit stays available: the remedy names the request that fetches it. */
+/**
+ * Marks audio above the size limit and builds the error. The audio stays at the service, and the remedy names the
+ * request that fetches it.
+ */
 async function markTooLarge(job: Job, deps: GenerationDeps, error: AudioError): Promise<AudioError> {
   const taskId = job.record.taskId ?? "";
   await persist(job, deps, { kind: "tooLarge", taskId });

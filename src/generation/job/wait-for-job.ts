@@ -23,9 +23,9 @@ export interface Call {
   readonly handle?: CallHandle;
 }
 
-/** The part of a call with a handle that runs before its job starts. */
+/** The step of a call with a handle that runs before the call's job starts. */
 export interface CallHandle {
-  /** Another process started it, so an attempt that has already failed is its own. */
+  /** Another process started the work for the handle, so an attempt that has already failed is the handle's own. */
   readonly isResumed: boolean;
   /**
    * Opens the handle unless it is open.
@@ -101,7 +101,7 @@ export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {
 /** A send without a response for this long counts as unanswered, even after a hold. */
 const SILENCE_MS = 5000;
 
-/** Throws if the call's time is over and the service could not be reached. */
+/** Throws if the service could not be reached before the call's time was over. */
 export function throwIfUnreachable({ record, phase }: Job, clock: Pick<Clock, "steadyMs">): void {
   if (record.taskId !== null) return;
   const ids = { idempotencyKey: record.idempotencyKey ?? undefined };

@@ -10,8 +10,8 @@ import { MISSES_UNTIL_GONE, markGone } from "./missing-task.ts";
 import { persist } from "./persist.ts";
 
 /**
- * Stops only on a 401, a confirmed 404, or the end of the recovery window (also for an unavailable ledger). After any
- * other response the task is polled again.
+ * Polls until the task has ended. Before that, stops only on a 401, a confirmed 404, or the end of the recovery
+ * window (also for an unavailable ledger). After any other response the task is polled again.
  *
  * @throws AudioError `not_found` (recorded), `invalid_api_key`, `store_unavailable`, or `wait_expired`
  */
@@ -53,7 +53,10 @@ export async function watchTask(job: Job, deps: GenerationDeps): Promise<void> {
 
 const isRunning = ({ record: { status } }: Job): boolean => status === "queued" || status === "processing";
 
-/** The key does not work, or the ledger was unavailable for the whole recovery window. */
+/**
+ * Whether polling again is pointless: the key does not work, or the ledger was unavailable for the whole recovery
+ * window.
+ */
 const isFinal = ({ code }: AudioError): boolean => code === "invalid_api_key" || code === "store_unavailable";
 
 async function poll(job: Job, deps: GenerationDeps): Promise<ObservedTask> {
@@ -76,7 +79,7 @@ function waitExpired({ record: { taskId } }: Job): AudioError {
   });
 }
 
-/** A task that any process polled less than an interval ago is not due yet. */
+/** Returns the steady-clock time of the next poll: one interval after the last poll of any process. */
 function nextPollAfter(job: Job, { clock, timing }: GenerationDeps): number {
   const { polledAtMs, isGone } = job.record;
   if (isGone || polledAtMs === null) return clock.steadyMs();

@@ -131,6 +131,6 @@ async function findReplaced(
 ): Promise<Replaced | null> {
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
-  // A process that started this replacement may have been killed at any step.
+  // If nothing owns the name, a process may have been killed during this replacement, so the recorded one is kept.
   return owner === null ? replaces : await planReplacement(deps, name, owner.file);
 }

@@ -74,8 +74,8 @@ export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: 
 }
 
 /**
- * Finds the record of this work or drafts one. Finds audio on this machine regardless of the API key. Queries a task
- * that only another key's record names with this key: if the service shows it, this key can use it.
+ * Finds the record of this work or drafts one. Finds audio on this machine regardless of the API key. If only
+ * another key's record names a task, queries the task with this key: if the service shows it, this key can use it.
  *
  * @throws AudioError if the service cannot be asked, because then nothing may be created
  */

@@ -37,7 +37,7 @@ export interface PartWork {
   /** The part's unchanged audio on this machine; does not ask the service. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
-  /** Whether the text is only paid for with other pronunciations, so that it would be made again. */
+  /** Whether the text is paid for, but only with other pronunciations, so that this request would cost again. */
   hasOtherPronunciation(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
   /** Ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */
@@ -72,7 +72,7 @@ export async function finishPart(
   const record = await findPart(deps, request);
   const running = record === null ? undefined : jobs.running(record.recordId);
   if (running !== undefined && record?.taskId === null) {
-    // Joining the job as a caller would let it send another create, if the service refuses this one.
+    // Do not join the job as a caller. A caller would let it send another create if the service refuses this one.
     const { leftMs: ms } = openPartCall(deps, signal).deadline;
     const late = (): AudioError => new AudioError("timeout", "A part could not be brought to its end.");
     await withDeadline({ clock: deps.clock, ms, signal, late }, () => running.end);
@@ -89,7 +89,10 @@ function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): O
   return { signal, windowMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
-/** A job may end without a result, for example if another process drives the record; then it is started again. */
+/**
+ * A job that ends without a result is started again at most this often. It ends so if another process drives the
+ * record, for example.
+ */
 const MAX_STARTS = 3;
 
 /**
@@ -114,7 +117,7 @@ export async function findPart(
   if (own !== undefined && wasSent(own)) return own;
   const newest = records.findLast((record) => record !== own && wasSent(record));
   if (newest === undefined) return own ?? null;
-  // Its audio is not here and may have to be made again, so only its cost counts.
+  // The audio is not here and may have to be made again, so only the cost of the record counts.
   return newest.status === "succeeded" ? { ...newest, ...NO_TASK_YET } : newest;
 }
 

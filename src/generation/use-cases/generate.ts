@@ -39,10 +39,17 @@ export interface GenerateRequest {
   readonly replace?: boolean;
 }
 
-/** A job may end without a result, for example a `finish` job that a create joined too late; then it is started again. */
+/**
+ * A job that ends without a result is started again at most this often. A `finish` job that a create joined too
+ * late ends so, for example.
+ */
 const MAX_STARTS = 3;
 
-/** Builds the work of a request, with all checks that need no ledger. @throws AudioError `invalid_file_name`, `request_too_large` */
+/**
+ * Builds the work of a request, with all checks that need no ledger.
+ *
+ * @throws AudioError `invalid_file_name`, `request_too_large`
+ */
 export function workOf({ input, pronunciations = [], take, fileName }: GenerateRequest): Work {
   if (fileName !== null) checkFileName(fileName);
   const { input: spoken, writtenPrompt, words } = respelledInput(input, pronunciations);
@@ -167,10 +174,13 @@ async function runRecord(
   }
 }
 
-/** The ledger throws within 5 s. */
+/** The longest wait for the ledger, which throws within 5 s. */
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
-/** Waits until the ledger has the record, even beyond a short window, because a handle is returned only for a stored record. */
+/**
+ * Waits until the ledger has the record, even beyond a short window, because a handle is returned only for a stored
+ * record.
+ */
 async function waitUntilStored(
   job: Job,
   call: OpenCall,
@@ -198,7 +208,7 @@ async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promi
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** A repeat of a call that its client gave up returns within 2 s. */
+/** Window of a repeated call whose client gave up the first one, so that the repeat returns within 2 s. */
 const REPEAT_WINDOW_MS = 1500;
 
 const withShorterWindow = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({

@@ -11,8 +11,10 @@ import type { PartRequest } from "./generate-part.ts";
 const isPaid = ({ status }: TaskRecord): boolean => status !== "waiting" && status !== "failed";
 
 /**
+ * Finds a paid record of the same text and take with other pronunciations.
+ *
  * @param found the record with the present pronunciations
- * @returns `null` if `found` is the answer
+ * @returns `null` if there is none, or if `found` is already paid or saved
  */
 export async function findOtherPronunciation(
   deps: GenerationDeps,

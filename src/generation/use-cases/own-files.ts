@@ -1,4 +1,7 @@
-/** Finds, for lists, which recorded files still belong to a record and exist, without reading them. */
+/**
+ * Finds which recorded files still belong to a record and exist. Reads no file content, because lists must be
+ * quick.
+ */
 import { lstat } from "node:fs/promises";
 import { isInside } from "../../files/file-content.ts";
 import type { SavedFile } from "../../files/saved-file.ts";

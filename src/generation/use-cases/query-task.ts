@@ -69,7 +69,7 @@ function throwRefusal(jobs: Jobs, { recordId, refusal }: TaskRecord): void {
   if (refusal !== null && jobs.running(recordId) === undefined) throw fromStoredError(refusal.error);
 }
 
-/** Enough for the claim, one ledger operation, which shows whether another process drives the record. */
+/** Time for the claim, which is one ledger operation. The claim shows whether another process drives the record. */
 const CLAIM_WITHIN_MS = 1000;
 
 /** Reports what is being done for a request without a task id. Sends nothing. */
@@ -94,7 +94,10 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;
 }
 
-/** A job may end without a result, for example if another process drives the record; then it is started again. */
+/**
+ * A job that ends without a result is started again at most this often. It ends so if another process drives the
+ * record, for example.
+ */
 const MAX_STARTS = 3;
 
 /**
@@ -109,7 +112,7 @@ export async function finishTask(
 ): Promise<{ job: Job; end: JobEnd | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
-    // A call with a window uses all of it, because an early return with the same words would only cause the same call.
+    // A call with a window uses all of it, because a return without news would only make the model repeat the call.
     const isEnough = (): boolean =>
       call.windowMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
@@ -189,7 +192,9 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
   }
 }
 
-/** Whether the read limit outlasts the call. The service's own 429 has an HTTP status. */
+/**
+ * Whether the error is this process's read limit, which outlasts the call. A 429 of the service has an HTTP status.
+ */
 const isHeld = (error: unknown): error is AudioError =>
   error instanceof AudioError && error.code === "rate_limit" && error.httpStatus === undefined;
 

@@ -12,7 +12,7 @@ import type { TaskRecord } from "../../ledger/record.ts";
 import type { GenerationDeps } from "../deps.ts";
 import { findSaved, formatOf } from "../saved-files.ts";
 
-/** The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
+/** The largest resource. The stdio buffers of the official clients hold 10 MiB, and base64 adds a third. */
 const MAX_RESOURCE_BYTES = 7 * 1024 * 1024;
 
 export interface AudioBytes {

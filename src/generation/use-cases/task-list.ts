@@ -36,7 +36,7 @@ export interface ListedTask {
   /** Id of a preset voice, or a description of the voice source. */
   readonly voice: string | null;
   readonly take: number | null;
-  /** Equal for all records of one task, also in the costs of narrations. */
+  /** Equal for all records of one task. The bills of narrations use the same name. */
   readonly workName: string;
   /** Equal for all takes of one request and for nothing else; `null` if the request is unknown. */
   readonly request: string | null;
@@ -50,7 +50,9 @@ export interface ListedTask {
   readonly missingPath: string | null;
   /** Path of delivered bytes that do not match the format. */
   readonly wrongFormatPath: string | null;
-  /** Requested only with another API key. The effect of a repeat depends on the account of that key. */
+  /**
+   * The request was made only with another API key, so the effect of a repeat depends on the account of that key.
+   */
   readonly isOtherKey: boolean;
   /** The reason why a request was refused and is not sent again automatically. */
   readonly refusal: AudioError | null;

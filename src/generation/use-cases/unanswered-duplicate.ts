@@ -1,4 +1,7 @@
-/** Finds an open request that differs only in spelling details, because models retype a text after a time-out and would pay twice. */
+/**
+ * Finds an open request that differs only in quotation marks, white space or case. Models retype a text after a
+ * time-out, and would pay twice.
+ */
 import { z } from "zod";
 import { workId } from "../../ledger/identity.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -31,7 +34,11 @@ export interface UnansweredDuplicate {
   readonly note: string;
 }
 
-/** @returns `null` if exactly this request is known, or no open one is similar */
+/**
+ * Finds an open request of the last minutes with nearly the same text.
+ *
+ * @returns `null` if exactly this request is known, or no open one is similar
+ */
 export async function findUnansweredDuplicate(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   { input, take }: Work,

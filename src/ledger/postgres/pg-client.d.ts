@@ -1,4 +1,7 @@
-/** The one module of `pg` that is imported: its index also loads a pool, and a native client where a variable asks for it. */
+/**
+ * Declares the one module of `pg` that is imported. The index of `pg` also loads a pool, and a native client if a
+ * variable asks for it.
+ */
 declare module "pg/lib/client.js" {
   import type { Client as PgClient } from "pg";
   export default class Client extends PgClient {

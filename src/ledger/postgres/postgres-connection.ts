@@ -10,15 +10,20 @@ import { systemReason } from "../../files/file-failure.ts";
 import { type Rows, type SqlValue, type Statement, sql, type Transaction } from "../store/sql-engine.ts";
 import { LostConnection, NoAnswer, NotCommitted } from "./postgres-faults.ts";
 
-/** How long the server waits for what another process holds: a process that stands still loses its transaction then. */
+/**
+ * How long the server waits for a lock or for the next statement. A process that hangs then loses its transaction.
+ */
 const SERVER_WAIT_MS = 2_000;
 const STATEMENT_MS = 2_200;
-/** How long an answer is waited for: longer than the server waits. Half of the engine's patience, so that there is a second try. */
+/**
+ * The longest wait for an answer. It exceeds the server's own waits, and is half of the engine's patience, so that
+ * there is time for a second try.
+ */
 const ANSWER_MS = 2_500;
 const CONNECT_MS = 2_000;
 const CLOSE_MS = 500;
 
-/** Set within each transaction, because PgBouncer refuses them at the start of a connection. */
+/** Sets the time limits within each transaction, because PgBouncer refuses them at the start of a connection. */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = ${SERVER_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${SERVER_WAIT_MS}`;
@@ -37,7 +42,7 @@ class PlainClient extends Client {
     const { host, port, database, user, password } = address;
     super({
       ...{ host, port, database, user },
-      // As a function, because an empty password would be looked up in PGPASSWORD and ~/.pgpass.
+      // A function, because pg would look up an empty password in PGPASSWORD and ~/.pgpass.
       password: () => password,
       ssl: tlsOptions(address),
       sslnegotiation: "postgres",
@@ -48,7 +53,7 @@ class PlainClient extends Client {
     this.#address = address;
   }
 
-  /** Nothing of PGOPTIONS, PGREPLICATION or PGAPPNAME. */
+  /** Ignores PGOPTIONS, PGREPLICATION and PGAPPNAME. */
   override getStartupConf(): Record<string, string> {
     const { user, database } = this.#address;
     return { user, database, application_name: "audio-generation-mcp", client_encoding: "UTF8" };
@@ -112,7 +117,7 @@ export class PostgresConnection {
     untilMs: number,
   ): Promise<T> {
     const begin = durability === "power_cut" ? BEGIN : `${BEGIN}; SET LOCAL synchronous_commit = off`;
-    // A statement of its own, behind the locks: the time at which they were granted.
+    // Read the clock in a separate statement after the locks, so that it shows the time when they were granted.
     const clock = sql(`SELECT (${clockSql})::float8 AS now`);
     const [, ...answers] = await this.run([sql(begin), ...locks, clock, ...load], untilMs);
     const rows = answers.map((answer) => answer.rows);
@@ -141,14 +146,14 @@ export class PostgresConnection {
   run(statements: readonly Statement[], untilMs: number): Promise<Answer[]> {
     return this.#bounded(ANSWER_MS, untilMs, async () => {
       this.#client.ref();
-      // In one piece, which the server answers with one.
+      // Send all statements in one piece, so that the server answers in one piece, too.
       this.#socket.cork();
       const sent = statements.map(({ sql: text, values }) =>
         this.#client.query(numbered(text), values.map(withoutNul)),
       );
       this.#socket.uncork();
       const settled = await Promise.allSettled(sent);
-      // An idle connection keeps no process alive.
+      // An idle connection must not keep the process alive.
       if (!this.#isLost) this.#client.unref();
       return settled.map((answer) => {
         if (answer.status === "rejected") throw answer.reason;
@@ -157,7 +162,10 @@ export class PostgresConnection {
     });
   }
 
-  /** Leaves a transaction that failed, so that the connection can be used again; drops the connection where it cannot. */
+  /**
+   * Rolls back a transaction that failed, so that the connection can be used again. Drops the connection if that
+   * fails.
+   */
   async rollBack(untilMs: number): Promise<void> {
     if (this.#isLost || this.#client.getTransactionStatus() === "I") return;
     await this.run([sql("ROLLBACK")], untilMs).catch(() => this.drop());
@@ -177,7 +185,7 @@ export class PostgresConnection {
 
   async #bounded<T>(mostMs: number, untilMs: number, work: () => Promise<T>): Promise<T> {
     const waitMs = Math.max(1, Math.min(mostMs, untilMs - performance.now()));
-    // Only a new connection is clean, because answers that still arrive on this one belong to no request.
+    // Only a new connection is clean, because late answers on this one would belong to no request.
     const timer = setTimeout(() => this.#socket.destroy(new NoAnswer()), waitMs);
     try {
       return await work();
@@ -198,7 +206,10 @@ const withoutNul = (value: SqlValue): SqlValue =>
 
 const NUMBERED = new Map<string, string>();
 
-/** The statement with its `?` marks as `$1`, `$2`, and so on. No statement of the ledger has a `?` in a literal. */
+/**
+ * Returns the statement with its `?` marks as `$1`, `$2`, and so on. No statement of the ledger has a `?` in a
+ * literal.
+ */
 function numbered(text: string): string {
   const known = NUMBERED.get(text);
   if (known !== undefined) return known;

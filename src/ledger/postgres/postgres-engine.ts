@@ -9,15 +9,20 @@ import { PostgresConnection } from "./postgres-connection.ts";
 import { isReadOnly, LostConnection, mayPass, NoAnswer, storeFault } from "./postgres-faults.ts";
 import { prepareTables, TABLE_NAMES } from "./postgres-tables.ts";
 
-/** How long a server may be away before its absence is reported. */
+/** How long a server may be unavailable before a call reports it. */
 const PATIENCE_MS = 5_000;
-/** Makes no further try with less time left, because it could only end as "no answer", which would hide the reason. */
+/**
+ * No further try starts with less time left, because it could only end as "no answer", which would hide the reason.
+ */
 const MIN_TRY_MS = 250;
-/** For this long after a report each call makes one short try, because a tool call asks the ledger several times. */
+/**
+ * For this long after a report, each call makes only one short try, because a tool call asks the ledger several
+ * times.
+ */
 const KNOWN_AWAY_MS = 10_000;
 const ONE_TRY_MS = 2_000;
 
-/** After this long without an answer, waiting callers are given the reason. */
+/** After this long without an answer, waiting callers get the reason. */
 const UNUSUAL_MS = 500;
 
 const NOT_ANSWERED = new LostConnection(new NoAnswer());
@@ -44,7 +49,7 @@ const nameRows = z.array(z.object({ name: z.string() }));
 export interface PostgresEngineOptions {
   readonly storeUrl: string;
   readonly log: Pick<Log, "debug">;
-  /** An SQL expression of milliseconds: the clock that all users of the database share. */
+  /** An SQL expression for the clock in milliseconds. All users of the database must share this clock. */
   readonly clockSql?: () => string;
 }
 
@@ -94,7 +99,10 @@ export class PostgresEngine implements SqlEngine {
     return this.#inTurn((connection, untilMs) => connection.read(statements, untilMs));
   }
 
-  /** Touches no row that others lock, because that would make deadlocks. */
+  /**
+   * Writes and deletes a test entry, and reads the server's settings. Touches no row that others lock, to avoid
+   * deadlocks.
+   */
   async check(): Promise<string[]> {
     await this.transact({
       durability: "power_cut",
@@ -153,7 +161,7 @@ export class PostgresEngine implements SqlEngine {
   async #repeating<T>(work: Work<T>, askedAtMs: number): Promise<T> {
     const isKnownAway =
       this.#reportedAtMs > this.#answeredAtMs && performance.now() - this.#reportedAtMs < KNOWN_AWAY_MS;
-    // Everything that waited during the absence fails together.
+    // Calls that were already waiting when the absence was reported fail together.
     if (isKnownAway && askedAtMs <= this.#reportedAtMs) throw storeFault(this.description, this.#lastError);
     // Waiting for other work of this process does not count as an absence.
     const startedAtMs = isKnownAway ? performance.now() : Math.max(askedAtMs, this.#answeredAtMs);

@@ -65,7 +65,7 @@ const FOREIGN: Words = {
 
 const READ_ONLY = "25006";
 
-/** By SQLSTATE, whole or its first two digits. */
+/** Messages by SQLSTATE: the whole code, or its first two or three characters. */
 const BY_STATE: Readonly<Record<string, Words>> = {
   "08": { what: "broke the connection", remedy: CALL_AGAIN, mayPass: true },
   [READ_ONLY]: {
@@ -149,7 +149,10 @@ function wordsOfLoss(cause: unknown): Words {
 /** Whether to repeat the work, because it may succeed at once or within seconds. Every transaction may run twice. */
 export const mayPass = (error: unknown): boolean => wordsOf(error)?.mayPass ?? false;
 
-/** After a failover the same address leads to the new primary, but only on a new connection. */
+/**
+ * Whether the server is read-only. After a failover the same address leads to the new primary, but only on a new
+ * connection.
+ */
 export const isReadOnly = (error: unknown): boolean => serverError.safeParse(error).data?.code === READ_ONLY;
 
 export function otherLayout(description: string): AudioError {

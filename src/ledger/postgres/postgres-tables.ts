@@ -8,7 +8,7 @@ import { foreignTables, otherLayout } from "./postgres-faults.ts";
 /** The lock for creating tables ("AuGM"), because two first processes may start together. */
 const CREATION_LOCK = 0x4175474d;
 
-/** Sorts by bytes, as SQLite does, whatever the language of the database. */
+/** The statements that create the tables. Text sorts by bytes, as in SQLite, whatever the database's language. */
 const STATEMENTS: readonly string[] = [
   ...TABLES,
   `CREATE TABLE agm_layout (version INTEGER NOT NULL)`,
@@ -26,7 +26,12 @@ const FIND = sql(
   "SELECT tablename FROM pg_tables WHERE schemaname = ANY (current_schemas(false)) AND left(tablename, 4) = 'agm_'",
 );
 
-/** @param description names the database, without credentials */
+/**
+ * Creates the tables if they are missing, and checks their layout.
+ *
+ * @param description names the database, without credentials
+ * @param untilMs the end of the caller's patience, on the clock of `performance`
+ */
 export async function prepareTables(
   connection: PostgresConnection,
   description: string,
@@ -35,7 +40,8 @@ export async function prepareTables(
   const [found] = await connection.run([FIND], untilMs);
   const known = nameRows.parse(found?.rows);
   if (known.length === 0) {
-    // Unlike to_regclass, the second statement sees tables that another process has created meanwhile.
+    // Look again behind the lock: unlike to_regclass, this query sees tables that another process has created
+    // meanwhile.
     const lock = sql(`SELECT pg_advisory_xact_lock(${CREATION_LOCK})`);
     const [, , foundNow] = await connection.run([sql("BEGIN"), lock, FIND], untilMs);
     const isMade = nameRows.parse(foundNow?.rows).length > 0;

@@ -1,28 +1,28 @@
-/** Decides whether a create may be sent: the one place that says yes to spending. Pure: knows no store and no clock. */
+/** Decides whether a create may be sent. Nothing else allows spending. Pure: uses no store and no clock. */
 import type { ProcessId } from "../../process-id.ts";
 import { type ApiKeyState, isSlotPending, pauseLeftMs, rateWaitMs } from "./api-key-state.ts";
 import { type Lease, leaseOwner } from "./lease.ts";
 import { type InFlightPlace, placeEndsMs } from "./places.ts";
 
-/** The limits that a create is judged by. */
+/** The limits that apply to a create. */
 export interface CreateLimits {
   readonly maxCreates: number;
   readonly windowMs: number;
   readonly maxInFlight: number;
   /** How long an unanswered create keeps its place in flight after its process was last seen alive. */
   readonly lapseMs: number;
-  /** The most that all records of the origin may spend together, without the requesting record's earlier spend. */
+  /** The most that all records of the origin may spend within a window of wall-clock time; `null` for no budget. */
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
-/** The narration that a create is sent for, as the ledger holds it. */
+/** What the ledger knows of the narration that a create is sent for. */
 export interface NarrationFacts {
-  /** A caller wants it, and nothing has ended it. */
+  /** Whether a caller wants the narration, and nothing has ended it. */
   readonly isWanted: boolean;
-  /** The most that it may cost. */
+  /** The most credits that the narration may cost. */
   readonly maxCredits: number;
   readonly lease: Lease | null;
-  /** The credits that it has reserved or was charged, without the requesting record. */
+  /** The credits that the narration has reserved or was charged, without the record that asks. */
   readonly billedCredits: number;
 }
 
@@ -30,25 +30,25 @@ export interface AdmissionQuestion {
   readonly sendId: string;
   readonly owner: ProcessId;
   readonly expectedRevision: number;
-  /** The record as it is stored when the create is admitted: `unresolved`, its reservation in `spendCredits`. */
+  /** The record to store if the create is admitted: `unresolved`, with its reservation in `spendCredits`. */
   readonly after: { readonly value: string; readonly spendCredits: number };
   readonly limits: CreateLimits;
 }
 
 /** The state of the ledger at the time of the decision. */
 export interface AdmissionFacts {
-  /** `undefined`: no such record. */
+  /** `undefined` if there is no such record. */
   readonly record:
     | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
   /** The places of the API key's other records. */
   readonly otherPlaces: readonly InFlightPlace[];
-  /** Credits of the origin inside the budget's window, without this record's own. */
+  /** Credits of the origin within the budget's window, without this record's own. */
   readonly countedCredits: number;
-  /** A call or a handle still wants it. */
+  /** Whether a call or a handle still wants the create. */
   readonly isWanted: boolean;
-  /** `null`: the create is not sent for a narration. */
+  /** `null` if the create is not sent for a narration. */
   readonly narration: NarrationFacts | null;
 }
 
@@ -56,16 +56,16 @@ export type CreateHold = "paused" | "rate" | "in_flight";
 
 export type Admission =
   | { readonly kind: "admitted" }
-  /** The record has changed, or another process has its lease: what is stored now. */
+  /** The record has changed, or another process has its lease. `value`: the record as stored now. */
   | { readonly kind: "conflict"; readonly value: string | undefined; readonly isLeaseLost: boolean }
   /** Every handle was cancelled, or the narration was stopped, or another process drives the narration. */
   | { readonly kind: "not_wanted" }
   | { readonly kind: "over_limit"; readonly maxCredits: number; readonly billedCredits: number }
   | { readonly kind: "over_budget"; readonly countedCredits: number }
-  /** When to ask again; for `in_flight` a guess, since a task may end at any time. */
+  /** `waitMs`: when to ask again. For `in_flight` it is the latest time, because a task may end earlier. */
   | { readonly kind: "held"; readonly reason: CreateHold; readonly waitMs: number };
 
-/** True for an admission that was committed already and whose answer was lost. */
+/** Whether this admission is already committed, and only its answer was lost. */
 export function isRepeatedAdmission(
   { sendId, after }: AdmissionQuestion,
   { record, state }: AdmissionFacts,
@@ -74,8 +74,8 @@ export function isRepeatedAdmission(
 }
 
 /**
- * Judges in this order: record and lease, whether it is wanted, narration, budget, pause, rate, places. Only the process
- * that may send the record is given a time to wait.
+ * Judges in this order: record and lease, whether the create is wanted, narration, budget, pause, rate, places in
+ * flight. Only the process that may send the record gets a time to wait.
  */
 export function judgeAdmission(question: AdmissionQuestion, facts: AdmissionFacts, nowMs: number): Admission {
   if (isRepeatedAdmission(question, facts)) return { kind: "admitted" };

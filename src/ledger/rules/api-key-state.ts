@@ -8,13 +8,13 @@ const slotSchema = z.object({
   owner: z.string(),
   /** The create has no outcome yet. */
   isPending: z.boolean(),
-  /** When it was taken; once it has an outcome, when that was written. Steady clock. */
+  /** Steady-clock time when the slot was taken; once the create has an outcome, when the outcome was written. */
   atMs: z.number(),
 });
 type Slot = z.infer<typeof slotSchema>;
 
 const stateSchema = z.object({
-  /** No create leaves until `atMs + lengthMs`. */
+  /** No create may be sent until `atMs + lengthMs`. */
   pause: z.object({ atMs: z.number(), lengthMs: z.number() }).nullable(),
   slots: z.array(slotSchema),
   /** The last heartbeat of each process, on the steady clock. */
@@ -46,12 +46,12 @@ function parseState(text: string): ApiKeyState {
   }
 }
 
-/** Milliseconds until creates may leave again; 0 without a pause. */
+/** Milliseconds until creates may be sent again; 0 without a pause. */
 export function pauseLeftMs({ pause }: ApiKeyState, nowMs: number): number {
   return pause === null ? 0 : Math.max(0, pause.atMs + pause.lengthMs - nowMs);
 }
 
-/** Starts a pause; a longer one that runs already stays. */
+/** Starts a pause. Keeps a longer one that is running. */
 export function withPause(state: ApiKeyState, lengthMs: number, nowMs: number): ApiKeyState {
   return pauseLeftMs(state, nowMs) >= lengthMs ? state : { ...state, pause: { atMs: nowMs, lengthMs } };
 }
@@ -60,15 +60,16 @@ export function withPause(state: ApiKeyState, lengthMs: number, nowMs: number): 
 const slotSeenAtMs = ({ heartbeats }: ApiKeyState, { owner, isPending, atMs }: Slot): number =>
   isPending ? Math.max(atMs, heartbeats[owner] ?? atMs) : atMs;
 
-/** The state without slots that no longer count in the window. */
+/** Removes the slots that no longer count in the window. */
 export function withoutOldSlots(state: ApiKeyState, windowMs: number, nowMs: number): ApiKeyState {
   return { ...state, slots: state.slots.filter((slot) => slotSeenAtMs(state, slot) > nowMs - windowMs) };
 }
 
 /**
- * Milliseconds until one more create fits into the window; 0 when it fits now. When `maxCreates` is 0, one window.
+ * Returns the milliseconds until one more create fits into the window: 0 if it fits now, and one window if
+ * `maxCreates` is 0.
  *
- * @param exceptSendId not counted: the slot of the create that asks, when its admission is repeated
+ * @param exceptSendId the create that asks; if its admission is repeated, its own slot is not counted
  */
 export function rateWaitMs(
   state: ApiKeyState,
@@ -98,13 +99,13 @@ export function withSlot(
   return { ...state, slots: [...state.slots, { sendId, owner, isPending: true, atMs: nowMs }] };
 }
 
-/** How a create ended. `counts`: the request left, so its window starts now. `unsent`: the slot is returned. */
+/** How a create ended. `counts`: the request was sent, so its window starts now. `unsent`: the slot is returned. */
 export interface SlotRelease {
   readonly sendId: string;
   readonly outcome: "counts" | "unsent";
 }
 
-/** Repeating a release changes nothing. */
+/** Ends a pending slot. Repeating a release changes nothing. */
 export function withReleasedSlot(
   state: ApiKeyState,
   { sendId, outcome }: SlotRelease,
@@ -120,7 +121,7 @@ export function withReleasedSlot(
   return { ...state, slots };
 }
 
-/** Notes that a process is alive, and forgets processes that were last seen longer ago than any task may run. */
+/** Records that a process is alive. Removes processes that were last seen longer ago than any task may run. */
 export function withHeartbeat(state: ApiKeyState, owner: ProcessId, nowMs: number): ApiKeyState {
   const recent = Object.entries(state.heartbeats).filter(([, atMs]) => atMs > nowMs - MAX_IN_FLIGHT_MS);
   return { ...state, heartbeats: { ...Object.fromEntries(recent), [owner]: nowMs } };

@@ -9,13 +9,13 @@ export interface BillLine {
   readonly keyId: string;
   /** The reservation while the task runs, then its charge; 0 once nothing counts. */
   readonly credits: number;
-  /** The credits hold a reservation. */
+  /** Whether the credits are still a reservation. */
   readonly isInFlight: boolean;
-  /** The create was sent, and no answer to it was seen. */
+  /** Whether the create was sent and has no response yet. */
   readonly isUnanswered: boolean;
 }
 
-/** One line for each work, because a task counts once, whatever key sent it. */
+/** Keeps one line for each work, because a task counts once, whichever key sent it. */
 function onePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => number): BillLine[] {
   const byWork = new Map<string, BillLine>();
   for (const line of lines) {
@@ -25,7 +25,10 @@ function onePerWork(lines: readonly BillLine[], rankOf: (line: BillLine) => numb
   return [...byWork.values()];
 }
 
-/** Picks the lines that are shown: answered ones first, those of this key before others, then unanswered ones. */
+/**
+ * Picks the lines to show. Answered tasks of this key come first, then those of other keys, then unanswered
+ * creates.
+ */
 export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[] =>
   onePerWork(lines, ({ keyId: its, credits, isUnanswered }) => {
     if (credits === 0 || isUnanswered) return credits;
@@ -33,10 +36,10 @@ export const billByWork = (lines: readonly BillLine[], keyId: string): BillLine[
   });
 
 /**
- * Sums the credits that a limit counts. The line of this key counts as soon as it has credits: its account may not be that of an earlier
- * key, and then both pay.
+ * Sums the credits that a limit counts. This key's line of a work counts as soon as it has credits, because an
+ * earlier key may belong to another account, and then both pay.
  *
- * @param exceptWork of the create that asks: its reservation is added by the question
+ * @param exceptWork the work of the create that asks; the caller adds its reservation
  */
 export const billedCredits = (lines: readonly BillLine[], keyId: string, exceptWork: string): number =>
   onePerWork(lines, (line) => (line.keyId === keyId && line.credits > 0 ? Infinity : line.credits))

@@ -100,7 +100,7 @@ export function openedHandle(
 export const endedHandle = (handle: Handle, end: HandleEnd, endedAtMs: number): Handle =>
   handle.endedAtMs === null ? { ...handle, end, endedAtMs } : handle;
 
-/** Cancels a handle. It ends at once if nothing of its record is sent, otherwise as soon as that is true. */
+/** Cancels a handle. It ends at once if its record was not sent, otherwise when the record waits again. */
 export function cancelledHandle(handle: Handle, target: HandleTarget | null, atMs: number): Handle {
   if (!isWanted(handle)) return handle;
   const isUnsent = target === null || target.status === "waiting";

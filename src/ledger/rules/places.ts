@@ -53,7 +53,7 @@ export function isLongOver(place: InFlightPlace, state: ApiKeyState, lapse: Laps
   return placeEndMs(place, state, lapse, nowMs) <= nowMs - MAX_IN_FLIGHT_MS;
 }
 
-/** Returns the place of a record after a write. Its date changes only with the kind of flight. */
+/** Returns the place of a record after a write. Its date changes only if the kind of flight changes. */
 export function placeAfterWrite(
   stored: { readonly place: InFlightPlace; readonly status: string | null } | undefined,
   after: { readonly flight: Flight | null; readonly status: RecordStatus },

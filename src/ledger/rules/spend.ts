@@ -18,7 +18,10 @@ export function spendShare(
     : { quarter: Math.floor(spend.atMs / SPEND_BUCKET_MS), credits: spend.credits };
 }
 
-/** Returns the newest quarter that is wholly before the window. Future quarters count, so setting the clock back frees nothing. */
+/**
+ * Returns the newest quarter that is wholly before the window. Quarters in the future count, so setting the clock
+ * back frees nothing.
+ */
 export function lastQuarterBefore(wallMs: number, windowMs: number): number {
   return Math.floor((wallMs - windowMs) / SPEND_BUCKET_MS) - 1;
 }

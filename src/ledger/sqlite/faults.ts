@@ -20,7 +20,7 @@ function resultCode(error: unknown): number | undefined {
   return error.errcode & 0xff;
 }
 
-/** Another process holds the write lock: worth another try. */
+/** Whether another process holds the write lock, so that another try may succeed. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error);
   return code === SQLITE_BUSY || code === SQLITE_LOCKED;

@@ -83,7 +83,8 @@ function tightenFile(file: string): void {
 function createFile(sqlite: typeof NodeSqlite, file: string): void {
   const draft = `${file}.${process.pid}-${Math.random().toString(36).slice(2)}.new`;
   try {
-    // SQLite would create it with the umask's mode, and its journals inherit the mode that the file has.
+    // Create the file here, because SQLite would use the umask's mode. SQLite's journals inherit the mode of the
+    // file.
     closeSync(openSync(draft, "wx", FILE_MODE));
     chmodSync(draft, FILE_MODE);
     const db = new sqlite.DatabaseSync(draft);
@@ -102,7 +103,7 @@ function createFile(sqlite: typeof NodeSqlite, file: string): void {
       linkSync(draft, file);
     } catch (error) {
       if (hasCode(error, "EEXIST")) return;
-      // File systems without hard links: not atomic, but still never over an existing file.
+      // Some file systems have no hard links. A copy is not atomic, but still never replaces an existing file.
       copyFileSync(draft, file, constants.COPYFILE_EXCL);
     }
   } catch (error) {

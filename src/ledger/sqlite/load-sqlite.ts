@@ -2,11 +2,11 @@
 import type * as NodeSqlite from "node:sqlite";
 
 /**
- * Node's SQLite module. Node 22 warns on stderr when it is first loaded, which people read as a fault of this
- * program; that one warning is dropped, every other one passes. Loading is synchronous, so nothing else runs
- * while the filter is in place.
+ * Returns Node's SQLite module. Node 22 prints a warning on stderr when the module is first loaded, and users take
+ * it for a fault of this program. Drops that one warning only. Loading is synchronous, so nothing else runs while
+ * the filter is in place.
  *
- * @throws Error where this Node was built without SQLite
+ * @throws Error if this Node was built without SQLite
  */
 export function loadSqlite(): typeof NodeSqlite {
   const original = process.emitWarning;

@@ -1,4 +1,4 @@
-/** The ledger in a SQLite file: opening on first use, transactions, and waiting for other processes. */
+/** The ledger in a SQLite file. Opens the file on first use, runs transactions, and waits for other processes. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -64,7 +64,7 @@ class Connection {
     // Takes the write lock at the start, because SQLite cannot wait for a lock that is taken later.
     return this.#within("BEGIN IMMEDIATE", () => {
       const locked = this.#all(locks);
-      // Read inside the transaction, so that no process sees an entry newer than its own now.
+      // Read the clock inside the transaction, so that no process finds an entry dated later than its own time.
       const steadyMs = this.#steadyMs();
       const { result, save } = decide({ locked, loaded: this.#all(load), steadyMs });
       for (const statement of save) this.#prepare(statement.sql).run(...statement.values);
@@ -112,7 +112,7 @@ class Connection {
 
 export class SqliteEngine implements SqlEngine {
   readonly forUpdate = "";
-  /** Answers or fails synchronously. */
+  /** Always `null`, because SQLite answers or fails synchronously. */
   readonly trouble = null;
   readonly description: string;
   readonly #file: string;
@@ -172,7 +172,7 @@ export class SqliteEngine implements SqlEngine {
   async #retrying<T>(work: (connection: Connection) => T): Promise<T> {
     const startedAtMs = performance.now();
     for (;;) {
-      // Lets timers run between transactions, because the one that ends the process in time must not starve.
+      // Let timers run between transactions, because the timer that ends the process in time must not starve.
       if (this.#slowestMs > SLOW_MS) await yieldToOthers();
       try {
         const connection = this.#open();

@@ -1,4 +1,4 @@
-/** Rows of handles: how they are read, and the statement that writes one. */
+/** Parses rows of handles, and builds the statements that read and write them. */
 import { z } from "zod";
 import { type Handle, handleEndSchema, wishSchema } from "../rules/handles.ts";
 import { type Viewer, visible } from "./narration-rows.ts";
@@ -43,11 +43,11 @@ const handleRow = z
 
 export const handleRows = (rows: Rows = []): Handle[] => readableRows(handleRow, rows);
 
-/** A handle of this API key alone. */
+/** Selects a handle of this API key. */
 export const findHandle = ({ keyId }: Pick<Viewer, "keyId">, handle: string): Statement =>
   sql("SELECT * FROM agm_handles WHERE handle = ? AND key_id = ?", handle, keyId);
 
-/** The handles of a record or a narration that have not ended, in the order in which they were opened. */
+/** Selects the handles of a record or a narration that have not ended, oldest first. */
 export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string): Statement =>
   sql(
     `SELECT * FROM agm_handles WHERE target_id = ? AND ended_at_ms IS NULL AND ${visible("agm_handles")}
@@ -57,7 +57,7 @@ export const findOpenHandles = ({ keyId, machineId }: Viewer, targetId: string):
     machineId,
   );
 
-/** How a handle ended stays as it was written first, also where a write is repeated. */
+/** Writes a handle. The end that was stored first stays, even if a write is repeated. */
 export const saveHandle = (row: Handle): Statement =>
   sql(
     `INSERT INTO agm_handles (handle, kind, key_id, target_id, opened_at_ms, attempt, wish, cancel_asked_at_ms,

@@ -1,4 +1,6 @@
-/** Keyv's storage adapter over one table of either engine, for what is read and written whole: plans and set-aside copies. */
+/**
+ * Stores Keyv's documents in one SQL table: plans and copies of damaged records, which are read and written whole.
+ */
 import { EventEmitter } from "node:events";
 import type { DeserializedData, KeyvOptions, KeyvStoreAdapter } from "keyv";
 import { z } from "zod";
@@ -10,12 +12,15 @@ const documentRow = z.object({ name: z.string(), value: z.string() });
 const PAGE_ROWS = 100;
 
 function deserialize<Value>(text: string): DeserializedData<Value> {
-  // Keyv lets its caller name the type; readers parse what they get.
+  // Keyv's interface lets the caller name the type. Readers parse the value.
   const { value } = z.object({ value: z.unknown() }).parse(JSON.parse(text));
   return { value: value as Value };
 }
 
-/** Without an expiry, and without errors that read as "no document". */
+/**
+ * Options of Keyv: documents do not expire, and errors are thrown, because they must not look like a missing
+ * document.
+ */
 export const DOCUMENT_KEYV_OPTIONS = {
   namespace: "document",
   throwOnErrors: true,
@@ -25,8 +30,8 @@ export const DOCUMENT_KEYV_OPTIONS = {
 } satisfies KeyvOptions;
 
 /**
- * Stores the strings that Keyv's serialiser makes. The ledger gets and sets single documents; the other methods are
- * Keyv's interface, held by Keyv's own test suite.
+ * Keyv's storage adapter. Stores the strings of Keyv's serialiser. The ledger gets and sets single documents; the
+ * other methods belong to Keyv's interface, which Keyv's own test suite checks.
  */
 export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
   readonly opts: { dialect: string; url: string };
@@ -46,7 +51,7 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
 
   async getMany<Value>(keys: string[]): Promise<Array<Value | undefined>> {
     const found = await this.#engine.read(keys.map(selectDocument));
-    // Keyv's interface lets the caller name the type of what is stored; here it is always text.
+    // Keyv's interface lets the caller name the type of the value; here the value is always text.
     return found.map(([row]) => (row === undefined ? undefined : (documentRow.parse(row).value as Value)));
   }
 
@@ -129,7 +134,10 @@ export class KeyvDocuments extends EventEmitter implements KeyvStoreAdapter {
 const selectDocument = (key: string): Statement =>
   sql("SELECT name, value FROM agm_documents WHERE name = ?", key);
 
-/** Every key that Keyv prefixed with the namespace; `;` is the character after the `:` that ends the prefix. */
+/**
+ * Returns the range of keys with Keyv's prefix for the namespace. `;` is the character after `:`, which ends the
+ * prefix.
+ */
 function nameRange(namespace: string | undefined): { from: string; to: string } {
   return namespace === undefined || namespace === ""
     ? { from: "", to: "\u{10ffff}" }

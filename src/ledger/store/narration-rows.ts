@@ -1,4 +1,4 @@
-/** Rows of narrations and of their bills: the statements that read them, and what they say. */
+/** Parses rows of narrations and of their bills, and builds the statements that read and write them. */
 import { z } from "zod";
 import type { KeyId } from "../identity.ts";
 import type { BillLine } from "../rules/bill.ts";
@@ -37,7 +37,7 @@ export const narrationRow = (row: unknown): NarrationRow => ({
 /** The fields of a narration's state that a create needs. The narrations' own schema has the rest. */
 const limitSchema = z.looseObject({ status: z.string(), maxCredits: z.number().nullable() });
 
-/** A state that cannot be read wants nothing. */
+/** Reads a narration's limit from its state. An unreadable state counts as not wanted. */
 export function narrationLimit(state: string): { readonly isWanted: boolean; readonly maxCredits: number } {
   try {
     const { status, maxCredits } = limitSchema.parse(JSON.parse(state));
@@ -47,13 +47,19 @@ export function narrationLimit(state: string): { readonly isWanted: boolean; rea
   }
 }
 
-/** The rows of a table that belong to this API key, or to another one that this machine has used. */
+/**
+ * Returns the condition for rows that belong to this API key, or to another key that this machine has used. It
+ * takes two values: key id and machine id.
+ */
 export const visible = (
   table: string,
 ): string => `(${table}.key_id = ? OR EXISTS (SELECT 1 FROM agm_machine_keys m
   WHERE m.machine_id = ? AND m.key_id = ${table}.key_id))`;
 
-/** Remembers that this machine has used the key: what is under it stays visible when the settings name another one. */
+/**
+ * Records that this machine has used the key. What the key owns then stays visible when the settings name another
+ * one.
+ */
 export const noteMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "machineId">): Statement =>
   sql(
     "INSERT INTO agm_machine_keys (machine_id, key_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
@@ -61,7 +67,7 @@ export const noteMachineKey = ({ keyId, machineId }: Pick<Viewer, "keyId" | "mac
     keyId,
   );
 
-/** At most one row: this key's, else the oldest of the others. */
+/** Selects at most one narration: this key's, else the oldest of the others. */
 export const findNarration = (
   { origin, keyId, machineId }: Viewer,
   narrationId: string,
@@ -87,7 +93,9 @@ export const newestNarrations = ({ origin, keyId, machineId }: Viewer, limit: nu
     limit,
   );
 
-/** Every visible record of the works on the bill, because a task may be known under a key that did not send it. */
+/**
+ * Selects every visible record of the works on the bill, because a key that did not send a task may know it, too.
+ */
 export const loadBill = ({ origin, keyId, machineId }: Viewer, narrationId: string): Statement =>
   sql(
     `SELECT t.work_name, r.key_id, r.spend_credits, r.flight

@@ -1,4 +1,7 @@
-/** Narrations in the ledger: a plan that never changes, a small state that does, and which process drives it. */
+/**
+ * Stores narrations: a plan that never changes, a small state that does, and the lease of the process that drives
+ * it.
+ */
 import type Keyv from "keyv";
 import { z } from "zod";
 import type { ProcessId } from "../../process-id.ts";
@@ -21,15 +24,15 @@ import { type SqlEngine, type Statement, sql } from "./sql-engine.ts";
 
 export interface StoredNarration {
   readonly narrationId: string;
-  /** Grows with every write of the state and of the handles. */
+  /** Grows with every write. A write stores the state together with the changed handles. */
   readonly revision: number;
   readonly state: string;
-  /** The process that drives it now. */
+  /** The process that drives the narration now; `null` if none does. */
   readonly leaseOwner: ProcessId | null;
 }
 
 export interface ReadNarration extends StoredNarration {
-  /** Those that have not ended. */
+  /** The narration's handles that have not ended. */
   readonly handles: readonly Handle[];
 }
 
@@ -37,14 +40,14 @@ export interface NewNarration {
   readonly narrationId: string;
   readonly plan: string;
   readonly state: string;
-  /** Wall clock. */
+  /** Wall-clock time. */
   readonly createdAtMs: number;
 }
 
 export interface NarrationClaim {
   readonly narrationId: string;
   readonly leaseTtlMs: number;
-  /** An owner that is known to be dead: its lease is taken over at once. */
+  /** An owner that is known to be dead, so its lease is taken over at once. */
   readonly replacing?: ProcessId | undefined;
 }
 
@@ -57,7 +60,7 @@ export interface NarrationStoreOptions {
 
 const planName = (keyId: string, narrationId: string): string => `plan:${keyId}/${narrationId}`;
 
-/** How the parts of a narration stand is what their records say, and is stored nowhere here. */
+/** Stores no progress of parts, because the records of the parts have it. */
 export class NarrationStore {
   readonly #options: NarrationStoreOptions;
 
@@ -65,11 +68,11 @@ export class NarrationStore {
     this.#options = options;
   }
 
-  /** Keeps a new narration; where there is one of that id, nothing changes. */
+  /** Stores a new narration. Does nothing if one with this id exists. */
   async begin({ narrationId, plan, state, createdAtMs }: NewNarration): Promise<void> {
     const { engine, documents, viewer } = this.#options;
     if ((await this.#find(narrationId)) !== undefined) return;
-    // The plan comes first: a narration that can be seen has one.
+    // Store the plan first, so that every visible narration has one.
     await documents.set(planName(viewer.keyId, narrationId), plan);
     const insert = sql(
       `INSERT INTO agm_narrations (key_id, narration_id, origin, created_at_ms, revision, state)
@@ -102,9 +105,10 @@ export class NarrationStore {
   }
 
   /**
-   * Compare and set; `false`: another process has written it since, or it is gone.
+   * Writes the state if the stored revision is the expected one.
    *
-   * @param handles that are opened or ended with it
+   * @param handles opened or ended together with the state
+   * @returns `false` if another process has written the narration since, or it is gone
    */
   write(
     narrationId: string,
@@ -113,10 +117,10 @@ export class NarrationStore {
     handles: readonly Handle[] = [],
   ): Promise<boolean> {
     const saved = handles.map(saveHandle);
-    // The state holds what the narration may cost.
+    // Durable, because the state holds what the narration may cost.
     return this.#decide(narrationId, "power_cut", (row) => {
       const isRepeated = row?.revision === expectedRevision + 1 && row.state === state;
-      // Another process may have written the very same state: the handles are this one's.
+      // If another process has written the same state, this process's handles are still missing.
       if (isRepeated) return { result: true, save: saved };
       if (row?.revision !== expectedRevision) return { result: false };
       const update = sql(
@@ -133,7 +137,7 @@ export class NarrationStore {
   /**
    * Takes or renews the lease.
    *
-   * @returns its owner now; `null`: there is no such narration
+   * @returns the owner of the lease now; `null` if there is no such narration
    */
   acquireLease({ narrationId, leaseTtlMs, replacing }: NarrationClaim): Promise<ProcessId | null> {
     const { owner } = this.#options;
@@ -153,14 +157,14 @@ export class NarrationStore {
     }));
   }
 
-  /** The tasks that were sent for it, each once, with what it counts now. */
+  /** Returns the tasks that were sent for the narration, each once, with the credits that each counts now. */
   async bill(narrationId: string): Promise<BillLine[]> {
     const { engine, viewer } = this.#options;
     const [rows = []] = await engine.read([loadBill(viewer, narrationId)]);
     return billByWork(billLines(rows), viewer.keyId);
   }
 
-  /** Newest first. */
+  /** Lists narrations, newest first. */
   newest(limit: number): Promise<StoredNarration[]> {
     const { engine, viewer } = this.#options;
     return engine.transact({

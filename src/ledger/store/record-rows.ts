@@ -1,4 +1,4 @@
-/** Rows of records: how they are read, and the statements that write one with its names and its share of the sums. */
+/** Parses rows of records, and builds the statements that write one with its names and its share of the sums. */
 import { z } from "zod";
 import { isTaskName } from "../identity.ts";
 import type { Row } from "../record.ts";
@@ -19,7 +19,7 @@ const leaseColumns = {
   lease_ttl_ms: z.number().nullable().catch(null),
 };
 
-/** The lease in the columns of a record or a narration. */
+/** Parses the lease in the columns of a record or a narration. */
 export const leaseRow = z
   .object(leaseColumns)
   .transform(({ lease_owner: owner, lease_at_ms: atMs, lease_ttl_ms: ttlMs }): Lease | null =>
@@ -32,7 +32,10 @@ export const leaseValues = (lease: Lease | null): [string | null, number | null,
   lease?.ttlMs ?? null,
 ];
 
-/** Damaged cells count as empty: the value is compared with the revision, and set aside when they differ. */
+/**
+ * Damaged cells count as empty. If the revision is damaged, the next write sets the record aside (see
+ * `Ledger.apply`).
+ */
 const placeColumns = {
   flight: z.enum(["sent", "accepted"]).nullable().catch(null),
   flight_at_ms: z.number().nullable().catch(null),
@@ -80,7 +83,7 @@ const otherPlaceRow = z
   .object({ record_id: z.string(), ...placeColumns })
   .transform((row) => ({ recordId: row.record_id, place: toPlace(row) }));
 
-/** A value as it is stored, with the name of its record. */
+/** A stored value with the name of its record. */
 export type StoredValue = z.infer<typeof valueRow>;
 export type OtherPlace = z.infer<typeof otherPlaceRow>;
 export type StoredRow = z.infer<typeof storedSchema> & { readonly names: readonly string[] };
@@ -101,19 +104,19 @@ const taskShareRow = z
   .transform((row) => ({ name: row.name, status: row.status, spend: toSpend(row) }));
 type OtherShare = z.infer<typeof taskShareRow>;
 
-/** A record as it stands, and what other keys' records say of the tasks that it names. */
+/** A stored record, and the shares that other keys' records have in the tasks that it names. */
 export interface LoadedRow {
   readonly stored: StoredRow | undefined;
   readonly otherShares: readonly OtherShare[];
 }
 
-/** How many results {@link loadedRow} takes. */
+/** The number of results that {@link loadedRow} reads. */
 export const ROW_RESULTS = 3;
 
 /**
- * The statements whose rows {@link loadedRow} takes.
+ * Builds the statements whose results {@link loadedRow} reads.
  *
- * @param names of the record as it is to be written: other records may share its task already
+ * @param names of the record as it will be written, because other records may already share its task
  */
 export function loadRow({ keyId, recordId }: RecordName, names: readonly string[] = []): Statement[] {
   const task = names.find(isTaskName) ?? "";
@@ -142,7 +145,7 @@ export function loadedRow([rows = [], names = [], shares = []]: readonly Rows[])
   return { stored, otherShares: readableRows(taskShareRow, shares) };
 }
 
-/** Writes a row over what is stored. */
+/** Writes a row over the stored one. */
 export function saveRow(
   loaded: LoadedRow,
   row: Row,
@@ -189,9 +192,9 @@ export function saveRow(
 }
 
 /**
- * Removes a row with its lease, its place and its names.
+ * Removes a row with its lease, its place in flight and its names.
  *
- * @param keepsSpend true where the money is gone although the record is
+ * @param keepsSpend keeps the spend counted, because the money is spent although the record is gone
  */
 export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean): Statement[] {
   const { stored } = loaded;
@@ -199,12 +202,12 @@ export function dropRow(name: RecordName, loaded: LoadedRow, keepsSpend: boolean
   return [
     sql("DELETE FROM agm_records WHERE key_id = ? AND record_id = ?", name.keyId, name.recordId),
     ...saveNames(name, stored.names, []),
-    // Another record that names the task goes on counting it.
+    // If another record names the task, that record counts the task from now on.
     ...(keepsSpend && loaded.otherShares.length === 0 ? [] : saveSpend(stored.origin, loaded, null)),
   ];
 }
 
-/** Removes the requests of a key that were refused before a moment of the wall clock, with their names and handles. */
+/** Removes a key's requests that were refused before a wall-clock time, with their names and handles. */
 export function dropRefused(keyId: string, beforeMs: number): Statement[] {
   const refused = "SELECT record_id FROM agm_records WHERE key_id = ? AND refused_at_ms < ?";
   return [
@@ -246,7 +249,7 @@ function saveNames(
   ];
 }
 
-/** The changes of the sums. A task that several records name counts once (see rules/shared-task.ts). */
+/** Builds the changes of the sums. A task that several records name counts once (see rules/shared-task.ts). */
 function saveSpend(
   origin: string,
   { stored, otherShares }: LoadedRow,
@@ -271,7 +274,7 @@ function saveSpend(
           quarter,
           credits,
         )
-      : // A sum that was deleted for its age has nothing left to subtract from.
+      : // Subtracts only from a sum that exists, because old sums are deleted.
         sql(
           `UPDATE agm_spend SET credits = CASE WHEN credits > ? THEN credits - ? ELSE 0 END
            WHERE origin = ? AND quarter = ?`,

@@ -1,17 +1,19 @@
-/** The tables of the ledger: one text for both engines. */
+/** Defines the tables of the ledger, with one text for both engines. */
 
-/** Grows with every change of the tables; a ledger of another layout is refused. */
+/** Grows with every change of the tables. A ledger with another layout is refused. */
 export const LAYOUT_VERSION = 5;
 
 /**
- * Times named `..._at_ms` are steady-clock milliseconds, except `created_at_ms`, `refused_at_ms` and those of handles, which
- * are the wall clock's.
+ * Times named `..._at_ms` are steady-clock milliseconds. `created_at_ms`, `refused_at_ms` and all times of handles
+ * are wall-clock milliseconds.
  *
- * `agm_api_keys.state` is what is under way for a key (see rules/api-key-state.ts); its row is the key's lock.
- * `agm_narration_tasks` is a narration's bill: the works that were sent for it, and the key that sent each first.
- * `agm_handles` are the calls that were answered as tasks of the protocol's extension (see rules/handles.ts).
- * `agm_names` finds records by hashed work, task and path, because an index holds no text of any length.
- * `value` stands last, so that SQLite reads the other columns without walking through a long text.
+ * - `agm_api_keys.state` holds the pause, slots and heartbeats of a key (see rules/api-key-state.ts). The row is
+ *   also the key's lock.
+ * - `agm_narration_tasks` is a narration's bill: the works that were sent for it, each with the key that sent it.
+ * - `agm_handles` holds the calls that were answered as tasks of the protocol's extension (see rules/handles.ts).
+ * - `agm_names` finds records by hashed work, task and path, because an index entry cannot hold a text of any
+ *   length.
+ * - `value` is the last column, so that SQLite reads the other columns without reading through a long text.
  */
 export const TABLES: readonly string[] = [
   `CREATE TABLE agm_origins (origin TEXT NOT NULL PRIMARY KEY)`,

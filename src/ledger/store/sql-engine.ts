@@ -17,7 +17,7 @@ export type Rows = readonly unknown[];
 export interface Facts {
   readonly locked: readonly Rows[];
   readonly loaded: readonly Rows[];
-  /** The steady clock that the database's users share, read after the locks were taken. */
+  /** Time of the steady clock that all users of the database share, read after the locks were taken. */
   readonly steadyMs: number;
 }
 
@@ -27,27 +27,27 @@ export interface Facts {
  */
 export interface Transaction<T> {
   readonly durability: Durability;
-  /** Run before everything else; they take their locks in the order of the list. */
+  /** Statements that take locks. They run first, in the order of the list. */
   readonly locks: readonly Statement[];
   readonly load: readonly Statement[];
   decide(facts: Facts): { readonly result: T; readonly save: readonly Statement[] };
 }
 
-/** Every method opens the database when it is not open, and fails with `store_unavailable` within seconds. */
+/** Every method opens the database if it is not open, and fails with `store_unavailable` within seconds. */
 export interface SqlEngine {
   /** Appended to a SELECT to lock its rows; empty where a transaction locks the whole database. */
   readonly forUpdate: "" | " FOR UPDATE";
-  /** Where the database is, for a person; never with credentials. */
+  /** Names the database for a person; never contains credentials. */
   readonly description: string;
-  /** Why the database keeps somebody waiting now; `null` where nobody waits, or for no unusual time. */
+  /** The fault that delays answers now; `null` if no caller has waited unusually long. */
   readonly trouble: AudioError | null;
   transact<T>(transaction: Transaction<T>): Promise<T>;
   /** Runs statements that only read, all on one state of the database. */
   read(statements: readonly Statement[]): Promise<Rows[]>;
   /**
-   * Writes something.
+   * Writes and deletes a test entry.
    *
-   * @returns what works but should be changed, in whole sentences
+   * @returns whole sentences about problems that do not prevent use but should be fixed
    */
   check(): Promise<string[]>;
   close(): Promise<void>;
