@@ -15,14 +15,14 @@ function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, ti
 
 /** Finds the takes of a new narration: those that the newest narrations chose for the same parts. */
 export async function inheritedTakes(
-  book: NarrationRepository,
+  repository: NarrationRepository,
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
   const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
-  for (const { narrationId, state } of await book.newest(MAX_LOOKED_AT)) {
+  for (const { narrationId, state } of await repository.newest(MAX_LOOKED_AT)) {
     // A plan that nobody agreed to chooses nothing.
     if (state.takes.length === 0 || state.status === "planned") continue;
-    const { plan: other } = await book.get(narrationId);
+    const { plan: other } = await repository.get(narrationId);
     for (const { part: index, ...choice } of state.takes) {
       const part = other.parts[index];
       if (part === undefined) continue;

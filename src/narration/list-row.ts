@@ -27,12 +27,12 @@ type CountSaved = (known: KnownNarration) => Promise<number>;
 
 /** @param root of the output folder */
 export async function rowOf(
-  book: Pick<NarrationRepository, "bill">,
+  repository: Pick<NarrationRepository, "bill">,
   entry: NarrationEntry,
   root: string,
 ): Promise<NarrationRow> {
   const { narrationId, state } = entry;
-  const { chargedCredits } = await book.bill(narrationId);
+  const { chargedCredits } = await repository.bill(narrationId);
   const seconds = state.files.reduce((sum, { durationSeconds }) => sum + durationSeconds, 0);
   const isThere = await Promise.all(
     state.files.map(async (file) => (await newestExisting([file], root)) !== null),
@@ -59,20 +59,22 @@ export const MAX_SEARCHED = 500;
 
 /** Lists narrations that contain every word of the query, newest first. */
 export async function rowsOf(
-  book: NarrationRepository,
+  repository: NarrationRepository,
   root: string,
   countSaved: CountSaved,
   { query, limit }: { readonly query: string | null; readonly limit: number },
 ): Promise<NarrationRow[]> {
   const found: NarrationRow[] = [];
-  for (const entry of await book.newest(query === null ? limit : MAX_SEARCHED)) {
+  for (const entry of await repository.newest(query === null ? limit : MAX_SEARCHED)) {
     if (found.length === limit) break;
-    if (query !== null && !holdsWords(searched(entry, (await book.get(entry.narrationId)).plan), query))
+    if (query !== null && !holdsWords(searched(entry, (await repository.get(entry.narrationId)).plan), query))
       continue;
-    const row = await rowOf(book, entry, root);
+    const row = await rowOf(repository, entry, root);
     // Parts that ran at the stop are saved later, when no driver updates the state.
     const isStopped = row.status === "stopped";
-    found.push(isStopped ? { ...row, savedParts: await countSaved(await book.get(row.narrationId)) } : row);
+    found.push(
+      isStopped ? { ...row, savedParts: await countSaved(await repository.get(row.narrationId)) } : row,
+    );
   }
   return found;
 }

@@ -124,7 +124,7 @@ export class NarrationDriver {
   }
 
   async #work(): Promise<void> {
-    const { plan, state } = await this.#deps.book.get(this.narrationId);
+    const { plan, state } = await this.#deps.repository.get(this.narrationId);
     this.refresh(state);
     for (;;) {
       this.#news = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ export class NarrationDriver {
 
   /** Inspects all parts again if a call has asked anew, or for other takes or names. */
   async #lookAtParts(plan: StoredPlan): Promise<void> {
-    const { book, parts, clock } = this.#deps;
+    const { repository, parts, clock } = this.#deps;
     const [state, seen] = [this.#state, this.#seen];
     if (state === null || (seen !== null && !isOtherChoice(seen, state))) return;
     this.#seen = state;
@@ -161,7 +161,7 @@ export class NarrationDriver {
     this.#odd.clear();
     this.#tries.clear();
     this.#fetchedAgain.clear();
-    const partSummary = await summarizeParts(parts, plan, state, await book.bill(this.narrationId));
+    const partSummary = await summarizeParts(parts, plan, state, await repository.bill(this.narrationId));
     const requests = plan.parts.map((_, index) => JSON.stringify(partRequest(plan, state, index)));
     for (const [index, controller] of [...this.#working]) {
       const isSame = seen !== null && JSON.stringify(partRequest(plan, seen, index)) === requests[index];
@@ -193,7 +193,7 @@ export class NarrationDriver {
   /** Changes the state, unless a call has changed it meanwhile; that change comes first. */
   async #change(change: (before: NarrationState) => NarrationState): Promise<boolean> {
     const seen = this.#seen;
-    const state = await this.#deps.book.change(this.narrationId, (before) =>
+    const state = await this.#deps.repository.change(this.narrationId, (before) =>
       seen !== null && isOtherChoice(seen, before) ? before : change(before),
     );
     this.refresh(state);
@@ -352,7 +352,7 @@ export class NarrationDriver {
       const order = { narrationId, plan, state, file, parts: sources, isWhole, signal };
       const made = await this.#deps.joined.make(order);
       // The file exists whatever was asked meanwhile; a later one may replace it.
-      const now = await this.#deps.book.change(narrationId, (before) => ({
+      const now = await this.#deps.repository.change(narrationId, (before) => ({
         ...before,
         files: withFile(before.files, made),
       }));

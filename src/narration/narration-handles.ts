@@ -16,7 +16,7 @@ import { type NarrationView, viewWith } from "./narration-view.ts";
 import { cancelledWords, progressOf } from "./narration-words.ts";
 
 export interface NarrationHandlesDeps {
-  readonly book: NarrationRepository;
+  readonly repository: NarrationRepository;
   readonly computeFigures: ComputeFigures;
   readonly clock: Pick<Clock, "wallMs">;
   readonly store: Pick<LedgerStore, "handle">;
@@ -37,16 +37,16 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   async getStatus(asked: Handle): Promise<HandleStatus<NarrationView>> {
-    const { book, store, processId: self, isRunningHere, start } = this.#deps;
+    const { repository, store, processId: self, isRunningHere, start } = this.#deps;
     const narrationId = asked.targetId;
-    const known = await book.get(narrationId);
+    const known = await repository.get(narrationId);
     const { state, leaseOwner } = known;
     // If the narration has ended since the handle was read, the handle has ended too.
     const handle = state.status === "running" ? asked : ((await store.handle(asked.handle)) ?? asked);
     if (handle.end === null) {
       if (state.status === "running" && leaseOwner === null && !isRunningHere(narrationId)) {
         // Its process has ended, but its limit still applies.
-        await book.change(narrationId, (before) => leftByOthers(before, self));
+        await repository.change(narrationId, (before) => leftByOthers(before, self));
         start(narrationId);
       }
       return await this.working(handle, state);
@@ -60,9 +60,9 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
   }
 
   async cancel({ handle, targetId }: Handle): Promise<void> {
-    const { book, clock, computeFigures, refresh } = this.#deps;
-    const figures = await computeFigures(await book.get(targetId));
-    const { state } = await book.changeHandle(targetId, (before, open) =>
+    const { repository, clock, computeFigures, refresh } = this.#deps;
+    const figures = await computeFigures(await repository.get(targetId));
+    const { state } = await repository.changeHandle(targetId, (before, open) =>
       handleCancelled(before, open, handle, { figures, atMs: clock.wallMs() }),
     );
     refresh(targetId, state);
@@ -70,8 +70,8 @@ export class NarrationHandles implements HandleOperations<NarrationView> {
 
   /** Builds the answer to a call that has opened or joined this handle. */
   async working(handle: Handle, state: NarrationState): Promise<WorkingStatus> {
-    const { book, clock } = this.#deps;
-    const { chargedCredits } = await book.bill(handle.targetId);
+    const { repository, clock } = this.#deps;
+    const { chargedCredits } = await repository.bill(handle.targetId);
     const message = progressOf(state, chargedCredits, clock.wallMs());
     return handleStatus(handle, { kind: "working", message }, state.begunAtMs ?? 0);
   }

@@ -10,7 +10,7 @@ import type { NarrationState } from "./narration-state.ts";
 const LOOK_MS = 1000;
 
 export interface NarrationLeaseDeps {
-  readonly book: NarrationRepository;
+  readonly repository: NarrationRepository;
   readonly clock: Clock;
   readonly log: Log;
   readonly processId: ProcessId;
@@ -33,14 +33,15 @@ export class NarrationLease {
    * @returns `false` if this process does not drive the narration
    */
   async take(signal: AbortSignal): Promise<boolean> {
-    const { book, clock, processId } = this.#deps;
+    const { repository, clock, processId } = this.#deps;
     for (let hasWaited = false; ; hasWaited = true) {
       if (await this.#renew()) {
         // Requests of the previous lease owner ended with that process.
-        if (hasWaited) await book.change(this.#narrationId, (before) => leftByOthers(before, processId));
+        if (hasWaited)
+          await repository.change(this.#narrationId, (before) => leftByOthers(before, processId));
         return true;
       }
-      if ((await book.entry(this.#narrationId)).state.status !== "running") return false;
+      if ((await repository.entry(this.#narrationId)).state.status !== "running") return false;
       await clock.sleep(LOOK_MS, signal).catch(() => undefined);
       if (signal.aborted) return false;
     }
@@ -48,7 +49,7 @@ export class NarrationLease {
 
   /** Renews the lease. @returns the state; `null`: another process has the lease */
   async look(): Promise<NarrationState | null> {
-    return (await this.#renew()) ? (await this.#deps.book.entry(this.#narrationId)).state : null;
+    return (await this.#renew()) ? (await this.#deps.repository.entry(this.#narrationId)).state : null;
   }
 
   /** Calls `look` at an interval until the signal aborts, also while the ledger is unavailable. */
@@ -65,12 +66,12 @@ export class NarrationLease {
 
   /** If releasing fails, the lease expires by itself. */
   async release(): Promise<void> {
-    const { book, log } = this.#deps;
-    await book.release(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));
+    const { repository, log } = this.#deps;
+    await repository.release(this.#narrationId).catch((cause: unknown) => log.debug(String(cause)));
   }
 
   async #renew(): Promise<boolean> {
-    const { book, processId, leaseTtlMs } = this.#deps;
-    return await book.acquireLease(this.#narrationId, processId, leaseTtlMs);
+    const { repository, processId, leaseTtlMs } = this.#deps;
+    return await repository.acquireLease(this.#narrationId, processId, leaseTtlMs);
   }
 }

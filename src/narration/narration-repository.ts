@@ -37,8 +37,7 @@ export interface KnownNarration extends NarrationEntry {
 /** Computes the figures of a narration's parts. */
 export type ComputeFigures = (known: KnownNarration) => Promise<NarrationFigures>;
 
-const onlyRead: ComputeFigures = () =>
-  Promise.reject(new Error("a book that is only read was to be written"));
+const readOnly: ComputeFigures = () => Promise.reject(new Error("this repository is read-only"));
 
 export class NarrationRepository {
   readonly #store: NarrationStore;
@@ -48,7 +47,7 @@ export class NarrationRepository {
   readonly #plans = new Map<string, StoredPlan>();
 
   /** @param computeFigures stored when a handle ends; absent for read-only use */
-  constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = onlyRead) {
+  constructor(store: NarrationStore, wallMs: () => number, computeFigures: ComputeFigures = readOnly) {
     this.#store = store;
     this.#wallMs = wallMs;
     this.#computeFigures = computeFigures;

@@ -104,14 +104,14 @@ const FOLLOW_MS = 1000;
 export function createNarrations(deps: NarrationsDeps): Narrations {
   const { ledger, parts, folder, clock, log, captionFiles, holdsSecret } = deps;
   const partSummaryOf = async ({ narrationId, plan, state }: KnownNarration): Promise<PartSummary> =>
-    await summarizeParts(parts, plan, state, await book.bill(narrationId));
+    await summarizeParts(parts, plan, state, await repository.bill(narrationId));
   const computeFigures: ComputeFigures = async (known) =>
     figuresOf(known, await partSummaryOf(known), clock.wallMs());
-  const book = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
+  const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
   const { origin, keyId, processId } = ledger.identity;
   const joined = createJoinedFiles({ folder, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
-    book,
+    repository,
     parts,
     joined,
     clock,
@@ -123,7 +123,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   let isClosed = false;
 
   const known = async (narrationId: string): Promise<KnownNarration> => {
-    if (isNarrationId(narrationId)) return await book.get(narrationId);
+    if (isNarrationId(narrationId)) return await repository.get(narrationId);
     throw new AudioError(
       "invalid_request",
       "narration_id must be an id that narrate returned: nar_ and 32 digits.",
@@ -148,12 +148,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     // Checks the planned text, because markup, entities or invisible characters may hide a secret in the input.
     if (holdsSecret(JSON.stringify(plan))) throw secretRefused("The text, as it is read, holds");
     const narrationId = narrationIdOf(origin, plan);
-    if (await book.knows(narrationId)) {
-      await book.change(narrationId, (state) => withRemarks(state, plan));
-      return await book.get(narrationId);
+    if (await repository.knows(narrationId)) {
+      await repository.change(narrationId, (state) => withRemarks(state, plan));
+      return await repository.get(narrationId);
     }
-    await book.begin(narrationId, plan, await inheritedTakes(book, plan), clock.wallMs());
-    return { ...(await book.get(narrationId)), isNew: true };
+    await repository.begin(narrationId, plan, await inheritedTakes(repository, plan), clock.wallMs());
+    return { ...(await repository.get(narrationId)), isNew: true };
   };
 
   /** Reports paid parts that are made anew because pronunciations changed. */
@@ -167,8 +167,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     return [`${which} spoken with other pronunciations, and would be made anew.`];
   };
 
-  const look = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
-    const stored = await book.get(narrationId);
+  const currentView = async (narrationId: string, changes: NarrateChanges): Promise<NarrationView> => {
+    const stored = await repository.get(narrationId);
     // A driver that has just begun may not have its lease yet.
     const known = {
       ...stored,
@@ -192,7 +192,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       void running.end
         .then(async () => {
           if (drivers.has(narrationId) || isClosed) return;
-          if ((await book.entry(narrationId)).state.status === "running") start(narrationId);
+          if ((await repository.entry(narrationId)).state.status === "running") start(narrationId);
         })
         .catch((error: unknown) => log.debug(String(error)));
       return;
@@ -211,10 +211,10 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const deadline = new Deadline(clock, call.windowMs);
     for (;;) {
       call.signal.throwIfAborted();
-      const entry = await book.entry(narrationId);
+      const entry = await repository.entry(narrationId);
       const driver = drivers.get(narrationId);
       if (statusOf(entry) !== "running" && driver === undefined) return;
-      const { chargedCredits } = await book.bill(narrationId);
+      const { chargedCredits } = await repository.bill(narrationId);
       const { savedParts, totalParts } = entry.state;
       const progress = progressOf(entry.state, chargedCredits, clock.wallMs());
       call.onProgress(progress, { done: savedParts, total: totalParts });
@@ -241,7 +241,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   const handles = new NarrationHandles({
-    book,
+    repository,
     computeFigures,
     clock,
     store: ledger.store,
@@ -252,13 +252,13 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   });
 
   /** Stores what a call wants, and starts to drive it. @param draft the handle for a call that is answered with one */
-  const write = async (
+  const storeAndDrive = async (
     { narrationId, leaseOwner: driver }: KnownNarration,
     change: (state: NarrationState) => NarrationState,
     draft: HandleDraft | null = null,
   ) => {
     const isLeft = driver === null && !drivers.has(narrationId);
-    const changed = await book.changeHandle(narrationId, (current, open) => ({
+    const changed = await repository.changeHandle(narrationId, (current, open) => ({
       state: change(isLeft ? leftByOthers(current, processId) : current),
       handle: draft === null ? null : openNarrationHandle(open, draft),
     }));
@@ -275,21 +275,21 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     const { narrationId, plan, state } = known;
     const { fileName, maxCredits } = changes;
     if (changes.stop) {
-      await write(known, stopped);
+      await storeAndDrive(known, stopped);
       return;
     }
     if (maxCredits !== null) {
-      await write(known, (before) => askedPlainly(wanted(before, changes, plan), processId));
+      await storeAndDrive(known, (before) => askedPlainly(wanted(before, changes, plan), processId));
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
     const named = (before: NarrationState): NarrationState => (isNamed ? { ...before, fileName } : before);
     const isLeft = state.status === "running" && known.leaseOwner === null && !drivers.has(narrationId);
-    if (isLeft && source.kind === "narration" && source.mayGoOn === true) await write(known, named);
+    if (isLeft && source.kind === "narration" && source.mayGoOn === true) await storeAndDrive(known, named);
     else if (state.status === "finished" ? isNamed : await isReadyToJoin(known)) {
-      await write(known, (before) => goingOn(named(before)));
+      await storeAndDrive(known, (before) => goingOn(named(before)));
     } else if (isNamed) {
-      const renamed = await book.change(narrationId, named);
+      const renamed = await repository.change(narrationId, named);
       drivers.get(narrationId)?.refresh(renamed);
     }
   };
@@ -318,7 +318,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const narrate: Narrations["narrate"] = async (source, changes, call) => {
     const known = await findChecked(source, changes);
     const { narrationId, state: before } = known;
-    const { chargedCredits } = await book.bill(narrationId);
+    const { chargedCredits } = await repository.bill(narrationId);
     call.signal.throwIfAborted();
     const first = await planFirst(source, known, changes);
     if (first !== null) {
@@ -334,7 +334,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
         await cancel(narrationId);
       throw error;
     }
-    const view = await look(narrationId, changes);
+    const view = await currentView(narrationId, changes);
     const isRepeat = before.status === "finished" && view.credits.charged === Math.round(chargedCredits);
     return { ...view, isRepeat };
   };
@@ -350,7 +350,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   ): Promise<NarrationView | null> => {
     const { maxCredits } = changes;
     if (source.kind === "narration" || known.state.status !== "planned" || maxCredits === null) return null;
-    const view = await look(known.narrationId, changes);
+    const view = await currentView(known.narrationId, changes);
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
     return known.isNew === true && (await madeAnew(known)).length > 0 ? view : null;
   };
@@ -368,14 +368,14 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       }
       const { narrationId: targetId, plan } = known;
       const draft = { handle: randomUUID(), keyId, targetId, openedAtMs: clock.wallMs() };
-      const { state, handle } = await write(known, (before) => wanted(before, changes, plan), draft);
+      const { state, handle } = await storeAndDrive(known, (before) => wanted(before, changes, plan), draft);
       if (handle === null) throw new Error("a handle was asked for, and not opened");
       return { working: await handles.working(handle, state) };
     },
     async list(query, limit) {
       const countSaved = async (known: KnownNarration): Promise<number> =>
         (await partSummaryOf(known)).statuses.filter((status) => status === "saved").length;
-      return await rowsOf(book, folder.root, countSaved, { query, limit });
+      return await rowsOf(repository, folder.root, countSaved, { query, limit });
     },
     async parts(narrationId) {
       const known = await find({ kind: "narration", narrationId });
@@ -393,9 +393,9 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
         })),
       };
     },
-    fileOf: (narrationId, number) => book.file(narrationId, number),
+    fileOf: (narrationId, number) => repository.file(narrationId, number),
     async fileAt(path) {
-      const all = await book.newest(MAX_SEARCHED);
+      const all = await repository.newest(MAX_SEARCHED);
       return all.flatMap(({ state }) => state.files).find((file) => file.path === path) ?? null;
     },
     async close() {
@@ -406,7 +406,9 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   async function cancel(narrationId: string): Promise<void> {
-    const state = await book.change(narrationId, (before, open) => callCancelled(before, open, processId));
+    const state = await repository.change(narrationId, (before, open) =>
+      callCancelled(before, open, processId),
+    );
     drivers.get(narrationId)?.refresh(state);
   }
 }
