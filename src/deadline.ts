@@ -1,4 +1,4 @@
-/** Time limits: a deadline that a whole call shares, and work with a time limit. */
+/** Limits time: a deadline that all waits of a call share, and work with a time limit. */
 import type { Clock } from "./clock.ts";
 
 /** A point on the steady clock. Computed once per call and passed down, so that the waits of a call share one limit. */

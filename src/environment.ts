@@ -1,4 +1,7 @@
-/** Reads single environment variables, and finds the home and state folders. Imports little, because every start runs it first. */
+/**
+ * Reads single environment variables, and finds the home and state folders. Imports little, because every start
+ * runs it first.
+ */
 import { homedir, userInfo } from "node:os";
 import { posix, win32 } from "node:path";
 

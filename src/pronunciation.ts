@@ -29,13 +29,13 @@ export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 interface Candidate {
   readonly rule: Pronunciation;
   readonly characters: readonly string[];
-  /** A rule in lower case matches any case. */
+  /** Whether any case matches. True for a rule in lower case. */
   readonly ignoresCase: boolean;
 }
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** Rules by the lower-case first character of their word, longest word first. */
+/** Groups the rules by the lower-case first character of their word, longest word first. */
 function index(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Candidate[]> {
   const candidates = rules.map(
     (rule): Candidate => ({
@@ -96,7 +96,7 @@ export function mergedRules(
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
-  // Rules of a call apply to every voice.
+  // A rule of a call replaces all earlier rules for its word, because it applies to every voice.
   const said = new Set(later.map(({ word }) => word));
   return [...byWord.values()].filter((rule) => later.includes(rule) || !said.has(rule.word));
 }

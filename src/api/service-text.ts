@@ -1,4 +1,7 @@
-/** Makes the service's text safe to show: cleans it, removes the API key, and withholds text that looks like a prompt injection. */
+/**
+ * Makes the service's text safe to show. Cleans it, removes the API key, and withholds text that looks like a
+ * prompt injection.
+ */
 import { firstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 

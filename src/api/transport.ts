@@ -19,7 +19,7 @@ export interface Deadlines {
   readonly createMs: number;
   /** For a whole query. */
   readonly queryMs: number;
-  /** From asking for the content to its headers. */
+  /** For the content, from the request to the response's headers. */
   readonly contentHeadersMs: number;
   /** For silence within a body. The download limits how slow audio may be. */
   readonly idleBodyMs: number;

@@ -53,7 +53,7 @@ function notTogether(command: string): UsageError {
 /** Commands that accept `--help`; all print the same help. */
 const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "voices", "narrate"];
 
-/** Loads the help on demand, because a server start does not need it. */
+/** Prints the help. Loads it on demand, because a server start does not need it. */
 async function printHelp(): Promise<void> {
   const { HELP } = await import("./help.ts");
   process.stdout.write(HELP);

@@ -67,7 +67,11 @@ export function certainSecretsOf(env: Environment): string[] {
   return [...keyOf(env), ...passwords];
 }
 
-/** @throws AudioError `configuration_error` if there is none */
+/**
+ * Returns the output folder of the settings.
+ *
+ * @throws AudioError `configuration_error` if there is none
+ */
 export function outputDirOf(config: Config): string {
   if (config.outputDir === null) throw configurationError(config);
   return config.outputDir;

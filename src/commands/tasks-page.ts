@@ -1,4 +1,7 @@
-/** Renders the ledger as a web page: requests, dates, costs, and players for the files. The page has no script and loads only audio files of this machine. */
+/**
+ * Renders the ledger as a web page: requests, dates, costs, and players for the files. The page has no script and
+ * loads only audio files of this machine.
+ */
 import { pathToFileURL } from "node:url";
 
 /** A request or a narration on the page. */
@@ -18,7 +21,7 @@ export interface PageEntry {
   readonly id: string;
   readonly paths: readonly string[];
   readonly missingPaths: readonly string[];
-  /** Shown if nothing is saved. */
+  /** The next step, shown if nothing is saved. */
   readonly next: string;
 }
 
@@ -29,7 +32,7 @@ export const VOICES_MARKER = "<!doctype html><!-- audio-generation-mcp voices --
 interface PageOptions {
   readonly marker?: string;
   readonly title?: string;
-  /** There are older requests that are not among the entries. */
+  /** Whether there are older requests that are not among the entries. */
   readonly hasOlder?: boolean;
 }
 
@@ -87,8 +90,8 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. A task counts only once, with the entry that has the highest cost for it,
- * or the oldest of these.
+ * Computes what each entry adds to the totals. A task counts only once, with the entry that has the highest cost
+ * for it, or the oldest of these.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();

@@ -19,7 +19,7 @@ import { WorkflowProvider } from "./workflow-provider.ts";
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
-  /** Makes missing samples, for 10 credits each, once per account. */
+  /** Whether to make missing samples, for 10 credits each, once per account. */
   readonly makesSamples: boolean;
   /** Path of the page. */
   readonly htmlFile: string | undefined;
@@ -74,6 +74,8 @@ const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
 });
 
 /**
+ * Lists the voices, makes samples and writes the page, as requested.
+ *
  * @returns the exit code: 1 if a requested sample could not be made
  * @throws CommandError for faults of the settings, the store or an existing file
  */
@@ -82,7 +84,7 @@ export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise
   const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
   provider.log = createLog(config.logLevel, redact);
-  // The timers of the workflow do not keep the process alive.
+  // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const generation = await provider.get();

@@ -12,7 +12,10 @@ import type { StoredError } from "./stored-error.ts";
  * change later states.
  */
 export type TaskEvent =
-  /** A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown answer. */
+  /**
+   * A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown
+   * answer.
+   */
   | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
   /** The send certainly created no task. */
   | { readonly kind: "notTaken"; readonly send: string }

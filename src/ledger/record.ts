@@ -34,7 +34,10 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
   savedAtMs: z.number(),
-  /** False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as audio. */
+  /**
+   * False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as
+   * audio.
+   */
   matchesFormat: z.boolean(),
 });
 

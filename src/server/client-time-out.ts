@@ -1,6 +1,9 @@
 /** Estimates how long a client waits for a response, from the first call that it gave up. */
 
-/** Share of the time after which it gave up; the rest is for transmitting the response. */
+/**
+ * The estimate is this share of the time after which the client gave up. The rest is for transmitting the
+ * response.
+ */
 const SHARE = 2 / 3;
 
 export class ClientTimeOut {

@@ -1,4 +1,7 @@
-/** Builds the server's instructions for every conversation, once per process, with the folders and missing settings (docs/reference.md, Tools). */
+/**
+ * Builds the server's instructions for every conversation, once per process, with the folders and missing
+ * settings (docs/reference.md, Tools).
+ */
 import type { Config } from "../config/config.ts";
 
 /** Clients cut longer instructions. */

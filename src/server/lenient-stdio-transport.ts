@@ -1,4 +1,7 @@
-/** Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md, Odd requests). */
+/**
+ * Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md,
+ * Odd requests).
+ */
 import {
   type JSONRPCMessage,
   parseJSONRPCMessage,
@@ -42,7 +45,7 @@ export class LenientStdioTransport implements Transport {
 
   async start(): Promise<void> {
     const end = (): void => void this.close();
-    // The input has already ended and emits no further event.
+    // An input that has already ended emits no further event, so close here.
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
     this.#input.on("data", this.#take);
     this.#input.on("error", (error) => this.onerror?.(error));

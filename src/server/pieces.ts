@@ -68,6 +68,8 @@ async function readNarrationFile(
 }
 
 /**
+ * Reads the piece of audio, captions or chapters at an address.
+ *
  * @returns `null` for any other address
  * @throws ProtocolError -32602 for invalid numbers; AudioError `not_found`, `too_large`
  */

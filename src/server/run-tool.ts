@@ -34,8 +34,8 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * The workflow for lists that clients request on their own. Returns `null` if opening it would create a folder, connect
-   * to another machine or start a sandbox.
+   * The workflow for lists that clients request on their own. Returns `null` if opening it would create a folder,
+   * connect to another machine or start a sandbox.
    */
   localGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */
@@ -103,7 +103,6 @@ function withNote(result: ToolResult, note: string | null): ToolResult {
   return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
 }
 
-/** Logs a failure. */
 function logFailure(tool: Tool, error: AudioError, log: Log): void {
   log.info(`${tool.name} answered ${error.code}`);
   if (error.cause === undefined) return;

@@ -1,4 +1,7 @@
-/** The use case of `download_audio`: saves a finished task's audio as a verified file. Never waits for a task to finish. */
+/**
+ * The use case of `download_audio`: saves a finished task's audio as a verified file. Never waits for a task to
+ * finish.
+ */
 import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";

@@ -152,7 +152,10 @@ async function adopt(
   return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }
 
-/** Adopts the task if the service shows it to this key. Returns `null` otherwise, because it belongs to another account. */
+/**
+ * Adopts the task if the service shows it to this key. Returns `null` otherwise, because it belongs to another
+ * account.
+ */
 async function adoptIfVisible(
   deps: GenerationDeps,
   other: TaskRecord,

@@ -1,4 +1,7 @@
-/** The ledger in a PostgreSQL database. Uses one connection per process in turn, and repeats work after transient faults. */
+/**
+ * The ledger in a PostgreSQL database. Uses one connection per process in turn, and repeats work after transient
+ * faults.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type PostgresAddress, readPostgresAddress } from "../../config/postgres-address.ts";
