@@ -1,7 +1,7 @@
 /** Decides whether the end of a call means that its work should stop. */
 import { AudioError } from "./errors.ts";
 
-/** -32001 is the JSON-RPC code of a request that timed out. */
+/** Matches the words of a client that stopped waiting. -32001 is the JSON-RPC code of a request that timed out. */
 const GAVE_UP_WAITING = /-32001|time(?:d)?[ _-]?out|connection closed/i;
 
 /**

@@ -35,7 +35,7 @@ export function homeFolder(platform: NodeJS.Platform = process.platform): string
       // An empty HOME counts as unset.
       if (home !== "") return isRooted(home, platform) ? home : null;
     } catch {
-      // Try the other source.
+      // Try the next source.
     }
   }
   return null;

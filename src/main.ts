@@ -51,7 +51,7 @@ function cacheCompiledCode(): void {
     for (const folder of [state, cache]) makeFolder(folder);
     module.enableCompileCache(cache);
   } catch {
-    // Without a cache the start is only slower.
+    // A start without the cache is only slower.
   }
 }
 

@@ -20,7 +20,7 @@ function machineMarks(): string[] {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides them. Then no process counts as dead, and leases expire by time.
+      // A hardened machine hides both files. Then no process counts as dead, and leases expire by time.
       return [randomBytes(16).toString("hex")];
     }
   }

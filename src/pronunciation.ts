@@ -3,7 +3,7 @@ import { type Language, VOICES } from "./contract/voices.ts";
 
 export interface Pronunciation {
   readonly word: string;
-  /** Sent instead of the word. */
+  /** The spelling that is sent instead of the word. */
   readonly say: string;
   /** Restricts the rule to voices of this language; `null` for all voices. */
   readonly language: Language | null;
@@ -11,7 +11,7 @@ export interface Pronunciation {
 
 export interface Respelled {
   readonly text: string;
-  /** The words whose rules applied, in the order of their first use. */
+  /** The words that were replaced, in the order of their first use. */
   readonly words: readonly string[];
 }
 
@@ -60,8 +60,8 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
 }
 
 /**
- * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements. Matches
- * whole words only, by Unicode letters, digits and marks.
+ * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements.
+ * Matches only whole words, whose letters, digits and marks Unicode defines.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
   const byFirst = index(rules);

@@ -9,7 +9,7 @@ const MASK = "[redacted]";
 /** Shorter secrets need care, because they also occur in ordinary text. No API key is that short. */
 const MIN_SECRET_LENGTH = 8;
 
-/** Any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
+/** Matches any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
 const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
 
 /**

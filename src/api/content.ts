@@ -5,7 +5,7 @@ import type { HttpResponse } from "./transport.ts";
 
 /** A range of audio bytes, while it is received. */
 export interface ContentResponse {
-  /** Offset of the first byte of `body`: 0 for a 200. */
+  /** Offset of the first byte of `body` in the whole audio; 0 for a 200. */
   readonly start: number;
   /** The size of the whole audio; `null` if the answer does not state it. */
   readonly totalBytes: number | null;

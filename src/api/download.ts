@@ -8,10 +8,10 @@ import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
 /** The destination of the bytes. */
 export interface ByteSink {
-  /** Bytes written since the start or the last restart. */
+  /** Number of bytes written since the start or the last restart. */
   readonly size: number;
   write(chunk: Uint8Array): Promise<void>;
-  /** Truncates to 0 bytes. */
+  /** Truncates the sink to 0 bytes. */
   restart(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const MAX_BREAKS_WITHIN_A_STRETCH = 30;
 export interface DownloadOptions {
   readonly maxBytes: number;
   readonly clock: Clock;
-  /** The caller's signal. Its abort rejects with its reason. */
+  /** The caller's signal. If it aborts, the download rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /** A body that is slower is aborted, and requested again from where it ended. */
   readonly leastProgress?: LeastProgress;
@@ -109,7 +109,7 @@ class Transfer {
   readonly #options: DownloadOptions;
   /** The highest offset that any attempt reached, because a restart is not progress. */
   furthestBytes = 0;
-  /** The total size, once an answer has stated it. */
+  /** The size of the whole audio, once an answer has stated it; `null` before. */
   #totalBytes: number | null = null;
   /** The size at the last end that nothing confirmed. If the next attempt ends at the same size, the end counts. */
   #unconfirmedBytes: number | null = null;

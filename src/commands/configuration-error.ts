@@ -1,4 +1,4 @@
-/** Derives secrets and the configuration error from the settings. */
+/** Finds the secrets in the settings, and builds the error for faulty settings. */
 import type { Config } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { type Environment, readValue } from "../environment.ts";

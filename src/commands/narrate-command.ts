@@ -28,7 +28,7 @@ import { WorkflowProvider } from "./workflow-provider.ts";
  */
 const EXIT_STOPPED = 3;
 
-/** The longest delay of a timer, because a command waits until it is done. */
+/** The longest delay of a timer. Used as the window, because the command waits until the narration is done. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface NarrateCommand {

@@ -128,7 +128,7 @@ export function serve(isSandbox: boolean): void {
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
         if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
-        // Logged as an error, because it explains why the server stops.
+        // Log this as an error, because it explains why the server stops.
         log.error(`the client's message was too large, stopping: ${complaint}`);
         stop(0);
       },

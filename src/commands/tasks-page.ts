@@ -10,7 +10,7 @@ export interface PageEntry {
   /** Local date and time with offset, in ISO 8601. */
   readonly at: string;
   readonly status: string;
-  /** `null` if nothing was charged yet or the charge is unknown. */
+  /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
   /** Credits of each task by its work name, because entries may share a task. */
   readonly charges: ReadonlyMap<string, number>;
@@ -143,7 +143,11 @@ function article(entry: PageEntry): string {
   return `<article><p>${isolated(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
 }
 
-/** @param entries newest first */
+/**
+ * Renders the page.
+ *
+ * @param entries newest first
+ */
 export function tasksPage(
   entries: readonly PageEntry[],
   { marker = PAGE_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},

@@ -19,7 +19,10 @@ export type TaskEvent =
   | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
   /** The send certainly created no task. */
   | { readonly kind: "notTaken"; readonly send: string }
-  /** The request was not sent or not accepted. It is not sent again automatically; a call gets this reason. */
+  /**
+   * The request was not sent, or not accepted. It is not sent again automatically, and calls get this error as
+   * the reason.
+   */
   | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
   /** The service reported the status of this attempt's task. */
   | {

@@ -25,7 +25,7 @@ export interface LimitsOptions {
 
 /** Credits that are reserved or charged. */
 export interface Spending {
-  /** Since midnight of this machine's time zone. */
+  /** Credits since midnight of this machine's time zone. */
   readonly today: number;
   readonly last7Days: number;
   readonly last30Days: number;

@@ -9,7 +9,11 @@ export interface BuiltSkill {
   readonly text: string;
 }
 
-/** @throws when run from the sources, which have no built skill */
+/**
+ * Returns the built skill.
+ *
+ * @throws when run from the sources, which have no built skill
+ */
 export function builtSkill(): BuiltSkill {
   throw new Error("the skill is made by the build");
 }

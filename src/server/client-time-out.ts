@@ -9,7 +9,11 @@ const SHARE = 2 / 3;
 export class ClientTimeOut {
   #seconds = Number.POSITIVE_INFINITY;
 
-  /** @param usual the value for a client that has not given up a call */
+  /**
+   * Returns the default window for the client's next call, in seconds.
+   *
+   * @param usual the window for a client that has not given up a call
+   */
   waitSeconds(usual: number): number {
     return Math.min(usual, this.#seconds);
   }

@@ -66,7 +66,10 @@ export const NOT_JSON: Refusal = {
   isAwaited: true,
 };
 
-/** Far more levels than any message of the protocol has. Limited because reading is recursive. */
+/**
+ * The most levels of a message. No message of the protocol needs so many. The limit exists because reading is
+ * recursive.
+ */
 const MAX_LEVELS = 100;
 
 /** Finds the end of the string whose opening quotation mark is at `from`. @param line of valid JSON */

@@ -104,7 +104,7 @@ export class LenientStdioTransport implements Transport {
   #refuse({ id, code, message, isAwaited }: Refusal): void {
     this.#onRefusal(message);
     if (!isAwaited || this.#output.writableLength > MAX_UNREAD_BYTES) return;
-    // The SDK's types do not allow a response without an id.
+    // Write the response directly, because the SDK's types do not allow a response without an id.
     this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
   }
 

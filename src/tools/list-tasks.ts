@@ -164,7 +164,7 @@ type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly Nar
  * words for one status, either word matches both.
  */
 const FILTERS = {
-  // All other tools report a request without a response as waiting.
+  // `waiting` also matches `unresolved`, because all other tools report a request without a response as waiting.
   waiting: [["waiting", "unresolved"], []],
   unresolved: [["unresolved"], []],
   queued: [["queued"], []],
@@ -177,7 +177,7 @@ const FILTERS = {
   finished: [["succeeded"], ["finished"]],
 } as const satisfies Readonly<Record<RecordStatus | NarrationRow["status"], Filter>>;
 
-// `Object.keys` returns plain strings.
+// The cast is needed, because `Object.keys` returns plain strings.
 const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 interface ListEntry {

@@ -76,7 +76,7 @@ export interface Question {
 
 export interface ToolResult {
   readonly structured: Record<string, unknown>;
-  /** One short block for people and models. */
+  /** The text form: one short block for people and models. */
   readonly text: string;
   readonly link?: AudioLink;
   /** Data for pages that hosts show. Models do not see it. */

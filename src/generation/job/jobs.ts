@@ -124,7 +124,11 @@ export class Jobs {
     });
   }
 
-  /** @param hadFailed an earlier attempt had failed, so this call creates at most one new task */
+  /**
+   * Runs the actions of a claimed record until the job ends.
+   *
+   * @param hadFailed an earlier attempt had failed, so this call creates at most one new task
+   */
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";

@@ -133,7 +133,7 @@ async function recordForeignTask(
     shelf: "output",
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
-  // Not written yet: the job that saves the audio claims the record, which writes it.
+  // Return the record unwritten. The job that saves the audio claims it, which writes it.
   return step(empty, observed);
 }
 
