@@ -1,4 +1,4 @@
-/** Measures the first download of a process, 64 MiB over loopback, beside curl and sha256sum. */
+/** Measures the first download of a process: 64 MiB over loopback, compared with curl and sha256sum. */
 import { execFileSync } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { openSetup, startService } from "./setup.ts";
 
 const ROUNDS = 21;
 const AUDIO_BYTES = 64 * 1024 * 1024;
-/** A server still frees what its start has left behind. */
+/** Time for a server to free what its start has left behind. */
 const SETTLING_MS = 300;
 
 const saved = z.object({
@@ -24,7 +24,7 @@ const saved = z.object({
 
 const setup = await openSetup(await startService(AUDIO_BYTES));
 
-/** Into another folder, because what is saved already is not downloaded again. */
+/** Downloads into a new folder, because audio that is already saved is not downloaded again. */
 async function download(taskId: string): Promise<number> {
   const folder = join(setup.root, "elsewhere");
   const env = { ...setup.env, AUDIO_OUTPUT_DIR: folder };
@@ -47,7 +47,7 @@ async function curl(taskId: string): Promise<number> {
   const tookMs = await timed(() =>
     execFileSync("sh", ["-c", 'curl "$@" && sha256sum "$0" >/dev/null', target, ...options, url]),
   );
-  // The next round makes the file anew, as ours does.
+  // Remove the file, so that the next round creates it anew, as the server does.
   await rm(target);
   return tookMs;
 }

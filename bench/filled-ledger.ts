@@ -1,7 +1,7 @@
 /**
- * Adds copies of one record to a ledger, spread over the day before it, with every name and sum that the program
- * writes: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in the environment. Nothing else in the
- * bench knows the tables. The statements run on both engines.
+ * Adds copies of one record to a ledger, with every name and sum that the program writes. Their dates are spread
+ * over the day before the record's. Usage: `node bench/filled-ledger.ts COPIES`, with the ledger's settings in
+ * the environment. Only this file of the bench knows the tables. The statements run on both engines.
  */
 import { z } from "zod";
 import { systemClock } from "../src/clock.ts";
@@ -11,7 +11,7 @@ import { createLog } from "../src/log.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const QUARTERS_A_DAY = 96;
-/** The engine gives up a transaction that takes seconds. */
+/** Limits a transaction, because the engine gives up one that takes seconds. */
 const COPIES_A_TRANSACTION = 2000;
 
 const copies = Number(process.argv[2]);
@@ -52,7 +52,7 @@ for (let first = 1; first <= copies; first += COPIES_A_TRANSACTION) {
   await engine.transact({
     durability: "process_kill",
     locks: [],
-    // The engine repeats a transaction whose answer was lost.
+    // The engine may repeat a transaction whose answer was lost, so look whether it was already done.
     load: [sql("SELECT 1 FROM agm_records WHERE key_id = ? AND record_id = ?", key_id, `copy-${first}`)],
     decide: ({ loaded: [done = []] }) => ({
       result: undefined,

@@ -1,4 +1,4 @@
-/** Measures what a ledger of a million records slows down, beside one of a thousand, on each engine. */
+/** Measures how much slower a ledger of a million records is than one of a thousand, on each engine. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { systemClock } from "../src/clock.ts";
@@ -15,10 +15,10 @@ import { openSetup, startService } from "./setup.ts";
 const SMALL = 1000;
 const LARGE = 1_000_000;
 const ROUNDS = 21;
-/** For what takes a millisecond or so. */
+/** Rounds for measurements of about a millisecond. */
 const SHORT_ROUNDS = 105;
 const LISTED = 20;
-/** Made by real calls, with real files: more than a list shows. */
+/** Records that are made by real calls and have real files. There are more than a list shows. */
 const REAL_RECORDS = 25;
 const KNOWN_CALL = { prompt: "Number 7 of the newest" };
 const MAX_RATIO = 1.3;
@@ -27,7 +27,7 @@ type FilledLedger = Awaited<ReturnType<typeof fillLedger>>;
 
 interface Engine {
   readonly name: string;
-  /** A new, empty database, and the settings that name it. */
+  /** Creates an empty database. Returns the settings that name it. */
   open(): Promise<{ readonly env: Readonly<Record<string, string>>; remove(): Promise<void> }>;
 }
 
@@ -37,16 +37,16 @@ const ENGINES: readonly Engine[] = [
   ...(whyNoPostgres() === undefined ? [{ name: "PostgreSQL", open: openPostgres }] : []),
 ];
 
-/** A server for each ledger. */
+/** Starts a PostgreSQL server of its own for each ledger. */
 async function openPostgres() {
   const server = await PostgresServer.start();
   return { env: { AUDIO_STORE_URL: server.url }, remove: () => server.remove() };
 }
 
-/** Run in reverse order when the part ends, whether it succeeds or fails. */
+/** Run in reverse order at the end, whether the bench succeeds or fails. */
 const cleanups: Array<() => Promise<void>> = [];
 
-/** A ledger of so many records, and what is measured on it; all times in milliseconds. */
+/** Creates a ledger of `records` records. Returns what is measured on it, in milliseconds. */
 async function fillLedger(engine: Engine, records: number) {
   const setup = await openSetup(await startService(20_000));
   cleanups.push(setup.remove);
@@ -59,7 +59,7 @@ async function fillLedger(engine: Engine, records: number) {
       await client.call("generate_audio", { prompt: `Number ${number} of the newest` });
     }
   });
-  // In a process of its own, because the starts are measured from this one, which has to stay small.
+  // A separate process, because this one must stay small: the starts are measured from it.
   execFileSync(
     process.execPath,
     [join(import.meta.dirname, "filled-ledger.ts"), String(records - REAL_RECORDS)],
@@ -87,7 +87,7 @@ async function fillLedger(engine: Engine, records: number) {
   };
 }
 
-/** Admits one create again and again in this process, and takes each admission back. */
+/** Admits one create again and again in this process, and releases each admission. */
 async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
   const ledger = await openLedger({
     config: { stateDir: env["AUDIO_STATE_DIR"] ?? null, storeUrl: env["AUDIO_STORE_URL"] ?? null },
@@ -97,7 +97,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     clock: systemClock,
   });
   cleanups.push(() => ledger.store.close());
-  // Nothing is held back, because waiting is no cost of the ledger.
+  // The limits hold nothing back, because waiting is no cost of the ledger.
   const limits = {
     maxCreates: 1_000_000,
     windowMs: 60_000,

@@ -1,4 +1,7 @@
-/** Joins one part with itself many times into a file that is hashed as it grows; prints the time and the memory, in a process of its own. */
+/**
+ * Joins one part with itself many times into a file that is hashed while it is written. Prints the time and the
+ * memory that this takes.
+ */
 import { createHash } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { joinAudio } from "../src/audio/join.ts";

@@ -1,4 +1,7 @@
-/** Measures how long a narration of 24 parts takes under the service's limits, beside the shortest time that they allow. */
+/**
+ * Measures how long a narration of 24 parts takes under the service's limits, compared with the shortest time
+ * that they allow.
+ */
 import { estimateSeconds } from "../src/contract/estimate.ts";
 import {
   CREATES_PER_WINDOW,
@@ -13,10 +16,10 @@ import { withServer } from "./raw-client.ts";
 import { openSetup } from "./setup.ts";
 
 const ROUNDS = 3;
-/** Ten times faster than real time, so our own costs weigh ten times what they would. */
+/** Ten times faster than real time, so that our own costs weigh ten times as much. */
 const TIME_SCALE = 0.1;
 const PARTS = 24;
-/** Raw sound, because joining it takes no time that counts. */
+/** The length of each part's raw audio. It is short, because joining should take no time that counts. */
 const AUDIO_SECONDS = 4;
 const RATE_HZ = 24_000;
 const SENTENCE = "The river ran past the old mill and on to the sea. ";
@@ -27,12 +30,12 @@ const TEXT = Array.from({ length: PARTS }, (_, index) => {
   return `Chapter ${index + 1}\n\nPart ${index} begins. ${sentences}`.trim();
 }).join("\n\n");
 
-/** 12 to 37 s. */
+/** Returns how long the service takes for a part: 12 to 37 s in this text. */
 const processingSeconds = (prompt: string): number => 5 + 0.4 * estimateSeconds(prompt);
 
 /**
- * Each create leaves as soon as the limits allow it, in the order given, and the next poll sees each end; everything
- * else takes no time.
+ * Computes the shortest possible time. Each create is sent in order as soon as the limits allow it, and the next
+ * poll sees each end. Everything else takes no time.
  *
  * @returns seconds from the first create to the last end
  */
@@ -64,7 +67,7 @@ async function narrate(): Promise<number> {
   const setup = await openSetup(service, TIME_SCALE);
   try {
     return await withServer(OURS, setup.env, async (client) => {
-      // Loads and opens everything, because the start is measured elsewhere.
+      // The free plan loads and opens everything, because the start is measured elsewhere.
       await client.call("narrate", { text: TEXT });
       let result: Record<string, unknown> = {};
       const tookMs = await timed(async () => {

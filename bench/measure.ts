@@ -1,8 +1,8 @@
-/** Owns how the bench measures and what a row of its table holds; does not know what is measured. */
+/** Measures, and defines a row of the table. */
 import { z } from "zod";
 
 const goalSchema = z.object({
-  /** What the limit applies to: our figure over the reference, our figure less the reference, or our figure alone. */
+  /** What the limit applies to: the ratio of our figure to the reference, their difference, or our figure alone. */
   of: z.enum(["ratio", "difference", "ours"]),
   atMost: z.number(),
 });
@@ -14,7 +14,7 @@ export const rowsSchema = z.array(
     ours: z.number(),
     comparedWith: z.string(),
     reference: z.number(),
-    /** Absent: the row is only watched. */
+    /** If absent, the row is only watched. */
     goal: goalSchema.optional(),
   }),
 );
@@ -48,7 +48,7 @@ export async function compare(
   return { ours: median(values.ours), reference: median(values.reference) };
 }
 
-/** @returns milliseconds */
+/** Runs a function. Returns the milliseconds that it took. */
 export async function timed(run: () => unknown): Promise<number> {
   const beganAtMs = performance.now();
   await run();

@@ -1,4 +1,4 @@
-/** Measures resident memory: after the handshake, and what the first call adds while it saves 64 MiB. */
+/** Measures resident memory after the handshake, and what the first call adds while it saves 64 MiB. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { compare, report } from "./measure.ts";
 import { minimalServer, OURS, type Program } from "./programs.ts";
@@ -8,7 +8,7 @@ import { openSetup, startService } from "./setup.ts";
 
 const ROUNDS = 11;
 const AUDIO_MIB = 64;
-/** A server still frees what its start has left behind. */
+/** Time for a server to free what its start has left behind. */
 const SETTLING_MS = 300;
 
 const setup = await openSetup(await startService(AUDIO_MIB * 2 ** 20));

@@ -1,7 +1,8 @@
 /**
- * Plans a novel of so many characters, the same as 5,000 cues of subtitles or as an EPUB of 10 MB, or has the Markdown
- * library read it, as the first work of its process. Prints the milliseconds. `cpu`: the median of five further plans, of
- * the processor's time. `memory` and `epub-memory`: the MiB that one plan adds.
+ * Plans a novel of a given length as the first work of its process, and prints the milliseconds. Usage: `node
+ * bench/plan-once.ts CHARACTERS WORK`. `plain`, `markdown`: the text. `cues`: the same words as 5,000 cues of
+ * subtitles. `epub`: the same text as an EPUB of 10 MB. `library`: the Markdown library reads the text instead.
+ * `cpu`: the median processor time of five further plans. `memory`, `epub-memory`: the MiB that one plan adds.
  */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -15,7 +16,10 @@ import { planTimeline } from "../src/narration/timeline/plan-timeline.ts";
 
 const CHAPTER_CHARACTERS = 12_000;
 
-/** Sentences of a real novel in another order, in paragraphs of 1 to 7 and chapters; the same text in every run. */
+/**
+ * Builds a text from the sentences of a real novel in another order, with paragraphs and chapters. Every run gets
+ * the same text.
+ */
 function novel(characters: number): string {
   const chapterOne = join(import.meta.dirname, "..", "assets", "alice-chapter-1.md");
   const sentences = readFileSync(chapterOne, "utf8")
@@ -34,7 +38,7 @@ function novel(characters: number): string {
   return text.trim();
 }
 
-/** Before the text is there, whose making counts as well. */
+/** Measured before the text is made, because making it counts, too. */
 const idleMiB = process.memoryUsage().rss / 2 ** 20;
 const [characters = "", work = ""] = process.argv.slice(2);
 const text = novel(Number(characters));
@@ -43,7 +47,7 @@ const plan = (format: TextFormat = "plain"): unknown =>
 
 const CUES = 5000;
 
-/** The words of a text in cues of the same number of words, one every four seconds. */
+/** Splits the words of a text into cues of the same number of words, one every four seconds. */
 function subtitles(words: readonly string[]): string {
   const perCue = Math.ceil(words.length / CUES);
   const clock = (cue: number): string => new Date(cue * 4000).toISOString().slice(11, 23);
@@ -54,7 +58,7 @@ function subtitles(words: readonly string[]): string {
   ).join("\n");
 }
 
-/** Pictures make up most of a book's size; noise cannot be compressed. */
+/** Pictures make up most of a book's size. Random bytes stand for them, because they cannot be compressed. */
 const PICTURE_BYTES = 9_700_000;
 
 function epub(): Uint8Array {

@@ -1,4 +1,4 @@
-/** Owns the programs that the bench starts: ours, two references and a peer from npm. */
+/** Defines the programs that the bench starts: our server, two references and a peer from npm. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "rolldown";
@@ -17,7 +17,10 @@ export const OURS: Program = { name: "audio-generation-mcp", args: [join(ROOT, "
 
 export const BARE_NODE: Program = { name: "bare Node", args: [join(REFERENCES, "bare-node.mjs")] };
 
-/** Bundled with the options of our own build, except code splitting, because it has one file. */
+/**
+ * Builds the minimal server with the options of our own build, but without code splitting, because it has one
+ * file.
+ */
 export async function minimalServer(): Promise<Program> {
   const dir = join(ROOT, "node_modules", ".cache", "bench");
   await build({
@@ -30,7 +33,10 @@ export async function minimalServer(): Promise<Program> {
   return { name: "minimal server on the same SDK", args: [join(dir, "main.js")] };
 }
 
-/** The peer that starts fastest among replicate-mcp, tts-mcp and minimax-mcp-js; `null` when npm is not reachable. */
+/**
+ * Returns replicate-mcp, which starts fastest among replicate-mcp, tts-mcp and minimax-mcp-js; `null` if npm
+ * cannot be reached.
+ */
 export function fastestPeer(): Program | null {
   try {
     const script = cachedTool("replicate");

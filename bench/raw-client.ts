@@ -1,4 +1,4 @@
-/** Owns a client that adds as little as possible to what it times: lines out, lines in. */
+/** A client that adds as little as possible to the measured times: it writes and reads lines. */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Program } from "./programs.ts";
 
@@ -9,7 +9,7 @@ interface Answer {
   readonly result?: Result;
 }
 
-/** All that a server gets beside the PATH. */
+/** The whole environment of a server except PATH. */
 export type ServerEnv = Readonly<Record<string, string>> & { readonly HOME: string };
 
 const ANSWER_TIMEOUT_MS = 300_000;
@@ -88,7 +88,7 @@ export class RawClient {
   }
 }
 
-/** Runs a server for as long as `use` takes. */
+/** Runs a server until `use` has ended. */
 export async function withServer<T>(
   program: Program,
   env: ServerEnv,

@@ -1,4 +1,4 @@
-/** Measures a call for audio that is saved already, beside hashing the file. */
+/** Measures a call for audio that is already saved, compared with hashing the file. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { OURS } from "./programs.ts";
 import { withServer } from "./raw-client.ts";
 import { openSetup, startService } from "./setup.ts";
 
-/** A disk that others use scatters more than a processor. */
+/** Many rounds, because the times of a shared disk vary more than those of a processor. */
 const ROUNDS = 101;
 const CALL = { prompt: "Once more" };
 

@@ -1,4 +1,4 @@
-/** Reads how much memory a process has, as the system counts it; Linux only. */
+/** Reads the resident memory of a process as the system counts it. Linux only. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 function residentMiB(pid: number | "self", field: "VmRSS" | "VmHWM"): number {
@@ -8,7 +8,10 @@ function residentMiB(pid: number | "self", field: "VmRSS" | "VmHWM"): number {
 
 export const residentNowMiB = (pid: number): number => residentMiB(pid, "VmRSS");
 
-/** Begins now, because the high-water mark would otherwise include the start of the process. */
+/**
+ * Measures the growth of memory from now on. Resets the high-water mark, because it includes the start of the
+ * process.
+ */
 export function watchMemory(pid: number | "self"): { grownMiB(): number } {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
   const idleMiB = residentMiB(pid, "VmRSS");

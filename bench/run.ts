@@ -41,7 +41,8 @@ printLine(["row", "ours", "compared with", "ratio", "goal"]);
 printLine(WIDTHS.map((width) => "-".repeat(width)));
 for (const part of PARTS.filter((name) => wanted.length === 0 || wanted.includes(name))) {
   try {
-    // In a process of its own, because spawning from a large process takes longer, and memory is measured too.
+    // A separate process for each part, because spawning from a large process takes longer, and memory is measured,
+    // too.
     const output = execFileSync(process.execPath, [join(import.meta.dirname, `${part}.ts`)], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "inherit"],

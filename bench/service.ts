@@ -1,7 +1,7 @@
-/** A service for measuring, in a process of its own; prints its address. */
+/** Runs a service for the bench, in a process of its own, and prints its address. */
 import { CountingService } from "../test/support/counting-service.ts";
 
 const service = await CountingService.start({ audioBytes: Number(process.argv[2]) });
-// The bench ends it by closing its input, and so does the end of a bench that failed.
+// The service ends when its input closes, also if the bench has failed.
 process.stdin.resume().once("end", () => process.exit());
 process.stdout.write(`${JSON.stringify({ baseUrl: service.baseUrl, apiKey: service.apiKey })}\n`);

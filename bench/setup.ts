@@ -1,4 +1,4 @@
-/** Owns what a measured server works with: folders of its own, and a service on loopback. */
+/** Sets up what a measured server needs: folders of its own, and a service on loopback. */
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -22,13 +22,16 @@ export interface Setup {
 
 export async function openFolder(): Promise<{ root: string; remove(): Promise<void> }> {
   const root = await mkdtemp(join(tmpdir(), "agm-bench-"));
-  // A server that is just ending may still be writing its compile cache.
+  // Retries, because a server that is just ending may still be writing its compile cache.
   return { root, remove: () => rm(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }) };
 }
 
 const address = z.object({ baseUrl: z.string(), apiKey: z.string() });
 
-/** In a process of its own, so that serving does not slow down the measuring. Every task is ready at once. */
+/**
+ * Starts a service in a process of its own, so that serving does not slow down the measuring. Every task is ready
+ * at once.
+ */
 export async function startService(audioBytes: number): Promise<Service> {
   const child = spawn(process.execPath, [join(import.meta.dirname, "service.ts"), String(audioBytes)], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -46,7 +49,7 @@ export async function startService(audioBytes: number): Promise<Service> {
   };
 }
 
-/** @param timeScale a thousandth by default: limits and polls then cost no time that counts */
+/** @param timeScale a thousandth by default, so that limits and polls take no time that counts */
 export async function openSetup(service: Service, timeScale = 0.001): Promise<Setup> {
   const { root, remove } = await openFolder();
   return {

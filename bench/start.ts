@@ -35,7 +35,8 @@ try {
         unit: "ms",
         comparedWith: program.name,
         ...times,
-        // The list of tools is made once a conversation, of schemas that the minimal server does not have.
+        // `tools/list` has no goal, because a conversation asks for it once and the minimal server has no such
+        // schemas.
         goal: atMost === undefined || until === "tools/list" ? undefined : { of: "ratio", atMost },
       });
     }

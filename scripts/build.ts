@@ -1,4 +1,7 @@
-/** Builds `dist/`: the bin and its chunks, everything the server needs inside; the sandbox's packages stay outside as optional peers. */
+/**
+ * Builds `dist/`: the bin and its chunks, with everything that the server needs. The sandbox's packages are not
+ * bundled, because they are optional peers.
+ */
 import { chmod, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { skillEntry } from "@modelcontextprotocol/server/ext/skills";
@@ -9,7 +12,7 @@ import { thirdPartyNotices } from "./third-party-notices.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
-// Built beside and swapped in whole, so that nobody ever starts half a build.
+// Build in another folder and replace `dist/` as a whole, so that nobody starts half a build.
 const fresh = join(root, "node_modules", ".cache", `dist-${process.pid}`);
 const external = [/^node:/, ...SANDBOX_PACKAGES.flatMap((name) => [name, new RegExp(`^${name}/`)])];
 
@@ -17,7 +20,7 @@ const skill = await readFile(join(root, "skills/narration/SKILL.md"), "utf8");
 const builtSkill = { entry: await skillEntry("narration", { "SKILL.md": skill }), text: skill };
 
 const page = await playerPage();
-/** What hosts show beside a result is bundled as a text, and loaded when it is asked for. */
+/** Bundles the player page as a text, which is loaded when a host asks for it. */
 const builtPlayer = {
   name: "built-player",
   load: {
@@ -26,7 +29,10 @@ const builtPlayer = {
   },
 };
 
-/** What reads a skill's frontmatter and sums its bytes stays out of the bundle. */
+/**
+ * Bundles the skill as data, so that the code that parses its frontmatter and hashes its bytes stays out of the
+ * bundle.
+ */
 const skillAsData = {
   name: "built-skill",
   load: {
@@ -37,14 +43,14 @@ const skillAsData = {
 
 const { output } = await build({
   onLog(level, log, handle) {
-    // A package that is not installed would be missing in whatever is published.
+    // A package that is not installed would be missing in what is published.
     if (log.code === "UNRESOLVED_IMPORT") throw new Error(log.message);
     handle(level, log);
   },
   input: {
     main: join(root, "src/main.ts"),
     sandbox: join(root, "src/commands/sandbox-entry.ts"),
-    // An entry of its own, so that it lies beside the worker that it starts.
+    // A separate entry, so that it is in the same folder as the worker that it starts.
     "sandbox-service": join(root, "src/sandbox/sandbox.ts"),
     "plan-worker": join(root, "src/narration/plan-worker.ts"),
     "speech-worker": join(root, "src/sandbox/speech/worker.ts"),
@@ -70,7 +76,7 @@ const moduleIds = output.flatMap((part) =>
 );
 await writeFile(join(fresh, "THIRD-PARTY-NOTICES.txt"), thirdPartyNotices(moduleIds, root));
 await cp(join(root, "types"), fresh, { recursive: true });
-// So that `dist/` runs anywhere alone: without it Node would take the files for CommonJS.
+// Makes `dist/` run on its own. Without this file, Node would take the code for CommonJS.
 const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 await writeFile(join(fresh, "package.json"), `${JSON.stringify({ type: "module", version })}\n`);
 await chmod(join(fresh, "main.js"), 0o755);

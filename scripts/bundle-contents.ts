@@ -1,4 +1,6 @@
-/** Owns what a bundle and the registry entry beside it must hold, and says where they are not of the files as they stand now. */
+/**
+ * Knows what a bundle and its registry entry must contain, and reports where they differ from the present files.
+ */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
@@ -9,10 +11,10 @@ import { bundleName } from "./publication.ts";
 
 const serverSchema = z.looseObject({ packages: z.array(z.looseObject({ registryType: z.string() })) });
 
-/** What is packed, from the root of the project. */
+/** The files and folders in the bundle, relative to the project's root. */
 export const BUNDLE_PARTS = ["manifest.json", "LICENSE", "assets/icon.png", "dist"] as const;
 
-/** What the plugins of other clients consist of: the archive that Gemini CLI installs from a release. */
+/** The files and folders in the archives of the plugins, which Gemini CLI installs from a release. */
 export const PLUGIN_PARTS = [
   ".claude-plugin",
   ".codex-plugin",
@@ -24,16 +26,19 @@ export const PLUGIN_PARTS = [
   "LICENSE",
 ] as const;
 
-/** Gemini CLI takes the file that begins with its platform's name, where a release has several files. */
+/**
+ * Returns the names of the plugin archives, one for each platform. If a release has several files, Gemini CLI
+ * takes the one that starts with its platform's name.
+ */
 export const pluginArchives = (name: string): string[] =>
   ["darwin", "linux", "win32"].map((platform) => `${platform}.${name}.tar.gz`);
 
-/** Types are for programmers, who get them from npm. */
+/** Whether a file belongs into the bundle. Types do not, because programmers get them from npm. */
 export const isBundled = (path: string): boolean => !path.endsWith(".d.ts");
 
 export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-/** The registry's entry with the sum of the bundle that it names. */
+/** Adds the bundle's SHA-256 to the registry entry that names the bundle. */
 export function withSum(server: unknown, sum: string): Record<string, unknown> {
   const { packages, ...rest } = serverSchema.parse(server);
   const summed = packages.map((entry) =>
@@ -51,7 +56,7 @@ function filesOf(root: string, part: string): string[] {
     .map((name) => `${part}/${name.replaceAll(sep, "/")}`);
 }
 
-/** The parts that differ between the archive and the files now. */
+/** Returns the parts that differ between the archive and the present files. */
 function staleParts(root: string, packed: ReadonlyMap<string, Uint8Array>): string[] {
   return BUNDLE_PARTS.filter((part) => {
     const now = filesOf(root, part);
@@ -74,7 +79,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** @returns the files of an archive by their path; `null` where it is none, or cut short */
+/** Returns the files of an archive by path; `null` if it is no archive, or incomplete. */
 function packedFiles(archive: Buffer): Map<string, Uint8Array> | null {
   try {
     return new Map(Object.entries(unzipSync(archive)).filter(([path]) => !path.endsWith("/")));
@@ -83,7 +88,10 @@ function packedFiles(archive: Buffer): Map<string, Uint8Array> | null {
   }
 }
 
-/** @returns why the bundle in `root` may not go out, each with what mends it; empty when it is of the files as they stand */
+/**
+ * Returns why the bundle in `root` must not be published, each reason with its fix; empty if it matches the
+ * present files.
+ */
 export function bundleFaults(root: string, manifest: { name: string; version: string }): string[] {
   const name = bundleName(manifest);
   const path = join(root, "bundle", name);

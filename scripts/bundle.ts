@@ -1,4 +1,7 @@
-/** Packs what a release holds into `bundle/`: the `.mcpb` for Claude Desktop, its SHA-256, the registry entry that names it, and the archives of the plugins. */
+/**
+ * Packs the files of a release into `bundle/`: the `.mcpb` for Claude Desktop, its SHA-256, the registry entry
+ * that names it, and the archives of the plugins.
+ */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -31,7 +34,8 @@ try {
 for (const name of pluginArchives(manifest.name)) {
   execFileSync("tar", ["-czf", join(folder, name), ...PLUGIN_PARTS], { cwd: ROOT, stdio: "inherit" });
 }
-// Unsigned: signatures made by the tool do not verify and have kept bundles from installing. The sum stands in.
+// The bundle is not signed, because the tool's signatures do not verify and have prevented installations. The
+// SHA-256 replaces the signature.
 const sum = sha256(readFileSync(target));
 writeFileSync(`${target}.sha256`, `${sum}  ${basename(target)}\n`);
 const entry = withSum(readJson("server.json"), sum);

@@ -1,4 +1,7 @@
-/** Changes limits, takes and keys of a narration, stops, cancels and kills, round after round, and holds each answer to what it says: `--rounds N --seed S --store sqlite|postgres --at-once K`. */
+/**
+ * Changes, stops, cancels and kills a narration in random rounds, and checks that each answer's promises are kept.
+ * Options: `--rounds N --seed S --store sqlite|postgres --at-once K`.
+ */
 import { randomFrom } from "../test/crash/random-round.ts";
 import { runWishRound, wishPlans } from "../test/narration/wish-round.ts";
 import { runRounds } from "./rounds.ts";

@@ -1,4 +1,7 @@
-/** Owns running chaos by hand against the built bin: `--rounds N --seed S --store sqlite|postgres --at-once K`; the seed is printed, so that rounds can be run again. */
+/**
+ * Runs chaos rounds against the built bin. Options: `--rounds N --seed S --store sqlite|postgres --at-once K`.
+ * Prints the seed, so that rounds can be repeated.
+ */
 import { parseArgs } from "node:util";
 import { runChaos } from "../test/faults/chaos/chaos.ts";
 import { STORES } from "../test/faults/chaos/ledger-place.ts";

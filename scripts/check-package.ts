@@ -1,4 +1,4 @@
-/** Packs the npm package and holds it to publint and arethetypeswrong, which are fetched when this runs. */
+/** Packs the npm package and checks it with publint and arethetypeswrong, which are fetched on demand. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { cachedTool } from "./cached-packages.ts";
 const root = join(import.meta.dirname, "..");
 const folder = mkdtempSync(join(tmpdir(), "agm-pack-"));
 
-/** @returns whether the tool found nothing wrong */
+/** Runs a tool. Returns whether it found no fault. */
 function passes(tool: "publint" | "attw", ...args: string[]): boolean {
   console.log(`\n${tool}`);
   return (
@@ -17,13 +17,13 @@ function passes(tool: "publint" | "attw", ...args: string[]): boolean {
 }
 
 try {
-  // `dist` is built already, and packing must not build it again.
+  // `dist` is already built, and packing must not build it again.
   execFileSync("npm", ["pack", "--ignore-scripts", "--pack-destination", folder], {
     cwd: root,
     stdio: "inherit",
   });
   const [tarball = ""] = readdirSync(folder);
-  // The package is ESM for Node alone: what CommonJS before `require(esm)` makes of it is beside the point.
+  // The profile skips CommonJS before `require(esm)`, because the package is ESM for Node only.
   const results = [
     passes("publint", "run", join(folder, tarball), "--strict"),
     passes("attw", join(folder, tarball), "--profile", "esm-only"),

@@ -1,4 +1,7 @@
-/** Lints `.github/workflows` with actionlint, which is fetched when this runs, and refuses actions that are not pinned by a commit. */
+/**
+ * Lints `.github/workflows` with actionlint, which is fetched on demand. Refuses actions that are not pinned by a
+ * commit.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -14,7 +17,7 @@ const linter = z.looseObject({
   ),
 });
 
-/** Names of actions of others that a tag could change. */
+/** Reports actions that are not pinned by a commit, because a changed tag would change them. */
 function unpinned(text: string): string[] {
   const uses = [...text.matchAll(/^\s*(?:- )?uses: (\S+)(.*)$/gm)];
   return uses

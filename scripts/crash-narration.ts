@@ -1,4 +1,7 @@
-/** Kills two processes at one narration, round after round, and counts what was paid and what is on disk: `--rounds N --seed S --store sqlite|postgres --at-once K`. */
+/**
+ * Kills two processes that work on one narration, in random rounds, and checks what was paid and what is on disk.
+ * Options: `--rounds N --seed S --store sqlite|postgres --at-once K`.
+ */
 import { killPlans, runKillRound } from "../test/narration/kill-round.ts";
 import { runRounds } from "./rounds.ts";
 

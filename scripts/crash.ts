@@ -1,4 +1,7 @@
-/** Kills the built bin at random moments, round after round, and counts what was paid and what is on disk: `--rounds N --seed S --store sqlite|postgres --at-once K`. */
+/**
+ * Kills the built bin at random moments, in many rounds, and checks what was paid and what is on disk. Options:
+ * `--rounds N --seed S --store sqlite|postgres --at-once K`.
+ */
 import { drawPlan, randomFrom, runRound } from "../test/crash/random-round.ts";
 import { runRounds } from "./rounds.ts";
 

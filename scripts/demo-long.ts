@@ -17,7 +17,8 @@ const narration = z.object({
   ),
 });
 
-// Everybody's limits, six requests a minute among them, made twenty times shorter: nobody waits three minutes for a demo.
+// Makes all limits twenty times shorter, also the six creates a minute, because nobody waits three minutes for a
+// demo.
 const server = new DemoServer({ AUDIO_TIME_SCALE: "0.05", AUDIO_INPUT_DIR: join(CHAPTER, "..") });
 await server.start();
 

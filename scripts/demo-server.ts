@@ -1,4 +1,4 @@
-/** The server that the demos drive: the built bin on its own sandbox, under the official client. */
+/** Runs the server for the demos: the built bin on its own sandbox, driven by the official client. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
@@ -8,10 +8,10 @@ import type { z } from "zod";
 export const say = (line: string): void => console.log(line);
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-/** Settings of the person who runs the demo that it keeps to. */
+/** Settings of the user that the demo keeps. */
 const KEPT = ["AUDIO_OUTPUT_DIR", "AUDIO_STATE_DIR"];
 
-/** A few minutes: longer than any demo, shorter than anybody waits. */
+/** Ten minutes, which is longer than any demo takes. */
 const CALL_TIMEOUT_MS = 600_000;
 
 export class DemoServer {

@@ -1,10 +1,16 @@
-/** Owns what scripts fetch once and keep outside of this repository: programs from npm, of which nothing runs at install unless it is named. */
+/**
+ * Keeps what scripts fetch once outside of this repository: programs from npm. No install script runs unless it
+ * is named.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** `AUDIO_TEST_CACHE`, or a folder beside other programs' caches. */
+/**
+ * Returns a folder in `AUDIO_TEST_CACHE`, or in a folder beside other programs' caches. Creates it if it is
+ * missing.
+ */
 export function outsideCache(...names: string[]): string {
   const base =
     process.env["AUDIO_TEST_CACHE"] ??
@@ -15,12 +21,12 @@ export function outsideCache(...names: string[]): string {
 }
 
 /**
- * The node_modules folder that holds packages and what they need; fetched when it is not there.
+ * Returns the node_modules folder that holds packages and their dependencies. Fetches them if they are missing.
  *
  * @param specs `name@version`, installed together
- * @param isForeign packages for other platforms are taken, too
+ * @param isForeign accepts packages for other platforms, too
  * @param scripts packages whose own install script runs
- * @throws what npm says
+ * @throws the error of npm
  */
 export function fetchedPackages(
   specs: readonly string[],
@@ -28,7 +34,7 @@ export function fetchedPackages(
 ): string {
   const folder = outsideCache("npm", specs.join(",").replaceAll("/", "+"));
   const modules = join(folder, "node_modules");
-  // npm writes this last, so an installation that was broken off is not taken for a whole one.
+  // npm writes this file last, so an interrupted installation does not count as complete.
   if (existsSync(join(modules, ".package-lock.json"))) return modules;
   const allowScripts = Object.fromEntries(scripts.map((name) => [name, true]));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, allowScripts }));

@@ -1,4 +1,7 @@
-/** Builds the player's one page: its script bundled and compressed, its styles inlined, nothing left to load. */
+/**
+ * Builds the player as one page: with the compressed script and the styles inside, so that nothing is left to
+ * load.
+ */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -6,20 +9,24 @@ import { build } from "rolldown";
 
 const FOLDER = join(import.meta.dirname, "..", "src", "player");
 
-/** What a host has to carry for each result, so it stays small. */
+/** The largest page. It must be small, because a host transfers it for each result. */
 const MAX_BYTES = 30 * 1024;
 
 /**
- * The script travels compressed, because it is most of the page. The unpacked text becomes an element of its own, with
- * the nonce of the one that unpacks it: a content policy that lets inline scripts in lets it in, and `eval` is not
- * needed.
+ * Returns a script that unpacks and runs the page's script. The script is compressed, because it is most of the
+ * page. The unpacked text becomes a script element with the same nonce, so a content policy that allows inline
+ * scripts allows it, and `eval` is not needed.
  */
 const unpacking = (code: string): string => {
   const packed = gzipSync(code, { level: 9 }).toString("base64");
   return `(async s=>{try{const b=new Blob([Uint8Array.from(atob("${packed}"),c=>c.charCodeAt())]),e=document.createElement("script");e.nonce=s.nonce;e.textContent=await new Response(b.stream().pipeThrough(new DecompressionStream("gzip"))).text();document.body.append(e)}catch{document.getElementById("say").textContent="This browser is too old for the player; the text of the answer says where the file is."}})(document.currentScript)`;
 };
 
-/** @throws where it has become larger than it may be */
+/**
+ * Builds the page.
+ *
+ * @throws if the page is too large
+ */
 export async function playerPage(): Promise<string> {
   const { output } = await build({
     input: join(FOLDER, "main.ts"),

@@ -1,4 +1,4 @@
-/** Owns reading and writing the files that a publication consists of, in the root of the project. */
+/** Reads and writes the files of a publication, in the root of the project. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -27,7 +27,7 @@ export function readPublisher(root = ROOT): Publisher {
   return publisherSchema.parse(readJson("publisher.json", root));
 }
 
-/** A file that is missing counts as empty, so that it is named as out of step. */
+/** Reads the files of a publication. A missing file counts as empty, so that it is reported as out of step. */
 export function readPublication(root = ROOT): Publication {
   const read = <K extends string, V>(names: readonly K[], of: (name: K) => V) =>
     Object.fromEntries(names.map((name) => [name, of(name)])) as Record<K, V>;
@@ -37,7 +37,7 @@ export function readPublication(root = ROOT): Publication {
   };
 }
 
-/** What must be written, by the file's name. */
+/** Returns the files to write, with their new text by name. */
 function changes(root: string): Map<string, string> {
   const found = readPublication(root);
   const wanted = fillIn(found, readPublisher(root));
@@ -50,10 +50,12 @@ function changes(root: string): Map<string, string> {
   return new Map([...json, ...texts]);
 }
 
-/** @returns the names of the files that are not as `publisher.json` and the version in package.json want them */
+/**
+ * Returns the names of the files that differ from what `publisher.json` and the version in package.json require.
+ */
 export const filesOutOfStep = (root = ROOT): string[] => [...changes(root).keys()];
 
-/** Writes what {@link filesOutOfStep} names, and only that. */
+/** Writes only the files that {@link filesOutOfStep} names. */
 export function bringIntoStep(): string[] {
   const behind = changes(ROOT);
   for (const [name, text] of behind) {

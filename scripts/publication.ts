@@ -1,4 +1,6 @@
-/** Owns what all files of a publication must agree on: each is filled in from `publisher.json`, package.json and manifest.json. */
+/**
+ * Fills in what all files of a publication must agree on, from `publisher.json`, package.json and manifest.json.
+ */
 import { z } from "zod";
 
 export const publisherSchema = z.strictObject({
@@ -42,7 +44,7 @@ const serverSchema = z.looseObject({
   packages: z.array(z.looseObject({ registryType: z.enum(["npm", "mcpb"]) })),
 });
 
-/** Files in JSON, filled in one after the other. */
+/** The JSON files to fill in. */
 export const JSON_FILES = [
   "package.json",
   "manifest.json",
@@ -57,7 +59,7 @@ export const JSON_FILES = [
 ] as const;
 type JsonFile = (typeof JSON_FILES)[number];
 
-/** Documents in which the repository or the registry's name stands. */
+/** The documents that contain the repository or the server's name in the registry. */
 export const TEXT_FILES = ["README.md", "SECURITY.md", "Dockerfile", "sandbox-package/README.md"] as const;
 type TextFile = (typeof TEXT_FILES)[number];
 
@@ -67,12 +69,12 @@ export interface Publication {
   readonly texts: Readonly<Record<TextFile, string>>;
 }
 
-/** What a client calls the server. */
+/** The server's name in clients. */
 const SERVER = "audio-generation";
 
 const PLACEHOLDER = /placeholder[- ](?:owner|author)/i;
 
-/** Whether the publisher is still to be decided. */
+/** Whether nobody has decided yet who publishes. */
 export function isPlaceholder(publisher: Publisher): boolean {
   return PLACEHOLDER.test(JSON.stringify(publisher));
 }
@@ -83,7 +85,7 @@ export function bundleName({ name, version }: { name: string; version: string })
   return `${name}-${version}.mcpb`;
 }
 
-/** `private` stands in package.json exactly as long as nobody has decided who publishes. */
+/** Sets `private` in package.json exactly as long as nobody has decided who publishes. */
 function withPrivacy(found: Json, publisher: Publisher): Json {
   const { private: _, ...rest } = found;
   return isPlaceholder(publisher) ? { ...found, private: true } : rest;
@@ -118,7 +120,7 @@ function bundleManifest(found: Json, manifest: PackageManifest, publisher: Publi
   };
 }
 
-/** The registry takes 100 characters, so the words before the purpose are left out. */
+/** Shortens the description, because the registry allows 100 characters. Removes the words before the purpose. */
 function shortDescription(description: string): string {
   const words = description.replace(/^MCP server that /, "");
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
@@ -172,7 +174,7 @@ function pluginOrigin(manifest: PackageManifest, { author, owner, repository }: 
   };
 }
 
-/** Each setting that a form asks for, with its variable: the bundle's form is that of all plugins. */
+/** Returns each setting that a form asks for, with its variable. All plugins use the form of the bundle. */
 function askedSettings({ server, user_config }: Bundle) {
   return Object.entries(server.mcp_config.env).flatMap(([variable, value]) => {
     const setting = user_config[/^\$\{user_config\.(\w+)\}$/.exec(value)?.[1] ?? ""];
@@ -189,7 +191,7 @@ function claudePlugin(manifest: PackageManifest, publisher: Publisher, bundle: B
   };
 }
 
-/** Codex reads this file, too. */
+/** Builds the marketplace of Claude. Codex reads this file, too. */
 function marketplace(manifest: PackageManifest, publisher: Publisher): Json {
   const { name, version, description } = manifest;
   return {
@@ -200,7 +202,10 @@ function marketplace(manifest: PackageManifest, publisher: Publisher): Json {
   };
 }
 
-/** Codex asks for no settings and expands no variables: it hands on the ones of its own environment that are named. */
+/**
+ * Builds the plugin of Codex, which asks for no settings and expands no variables. It passes on the named
+ * variables of its own environment.
+ */
 function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env_vars = askedSettings(bundle).map(({ variable }) => variable);
   return {
@@ -219,7 +224,10 @@ function codexPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bu
   };
 }
 
-/** Cursor puts in what its own environment has; what it does not have stays a placeholder, which counts as unset. */
+/**
+ * Builds the plugin of Cursor, which replaces placeholders from its own environment. An unset variable stays a
+ * placeholder, which counts as unset.
+ */
 function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: Bundle): Json {
   const env = Object.fromEntries(
     askedSettings(bundle).map(({ variable }) => [variable, `\${env:${variable}}`]),
@@ -233,7 +241,10 @@ function cursorPlugin(manifest: PackageManifest, publisher: Publisher, bundle: B
   };
 }
 
-/** Gemini asks for each setting by itself at the install, so it is asked for the required ones alone. */
+/**
+ * Builds the extension of Gemini. It contains only the required settings, because Gemini asks for each setting at
+ * the install.
+ */
 function geminiExtension(manifest: PackageManifest, bundle: Bundle): Json {
   const { name, version, description } = manifest;
   const required = askedSettings(bundle).filter((setting) => setting.required);
@@ -257,7 +268,7 @@ function sandboxPackage(found: Json, manifest: PackageManifest, publisher: Publi
   return {
     ...withPrivacy(found, publisher),
     ...origin(publisher),
-    // The registry's name belongs to the server alone.
+    // Only the server itself has a name in the registry.
     mcpName: undefined,
     name: `${name}-sandbox`,
     version,
@@ -267,7 +278,7 @@ function sandboxPackage(found: Json, manifest: PackageManifest, publisher: Publi
   };
 }
 
-/** All files as they must be. Filling in what is filled in already changes nothing. */
+/** Returns all files with everything filled in. Filling in twice changes nothing more. */
 export function fillIn({ json, texts }: Publication, publisher: Publisher): Publication {
   const manifest = packageSchema.parse(json["package.json"]);
   const bundle = bundleSchema.parse(json["manifest.json"]);
@@ -277,7 +288,7 @@ export function fillIn({ json, texts }: Publication, publisher: Publisher): Publ
     text
       .replaceAll(before.repository, publisher.repository)
       .replaceAll(before.mcpName, publisher.mcpName)
-      // As clients shorten it: OWNER/NAME.
+      // Clients shorten the address to OWNER/NAME.
       .replaceAll(`marketplace ${path(before.repository)}`, `marketplace ${path(publisher.repository)}`);
   const filled: Record<JsonFile, Json> = {
     "package.json": { ...withPrivacy(json["package.json"], publisher), ...origin(publisher) },

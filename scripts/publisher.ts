@@ -1,4 +1,7 @@
-/** Fills every file of a publication from `publisher.json` and the version; running it twice changes nothing more. */
+/**
+ * Fills in every file of a publication from `publisher.json` and the version. Running it twice changes nothing
+ * more.
+ */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { bringIntoStep, ROOT } from "./publication-files.ts";

@@ -1,4 +1,4 @@
-/** Says whether this can be published, and names each thing that is missing. */
+/** Reports whether this version can be published, and names each thing that is missing. */
 
 import { ROOT, readJson } from "./publication-files.ts";
 import { releaseFaults } from "./release-faults.ts";

@@ -1,4 +1,4 @@
-/** Owns what a release must have, and names each thing that is missing with what mends it. */
+/** Finds what a release lacks, each thing with its fix. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -12,7 +12,7 @@ const manifestSchema = z.looseObject({
   private: z.boolean().default(false),
 });
 
-/** Beside the files that are filled in. */
+/** Files that a release needs besides those that are filled in. */
 const WRITTEN_FILES = [
   "publisher.json",
   "CHANGELOG.md",
@@ -25,7 +25,7 @@ const WRITTEN_FILES = [
   ".github/workflows/release.yml",
 ] as const;
 
-/** Directories show pictures of at least this width. */
+/** The least width of pictures, which directories require. */
 const MIN_PICTURE_WIDTH = 1000;
 
 const textOf = (root: string, name: string): string => {
@@ -52,7 +52,7 @@ function changelogFaults(root: string, version: string): string[] {
     : [];
 }
 
-/** The width of a PNG stands at a fixed place. */
+/** Reads the width of a PNG, which is at a fixed offset. */
 const widthOf = (path: string): number => readFileSync(path).readUInt32BE(16);
 
 function pictureFaults(root: string): string[] {
@@ -69,7 +69,7 @@ function pictureFaults(root: string): string[] {
     );
 }
 
-/** A tag that a workflow runs for must be this version's. */
+/** Checks the tag: a workflow that runs for a tag must run for this version's. */
 function tagFaults(
   { GITHUB_REF_TYPE: kind, GITHUB_REF_NAME: tag }: NodeJS.ProcessEnv,
   version: string,
@@ -78,12 +78,12 @@ function tagFaults(
   return [`The tag is ${tag}, and package.json has ${version}: tag v${version}.`];
 }
 
-/** @returns what keeps this from being published; empty when nothing does */
+/** Returns what prevents a release; empty if nothing does. */
 export function releaseFaults(root: string, env: NodeJS.ProcessEnv): string[] {
   const missing = [...JSON_FILES, ...TEXT_FILES, ...WRITTEN_FILES].filter(
     (name) => textOf(root, name) === "",
   );
-  // The other checks read these files.
+  // Stop here if files are missing, because the other checks read them.
   if (missing.length > 0) return missing.map((name) => `${name} is missing: git restore ${name}.`);
   const manifest = manifestSchema.parse(readJson("package.json", root));
   const found: string[] = [];
@@ -97,7 +97,7 @@ export function releaseFaults(root: string, env: NodeJS.ProcessEnv): string[] {
   for (const file of [...JSON_FILES, ...TEXT_FILES]) {
     if (holdsPlaceholder(textOf(root, file))) found.push(`${file} holds a placeholder: npm run publisher.`);
   }
-  // The server names its icon and website to clients, so they are compiled in.
+  // The built code also contains the address, because the server names its icon and website to clients.
   if (holdsPlaceholder(builtCode(root))) found.push("dist holds a placeholder: npm run bundle.");
   return [
     ...found,

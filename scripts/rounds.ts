@@ -1,12 +1,16 @@
-/** Runs drawn rounds on either engine, several at once, and reports those that are not clean. */
+/** Runs random rounds on either engine, several at once, and reports those that are not clean. */
 import { parseArgs } from "node:util";
 import { PostgresServer } from "../test/support/postgres-server.ts";
 
 export interface Rounds<Plan> {
   readonly defaults: { readonly rounds: number; readonly atOnce: number };
-  /** All drawn before the first round: what a seed means must not depend on which round ends first. */
+  /** Draws all plans before the first round, so that a seed's meaning does not depend on which round ends first. */
   draw(rounds: number, seed: number): readonly Plan[];
-  /** @param storeUrl of a database that holds nothing yet; `null`: a file in the round's own folder. Throws what is wrong */
+  /**
+   * Runs one round. Throws if it is not clean.
+   *
+   * @param storeUrl an empty database; `null`: a file in the round's own folder
+   */
   run(plan: Plan, storeUrl: string | null): Promise<void>;
   killsOf(plan: Plan): number;
 }
@@ -31,7 +35,10 @@ function readOptions({ rounds, atOnce }: Rounds<unknown>["defaults"]) {
   return { ...numbers, store };
 }
 
-/** Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`); exit 1 where a round is not clean. */
+/**
+ * Reads the command line (`--rounds N --seed S --store sqlite|postgres --at-once K`) and runs the rounds. Sets
+ * exit code 1 if a round is not clean.
+ */
 export async function runRounds<Plan extends { readonly round: number }>(kind: Rounds<Plan>): Promise<void> {
   const { rounds, seed, atOnce, store } = readOptions(kind.defaults);
   process.stdout.write(`${rounds} rounds on ${store}, seed ${seed}\n`);

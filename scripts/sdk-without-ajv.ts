@@ -1,7 +1,7 @@
 /**
- * Stands in the bundle for `@modelcontextprotocol/server/_shims`, whose Node version loads Ajv (120 kB, a fifth of a
- * start). The SDK validates with it only where a server calls `elicitInput`; ours asks by `inputRequired` and parses the
- * answer itself.
+ * Replaces `@modelcontextprotocol/server/_shims` in the bundle, because the Node version of it loads Ajv (120 kB,
+ * a fifth of the start). The SDK validates with Ajv only if a server calls `elicitInput`. Our server asks with
+ * `inputRequired` and parses the answer itself.
  */
 export { default as process } from "node:process";
 

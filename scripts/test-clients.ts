@@ -1,4 +1,7 @@
-/** Drives the built bin with real client programs, pinned and fetched from npm, and a scripted model; writes what their models saw into test/clients/README.md. */
+/**
+ * Drives the built bin with real client programs, pinned and fetched from npm, and a scripted model. Writes what
+ * their models saw into test/clients/README.md.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
@@ -21,7 +24,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     confined: { type: "boolean", default: false },
-    /** Leaves what was said also where all was well, and names its folder. */
+    /** Keeps the conversations even if all clients pass, and prints their folder. */
     keep: { type: "boolean", default: false },
   },
 });
@@ -30,7 +33,7 @@ const titleOf = ({ name, variant }: Client): string =>
   variant === undefined ? name : `${name} (${variant})`;
 const chosen = positionals.length === 0 ? CLIENTS : CLIENTS.filter(({ name }) => positionals.includes(name));
 
-/** Fetches what is to be driven, and then drives it where there is no network but this machine's own. */
+/** Fetches the chosen clients, and then drives them with no network but loopback, if this machine can do that. */
 function confine(): number {
   for (const client of chosen) {
     console.log(`${titleOf(client)}: ${fetchedPackages(client.packages)}`);

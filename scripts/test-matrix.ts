@@ -1,4 +1,7 @@
-/** Runs the protocol, main-job, packaging and permission tests with the built bin under every supported major of Node, fetched from npm's `node` package. */
+/**
+ * Runs the protocol, main-job, packaging, permission and planner tests with the built bin under every supported
+ * major version of Node. Fetches the Nodes from npm's `node` package.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { cachedNode } from "./cached-packages.ts";

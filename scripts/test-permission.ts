@@ -1,4 +1,7 @@
-/** Runs the tests that drive the built bin with Node's permission model on: nothing but files, workers and the network is allowed. */
+/**
+ * Runs the tests that drive the built bin with Node's permission model. Only files, workers and the network are
+ * allowed.
+ */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
@@ -8,8 +11,9 @@ const supports = (flag: string): boolean =>
   spawnSync(process.execPath, [flag, "--version"], { stdio: "ignore" }).status === 0;
 
 /**
- * Which files is shown by `test/platforms/permission.test.ts`; here preloads and folders of all kinds are in play.
- * The sandbox speaks in workers and in WebAssembly.
+ * All files are allowed here, because tests use preloads and folders of all kinds;
+ * `test/platforms/permission.test.ts` shows which ones are needed. Workers and WASI are allowed, because the
+ * sandbox speaks in workers and in WebAssembly.
  */
 const FLAGS = [
   "--permission",
@@ -17,7 +21,7 @@ const FLAGS = [
   "--allow-fs-write=*",
   "--allow-worker",
   ...["--allow-wasi", "--allow-net"].filter(supports),
-  // Node's own, of the flags above: some tests read every line of stderr.
+  // Hides the warning that the flags above cause, because some tests read every line of stderr.
   "--disable-warning=SecurityWarning",
 ];
 

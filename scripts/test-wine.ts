@@ -1,4 +1,7 @@
-/** Drives the built bin with the Windows Node under Wine: a generation, a repeat, resources, doctor and a kill; says why where it cannot. */
+/**
+ * Drives the built bin with the Windows Node under Wine: a generation, a repeat, resources, doctor and a kill. If
+ * Wine cannot be set up, prints why.
+ */
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -13,12 +16,12 @@ const VERSION_WITHIN_MS = 2 * 60_000;
 
 const outcome = z.object({ what: z.string(), ok: z.boolean(), detail: z.string() });
 
-/** What is tried is longer than a kill needs to come in between. */
+/** Processing takes so long that a kill arrives before the end. */
 const PROCESSING_MS = 2_500;
 
 class Skip extends Error {}
 
-/** The program and all it needs, in the Windows' own drive. */
+/** Copies the program and all that it needs to the drive of Windows. */
 function furnish(windows: Windows): string {
   const app = join(windows.drive, "app");
   rmSync(app, { recursive: true, force: true });
@@ -76,7 +79,7 @@ try {
   windows = openWindows();
   process.exitCode = (await drive(windows)) ? 0 : 1;
 } catch (error) {
-  // Whatever kept Windows from being set up; once it stands, what does not hold is a failure.
+  // An error before Windows is set up only skips the test. A later one is a failure.
   if (windows !== undefined && !(error instanceof Skip)) throw error;
   console.log(`skipped: ${error instanceof Error ? error.message : String(error)}`);
 } finally {

@@ -1,4 +1,4 @@
-/** Owns the notices file: the licence of every package whose code is in the bundle, found in what the bundler says it used. */
+/** Builds the notices file: the licence of every package whose code is in the bundle, as the bundler reports it. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
@@ -25,13 +25,13 @@ The above copyright notice and this permission notice shall be included in all c
 
 THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
-/** Holders of packages that state MIT and ship no licence file, as their readme names them. */
+/** Copyright holders from the readme of packages that state MIT but have no licence file. */
 const HOLDERS: Readonly<Record<string, string>> = {
   "pg-types": "2014 Brian M. Carlson",
   pgpass: "2013-2016 Hannes Hörl",
 };
 
-/** Compiled into undici, whose package.json does not mention it. */
+/** Returns the notices of code that is compiled into undici, because undici's package.json does not mention it. */
 const inUndici = (folder: string): readonly Notice[] => [
   { title: "llhttp (inside undici; MIT)", text: mit("Fedor Indutny, 2018") },
   {
@@ -41,7 +41,7 @@ const inUndici = (folder: string): readonly Notice[] => [
 ];
 
 const PACKAGE_FOLDER = /^(.*[/\\]node_modules[/\\](?:@[^/\\]+[/\\])?[^/\\]+)[/\\]/;
-/** How a bundler marks, in a package's published code, the packages that were compiled into it. */
+/** Matches the marks that a bundler leaves in a package's published code for each package that it compiled in. */
 const REGION = /^\/\/#region .*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//gm;
 
 function noticeOf(folder: string): Notice {
@@ -54,7 +54,7 @@ function noticeOf(folder: string): Notice {
   throw new Error(`${manifest.name} is in the bundle and its licence text is nowhere: find out and add it`);
 }
 
-/** Folders of the packages that a module's code was compiled from beforehand. */
+/** Returns the folders of the packages that were compiled into a module's published code. */
 function vendored(moduleId: string, root: string): string[] {
   const names = [...readFileSync(moduleId, "utf8").matchAll(REGION)].map((match) => match[1] ?? "");
   return [...new Set(names)].map((name) => {
@@ -66,9 +66,9 @@ function vendored(moduleId: string, root: string): string[] {
 }
 
 /**
- * The text of the notices file.
+ * Returns the text of the notices file.
  *
- * @param moduleIds every module whose code is in the bundle, as absolute paths
+ * @param moduleIds absolute paths of every module whose code is in the bundle
  */
 export function thirdPartyNotices(moduleIds: readonly string[], root: string): string {
   const folders = new Set<string>();

@@ -1,4 +1,7 @@
-/** Owns running the contract suite against a service: its arguments, its warning of the cost, its consent; knows no rule. */
+/**
+ * Runs the contract suite against a service: reads the arguments, warns of the cost and asks for consent. The
+ * rules are in test/contract/.
+ */
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
@@ -8,7 +11,7 @@ import { IN_FLIGHT_TASKS } from "../src/contract/service-limits.ts";
 import { SUITE_TASKS_MAX } from "../test/contract/suite-cost.ts";
 
 const USAGE = "Usage: AUDIO_API_KEY=... npm run verify-service -- --base-url URL [--yes]";
-/** A rule may have to wait out several minutes of the service's limits, and then a task. */
+/** The longest time for one rule, which may have to wait out several minutes of limits and then a task. */
 const TEST_TIMEOUT_MS = 30 * 60_000;
 
 function fail(sentence: string, exitCode: 1 | 2): never {
@@ -22,7 +25,7 @@ function readArguments(): { baseUrl: string; yes: boolean } {
     const baseUrl = values["base-url"]?.replace(/\/+$/, "");
     if (baseUrl === undefined || !URL.canParse(baseUrl)) fail(USAGE, 2);
     const { protocol, hostname } = new URL(baseUrl);
-    // The key travels with every request.
+    // Plain http is allowed only on loopback, because every request carries the key.
     const isLoopback = ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
     if (protocol !== "https:" && !(protocol === "http:" && isLoopback)) {
       fail("The base URL must be https, or http on this machine.", 2);
@@ -33,7 +36,7 @@ function readArguments(): { baseUrl: string; yes: boolean } {
   }
 }
 
-/** An input that ends without an answer is a no. */
+/** Asks for consent. Input that ends without an answer means no. */
 async function consents(): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const ended = once(terminal, "close").then(() => "");

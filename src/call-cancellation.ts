@@ -1,14 +1,14 @@
 /** Decides whether the end of a call means that its work should stop. */
 import { AudioError } from "./errors.ts";
 
-/** -32001 is the JSON-RPC code of a request that timed out. */
+/** Matches the words of a client that stopped waiting. -32001 is the JSON-RPC code of a request that timed out. */
 const GAVE_UP_WAITING = /-32001|time(?:d)?[ _-]?out|connection closed/i;
 
 /**
- * A client that stops waiting or disconnects does not cancel its work; nor does this server when it ends a
- * call that gets no answer in time.
+ * Whether the caller wants the work to stop. A client that only stops waiting or disconnects does not cancel its
+ * work. Neither does this server when it ends a call that gets no answer in time.
  *
- * @param reason of the call's signal: the client's own words, or an error
+ * @param reason the reason of the call's signal: the client's own words, or an error
  */
 export function isCancelledByCaller(reason: unknown): boolean {
   if (reason instanceof AudioError) return false;

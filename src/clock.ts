@@ -1,4 +1,4 @@
-/** Wall clock, steady clock and sleeping behind one interface, so that tests can replace them. */
+/** Provides the wall clock, a steady clock and sleeping behind one interface, so that tests can replace them. */
 
 export interface Clock {
   /** Wall clock time in milliseconds since 1970; jumps when the clock is set. */

@@ -1,4 +1,4 @@
-/** Time limits: a deadline that a whole call shares, and work with a time limit. */
+/** Limits time: a deadline that all waits of a call share, and work with a time limit. */
 import type { Clock } from "./clock.ts";
 
 /** A point on the steady clock. Computed once per call and passed down, so that the waits of a call share one limit. */
@@ -50,7 +50,7 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener("abort", onAbort);
   const overdue = limit.clock.sleep(limit.ms, timer.signal).then(() => stop.abort(limit.late()));
-  // In an async function, so that a synchronous error is a rejection and the timer still ends.
+  // An async function turns a synchronous error into a rejection, so that the timer still ends.
   const working = (async () => await work(signal))();
   // The loser of the race must not cause an unhandled rejection.
   for (const either of [working, aborted, overdue]) either.catch(() => undefined);
@@ -58,7 +58,7 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
     return await Promise.race([working, aborted]);
   } finally {
     signal.removeEventListener("abort", onAbort);
-    // With a reason, because otherwise each abort creates an error with a stack, which is slow.
+    // Abort with a reason, because otherwise each abort creates an error with a stack, which is slow.
     timer.abort("settled");
   }
 }

@@ -1,4 +1,7 @@
-/** Reads single environment variables, and finds the home and state folders. Imports little, because every start runs it first. */
+/**
+ * Reads single environment variables, and finds the home and state folders. Imports little, because every start
+ * runs it first.
+ */
 import { homedir, userInfo } from "node:os";
 import { posix, win32 } from "node:path";
 
@@ -32,7 +35,7 @@ export function homeFolder(platform: NodeJS.Platform = process.platform): string
       // An empty HOME counts as unset.
       if (home !== "") return isRooted(home, platform) ? home : null;
     } catch {
-      // Try the other source.
+      // Try the next source.
     }
   }
   return null;

@@ -1,4 +1,7 @@
-/** The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads everything else later, so that an old Node can report its version. */
+/**
+ * The entry point of the bin: checks the Node version, enables the compile cache, runs the command. Loads
+ * everything else later, so that an old Node can report its version.
+ */
 import { mkdirSync, realpathSync } from "node:fs";
 import module from "node:module";
 import { join } from "node:path";
@@ -48,7 +51,7 @@ function cacheCompiledCode(): void {
     for (const folder of [state, cache]) makeFolder(folder);
     module.enableCompileCache(cache);
   } catch {
-    // Without a cache the start is only slower.
+    // A start without the cache is only slower.
   }
 }
 

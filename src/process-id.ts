@@ -1,26 +1,26 @@
-/** The name of this process among all that share a store or a folder, and telling whether another one is dead. */
+/** Identifies this process among all that share a store or a folder, and detects whether another one is dead. */
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 
 let givenMachineId: string | undefined;
 
 /**
- * Names the place that this process runs in, for systems that have no name of a boot to go by. Names of hosts and
- * addresses of network cards will not do: they change with the network. The first word counts.
+ * Sets the machine's id, for systems without a boot id. Host names and addresses of network cards are unsuitable,
+ * because they change with the network. Only the first call has an effect.
  *
- * @param id kept in the state folder (`machineId`)
+ * @param id the id in the state folder (`machineId`)
  */
 export function setMachineId(id: string): void {
   givenMachineId ??= id;
 }
 
-/** Identifies this machine and its process numbers; a container counts as another machine. */
+/** Returns what identifies this machine and its process numbers. A container counts as another machine. */
 function machineMarks(): string[] {
   if (process.platform === "linux") {
     try {
       return [readFileSync("/proc/sys/kernel/random/boot_id", "utf8"), readlinkSync("/proc/self/ns/pid")];
     } catch {
-      // A hardened machine hides them. Then no process counts as dead, and leases expire by time.
+      // A hardened machine hides both files. Then no process counts as dead, and leases expire by time.
       return [randomBytes(16).toString("hex")];
     }
   }
@@ -35,15 +35,20 @@ function machineTag(): string {
   return knownTag;
 }
 
-/** One process among all that share a store or a folder. */
+/** The id of one process among all that share a store or a folder. */
 export type ProcessId = string;
 
-/** Makes an id of machine and boot, process number, and random bytes, because process numbers are reused. */
+/**
+ * Creates an id from machine, process number and random bytes. Random bytes, because process numbers are reused.
+ */
 export function createProcessId(): ProcessId {
   return `${machineTag()}.${process.pid}.${randomBytes(6).toString("hex")}`;
 }
 
-/** True only if the process ran on this machine since its last boot, and has certainly ended. */
+/**
+ * True only if the process ran on this machine and has certainly ended. On Linux, a reboot makes it another
+ * machine.
+ */
 export function isProcessGone(processId: ProcessId): boolean {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
   if (match === null || match[1] !== machineTag()) return false;

@@ -3,7 +3,7 @@ import { type Language, VOICES } from "./contract/voices.ts";
 
 export interface Pronunciation {
   readonly word: string;
-  /** Sent instead of the word. */
+  /** The spelling that is sent instead of the word. */
   readonly say: string;
   /** Restricts the rule to voices of this language; `null` for all voices. */
   readonly language: Language | null;
@@ -11,7 +11,7 @@ export interface Pronunciation {
 
 export interface Respelled {
   readonly text: string;
-  /** The words whose rules applied, in the order of their first use. */
+  /** The words that were replaced, in the order of their first use. */
   readonly words: readonly string[];
 }
 
@@ -29,13 +29,13 @@ export const isReadable = (word: string): boolean => /[\p{L}\p{N}]/u.test(word);
 interface Candidate {
   readonly rule: Pronunciation;
   readonly characters: readonly string[];
-  /** A rule in lower case matches any case. */
+  /** Whether any case matches. True for a rule in lower case. */
   readonly ignoresCase: boolean;
 }
 
 const lower = (text: string): string => text.toLowerCase();
 
-/** Rules by the lower-case first character of their word, longest word first. */
+/** Groups the rules by the lower-case first character of their word, longest word first. */
 function index(rules: readonly Pronunciation[]): ReadonlyMap<string, readonly Candidate[]> {
   const candidates = rules.map(
     (rule): Candidate => ({
@@ -60,8 +60,8 @@ function matches({ characters, ignoresCase }: Candidate, text: readonly string[]
 }
 
 /**
- * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements. Matches
- * whole words only, by Unicode letters, digits and marks.
+ * Replaces words in one pass from left to right, longest word first. Does not replace inside replacements.
+ * Matches only whole words, whose letters, digits and marks Unicode defines.
  */
 export function respell(text: string, rules: readonly Pronunciation[]): Respelled {
   const byFirst = index(rules);
@@ -96,7 +96,7 @@ export function mergedRules(
   later: readonly Pronunciation[],
 ): readonly Pronunciation[] {
   const byWord = new Map([...earlier, ...later].map((rule) => [`${rule.language} ${rule.word}`, rule]));
-  // Rules of a call apply to every voice.
+  // A rule of a call replaces all earlier rules for its word, because it applies to every voice.
   const said = new Set(later.map(({ word }) => word));
   return [...byWord.values()].filter((rule) => later.includes(rule) || !said.has(rule.word));
 }

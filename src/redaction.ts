@@ -6,13 +6,16 @@ export type Redact = (text: string) => string;
 
 const MASK = "[redacted]";
 
-/** Shorter strings also occur in ordinary text, and no API key is that short. */
+/** Shorter secrets need care, because they also occur in ordinary text. No API key is that short. */
 const MIN_SECRET_LENGTH = 8;
 
-/** Any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
+/** Matches any token after `Bearer`. Requires a digit, because ordinary words ("bearer of news") have none. */
 const BEARER_TOKEN = /\bBearer\s+(?!\[redacted\])(?=[^\s"',;]*\d)[^\s"',;]+/gi;
 
-/** Encodings in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication), JSON-escaped. */
+/**
+ * Encodings in which a secret may appear: plain, percent-encoded, base64 (proxies, basic authentication),
+ * JSON-escaped.
+ */
 function spellings(secret: string): string[] {
   const all = [
     secret,
@@ -49,7 +52,10 @@ export function createRedact(secrets: readonly (string | undefined)[]): Redact {
 const asSeen = (text: string): string =>
   text.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "").normalize("NFKC");
 
-/** Creates a function that detects the given secrets in any encoding. Ignores secrets too short to distinguish from ordinary text. */
+/**
+ * Creates a function that detects the given secrets in any encoding. Ignores secrets that are too short to
+ * distinguish from ordinary text.
+ */
 export function createDetector(secrets: readonly (string | undefined)[]): (text: string) => boolean {
   const needles = secrets.flatMap((secret) =>
     secret === undefined || secret.length < MIN_SECRET_LENGTH ? [] : spellings(secret),

@@ -1,4 +1,4 @@
-// The floor: Node alone, answering initialize and tools/list with literals.
+// Shows the lower bound: Node alone, which answers initialize and tools/list with literals.
 process.stdin.setEncoding("utf8");
 let pending = "";
 process.stdin.on("data", (chunk) => {

@@ -1,4 +1,4 @@
-/** Runs inside Windows: drives the server as a client would and prints one line of JSON for each thing that was tried. */
+/** Runs inside Windows. Drives the server as a client would, and prints one line of JSON for each step. */
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -37,7 +37,7 @@ class Server {
     });
   }
 
-  /** Lines end as Windows' own programs end them. */
+  /** Sends a request. Ends the line as programs of Windows do. */
   request(method: string, params: Json): Promise<Json> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -86,7 +86,7 @@ function expect(isSo: boolean, otherwise: string): void {
   if (!isSo) throw new Error(otherwise);
 }
 
-/** What `doctor` says, whatever its exit code. */
+/** Returns the output of `doctor`, whatever its exit code is. */
 function doctor(env: Record<string, string> = {}): string {
   try {
     return execFileSync(process.execPath, [bin, "doctor"], { env: settings(env), encoding: "utf8" });

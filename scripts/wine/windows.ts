@@ -1,13 +1,13 @@
-/** Owns a Windows to run programs in: Wine of this machine, or one of Debian's packages in a root folder of its own. */
+/** Provides a Windows to run programs in: this machine's Wine, or Debian's Wine in a root folder of its own. */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { outsideCache } from "../outside-cache.ts";
 
 export interface Windows {
-  /** Where `C:\app` and its like are put, as this machine sees it. */
+  /** The path of drive `C:` on this machine. */
   readonly drive: string;
-  /** Runs a program with its stdout in a file, which Wine needs to be one; resolves with the exit code. */
+  /** Runs a program with its stdout in a file, because Wine needs one. Resolves with the exit code. */
   run(
     args: readonly string[],
     env: Record<string, string>,
@@ -17,10 +17,10 @@ export interface Windows {
   close(): void;
 }
 
-/** Older ones lack calls that current Nodes make at their start. */
+/** The oldest usable version. Older ones lack calls that current Nodes make at their start. */
 const OLDEST_WINE = 9;
 
-/** Debian 13, whose Wine is 10. */
+/** Debian 13, which has Wine 10. */
 const SUITE = "trixie";
 const MIRROR = "http://deb.debian.org/debian";
 const INSTALL_WITHIN_MS = 15 * 60_000;
@@ -51,7 +51,7 @@ const wineEnv = (prefix: string): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
   WINEDEBUG: "-all",
   WINEPREFIX: prefix,
-  // No window to ask whether Mono or Gecko shall be fetched.
+  // Prevents windows that ask whether to install Mono or Gecko.
   WINEDLLOVERRIDES: "mscoree=d;mshtml=d",
 });
 
@@ -71,7 +71,11 @@ function ownWine(): Windows {
   };
 }
 
-/** @throws Error why there is none */
+/**
+ * Sets up a Debian with Wine.
+ *
+ * @throws Error with the reason if that is impossible
+ */
 function makeRoot(): string {
   const root = outsideCache(`wine-${SUITE}`);
   const mark = join(root, ".audio-generation-mcp-ready");
@@ -82,7 +86,7 @@ function makeRoot(): string {
       throw new Error("debootstrap cannot be installed, which makes a Debian with a newer Wine");
     }
   }
-  // Should one that was interrupted have left it.
+  // Remove what an interrupted run may have left.
   spawnSync("umount", ["-l", join(root, "proc")], { stdio: "ignore" });
   rmSync(root, { recursive: true, force: true });
   mkdirSync(root, { recursive: true });
@@ -100,7 +104,7 @@ function wineInRoot(root: string): Windows {
   const proc = join(root, "proc");
   if (!works("mount", "-t", "proc", "proc", proc)) throw new Error("nothing can be mounted here");
   const chroot = (args: readonly string[]): string[] => [root, "wine", ...args];
-  // Makes the prefix, so that its drive is there.
+  // Creates the prefix, so that its drive exists.
   spawnSync("chroot", chroot(["wineboot"]), {
     env: { HOME: "/root", ...wineEnv(prefix) },
     stdio: "ignore",
@@ -117,7 +121,11 @@ function wineInRoot(root: string): Windows {
   };
 }
 
-/** @throws Error why there is none */
+/**
+ * Opens a Windows: this machine's Wine, or one that it sets up.
+ *
+ * @throws Error with the reason if that is impossible
+ */
 export function openWindows(): Windows {
   if (process.platform !== "linux" || process.arch !== "x64")
     throw new Error("Wine is set up on Linux x64 alone");

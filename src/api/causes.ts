@@ -1,15 +1,21 @@
-/** Two marker causes of errors: the request was never sent; the download cannot continue from its partial bytes. */
+/**
+ * Defines two causes that mark errors: the request was never sent, and the download cannot continue from its
+ * partial bytes.
+ */
 import { AudioError } from "../errors.ts";
 
-/** Cause of a failure before the first byte of the request was written: the service cannot have seen it. */
+/** Marks a failure before the first byte of the request was written, so the service cannot have seen it. */
 export class UnsentRequest extends Error {
   override readonly name = "UnsentRequest";
 }
 
-/** Cause of a failure after which a download cannot continue from its partial bytes (416, wrong range, surplus bytes). */
+/**
+ * Marks a failure after which a download cannot continue from its partial bytes (416, wrong range, surplus
+ * bytes).
+ */
 export class StaleBytes extends Error {
   override readonly name = "StaleBytes";
-  /** The size that a 416 states in its Content-Range, or `null`. */
+  /** The size of the whole audio, if a 416 states it in Content-Range; otherwise `null`. */
   readonly totalBytes: number | null;
 
   constructor(message: string, totalBytes: number | null = null) {
@@ -18,7 +24,10 @@ export class StaleBytes extends Error {
   }
 }
 
-/** Returns the {@link StaleBytes} cause of a failure, or `null`. It is a cause, because `withIds` does not keep subclasses. */
+/**
+ * Returns the {@link StaleBytes} cause of a failure, or `null`. The mark is a cause, because `withIds` does not
+ * keep subclasses.
+ */
 export function staleBytes(error: unknown): StaleBytes | null {
   return error instanceof AudioError && error.cause instanceof StaleBytes ? error.cause : null;
 }

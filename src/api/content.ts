@@ -3,15 +3,18 @@ import { AudioError } from "../errors.ts";
 import { StaleBytes } from "./causes.ts";
 import type { HttpResponse } from "./transport.ts";
 
-/** One range of audio bytes, being received. */
+/** A range of audio bytes, while it is received. */
 export interface ContentResponse {
-  /** Offset of the first byte of `body`: 0 for a 200. */
+  /** Offset of the first byte of `body` in the whole audio; 0 for a 200. */
   readonly start: number;
   /** The size of the whole audio; `null` if the answer does not state it. */
   readonly totalBytes: number | null;
-  /** Ends early: throws AudioError `network_error` or `timeout`. */
+  /** Throws AudioError `network_error` or `timeout` if the body ends early. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Whether the answer lacks both length and chunks, so that a broken connection looks like the end. */
+  /**
+   * Whether the answer states neither length nor chunks, so that a broken connection looks like the end of the
+   * audio.
+   */
   readonly isEndUnmarked?: boolean;
   discard(): void;
 }
@@ -27,7 +30,7 @@ function readInteger(text: string | undefined): number | null {
   return Number(text);
 }
 
-/** A `Content-Length` in bytes; `null` when absent or not a plain number. */
+/** Parses `Content-Length` in bytes; `null` if absent or not a plain number. */
 export function parseContentLength(header: string | undefined): number | null {
   return readInteger(header?.trim());
 }
@@ -42,7 +45,7 @@ export function parseContentRange(header: string | undefined): ContentRange | nu
   return totalBytes !== null && lastByte >= totalBytes ? null : { firstByte, lastByte, totalBytes };
 }
 
-/** Parses the size in a 416, `bytes * /200` without the blank; `null` if it has none. */
+/** Parses the total size in the Content-Range of a 416; `null` if it has none. */
 export function parseUnsatisfiedRange(header: string | undefined): number | null {
   return readInteger(/^bytes[ \t]+\*\/(\d{1,15})$/i.exec(header?.trim() ?? "")?.[1]);
 }
@@ -56,7 +59,10 @@ const refuse = (response: HttpResponse, message: string, cause?: Error): AudioEr
   });
 };
 
-/** One type, with or without parameters. Several types are refused, because they contradict each other. */
+/**
+ * Matches one audio type, with or without parameters. Several types are refused, because they contradict each
+ * other.
+ */
 const AUDIO_TYPE = /^\s*(?:application\/octet-stream|audio\/[\w.+-]+)\s*(?:;[^,]*)?$/i;
 
 /** Transfer codings that do not change the bytes. Chunks mark the end only if they are the last coding. */
@@ -78,7 +84,7 @@ function refuseForeign(response: HttpResponse): void {
   }
 }
 
-/** Passes a body on. Throws at bytes beyond the announced length, without passing them on. */
+/** Passes a body on. Throws at the first bytes beyond the announced length, and does not pass these on. */
 async function* atMost(body: AsyncIterable<Uint8Array>, lengthBytes: number, onSurplus: () => AudioError) {
   let seenBytes = 0;
   for await (const chunk of body) {

@@ -6,12 +6,12 @@ import { staleBytes } from "./causes.ts";
 import type { ContentResponse } from "./content.ts";
 import { decideRead, pauseAfterBreakMs } from "./retry.ts";
 
-/** Where the bytes go. */
+/** The destination of the bytes. */
 export interface ByteSink {
-  /** Bytes written since the start or the last restart. */
+  /** Number of bytes written since the start or the last restart. */
   readonly size: number;
   write(chunk: Uint8Array): Promise<void>;
-  /** Truncates to 0 bytes. */
+  /** Truncates the sink to 0 bytes. */
   restart(): Promise<void>;
 }
 
@@ -30,17 +30,17 @@ interface LeastProgress {
  */
 const MIN_PROGRESS: LeastProgress = { bytes: 64 * 1024, withinMs: 64_000 };
 
-/** The attempts in a row that may end without any new byte. */
+/** The most attempts in a row that may end without a new byte. */
 const MAX_BREAKS_AT_ONE_BYTE = 5;
-/** The attempts in a row that may break before they add up to {@link LeastProgress.bytes}. */
+/** The most attempts in a row that may break before they add up to {@link LeastProgress.bytes}. */
 const MAX_BREAKS_WITHIN_A_STRETCH = 30;
 
 export interface DownloadOptions {
   readonly maxBytes: number;
   readonly clock: Clock;
-  /** The caller's signal. Its abort rejects with its reason. */
+  /** The caller's signal. If it aborts, the download rejects with the signal's reason. */
   readonly signal: AbortSignal;
-  /** A slower body is aborted, and requested again from where it ended. */
+  /** A body that is slower is aborted, and requested again from where it ended. */
   readonly leastProgress?: LeastProgress;
   /**
    * Returns how long to wait after a break.
@@ -102,16 +102,16 @@ function isHarmlessAtEnd(error: AudioError): boolean {
   return stale === null || stale.totalBytes !== null;
 }
 
-/** The state that attempts share. */
+/** The state that the attempts of one download share. */
 class Transfer {
   readonly #sink: ByteSink;
   readonly #open: OpenContent;
   readonly #options: DownloadOptions;
   /** The highest offset that any attempt reached, because a restart is not progress. */
   furthestBytes = 0;
-  /** The total size, once an answer has stated it. */
+  /** The size of the whole audio, once an answer has stated it; `null` before. */
   #totalBytes: number | null = null;
-  /** The size of a complete body with an unconfirmed end. The same size twice counts as confirmed. */
+  /** The size at the last end that nothing confirmed. If the next attempt ends at the same size, the end counts. */
   #unconfirmedBytes: number | null = null;
 
   constructor(sink: ByteSink, open: OpenContent, options: DownloadOptions) {
@@ -209,7 +209,10 @@ class Transfer {
     return broken("The end of the audio could not be told from a broken connection.");
   }
 
-  /** Classifies a failure: `null` if the audio is complete anyway, returned for another attempt, or thrown if permanent. */
+  /**
+   * Classifies a failure: `null` if the audio is complete anyway, returned for another attempt, or thrown if
+   * permanent.
+   */
   async #afterFailure(error: unknown): Promise<AudioError | null> {
     this.#options.signal.throwIfAborted();
     if (!(error instanceof AudioError)) throw error;

@@ -1,8 +1,11 @@
-/** The HTTP client: undici with the settings that every request shares. Loaded on first use, because most server processes never send a request. */
+/**
+ * Opens the HTTP client: undici with the settings that every request shares. Loaded on first use, because most
+ * server processes never send a request.
+ */
 import type { Dispatcher } from "undici";
 import type { ProxySettings } from "../config/config.ts";
 
-/** The most that a response may send as headers. */
+/** The largest accepted size of a response's headers. */
 const MAX_HEADER_BYTES = 32 * 1024;
 
 /**
@@ -23,17 +26,20 @@ export async function openAgent(
     requestTls: tls,
     proxyTls: tls,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The transport limits both: undici's bodyTimeout also counts while the reader pauses.
+    // The transport has its own limits for both, because undici's bodyTimeout also counts while the reader pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // Empty strings, because undici reads a missing one from the environment.
+    // Empty strings, because undici reads a missing setting from the environment.
     httpProxy: "",
     httpsProxy: httpsProxy ?? "",
     noProxy: noProxy ?? "",
   });
 }
 
-/** Calls `report` just before the first byte is written, because the service cannot have seen the request until then. */
+/**
+ * Calls `report` just before the first byte is written, because the service cannot have seen the request until
+ * then.
+ */
 export function beforeWriting(report: () => void): Dispatcher.DispatcherComposeInterceptor {
   return (dispatch) => (options, handler) => {
     const start = handler.onRequestStart;

@@ -11,6 +11,8 @@ export class UnreadableBody extends Error {
 }
 
 /**
+ * Reads a JSON body of at most 1 MiB.
+ *
  * @returns the parsed body
  * @throws UnreadableBody if it is compressed, too long, not UTF-8 or not JSON; AudioError if the connection fails
  */

@@ -50,7 +50,7 @@ function isProxyRefusal(error: unknown): error is Error {
 const isParserError = (error: unknown): error is Error =>
   error instanceof Error && error.name === "HTTPParserError";
 
-/** The parser also reports a premature end, which is a broken connection and not malformed. */
+/** Whether the answer is malformed. The parser also reports a premature end, but that is a broken connection. */
 function isMalformed(error: unknown, codes: readonly string[]): boolean {
   return (isParserError(error) && !/EOF/.test(error.message)) || codes.includes("UND_ERR_HEADERS_OVERFLOW");
 }

@@ -54,7 +54,7 @@ export interface Rejection {
   readonly retryAfter: string | undefined;
   readonly nowWallMs: number;
   readonly taskId: string | undefined;
-  /** The service's message, safe to show; `""` if withheld. */
+  /** Returns the service's message in a form that is safe to show; `""` if it is withheld. */
   readonly clean: (text: string) => string;
 }
 

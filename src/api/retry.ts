@@ -102,9 +102,10 @@ export function pauseAfterBreakMs(error: AudioError, attempt: number, random: ()
 }
 
 /**
- * Parses `Retry-After`, in seconds or as an HTTP date. Unreadable, negative and absent values count as 60; the cap is 600.
+ * Parses `Retry-After`, in seconds or as an HTTP date. Unreadable, negative and absent values count as 60 s. The
+ * most is 600 s.
  *
- * @param nowWallMs wall-clock milliseconds, for a date
+ * @param nowWallMs wall-clock milliseconds, to subtract from a date
  */
 export function parseRetryAfter(header: string | undefined, nowWallMs: number): number {
   const text = header?.trim() ?? "";

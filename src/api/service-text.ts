@@ -1,15 +1,21 @@
-/** Makes the service's text safe to show: cleans it, removes the API key, and withholds text that looks like a prompt injection. */
+/**
+ * Makes the service's text safe to show. Cleans it, removes the API key, and withholds text that looks like a
+ * prompt injection.
+ */
 import { firstCodePoints } from "../contract/unicode.ts";
 import { createDetector, createRedact } from "../redaction.ts";
 
 export const SERVICE_TEXT_MAX_CODE_POINTS = 500;
-/** Only this much of a service's text is examined. */
+/** The longest part of a service's text that is examined. */
 const MAX_READ_CODE_POINTS = 4096;
 
 /** Replaces the service's message if it is withheld or missing. */
 export const NO_USABLE_REASON = "The service gave no usable reason.";
 
-/** Controls (line breaks too), format and bidi characters, anything invisible, half surrogates, line separators. */
+/**
+ * Matches controls (line breaks too), format and bidi characters, anything invisible, half surrogates and line
+ * separators.
+ */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const BLANKS = /\s+/gu;
 /** Quotation marks that could end, or seem to end, our own quoting. */

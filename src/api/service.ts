@@ -50,12 +50,12 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly proxy: ProxySettings;
-  /** For dates in `Retry-After`. */
+  /** Gives the current time, which dates in `Retry-After` are compared with. */
   readonly clock?: Pick<Clock, "wallMs">;
   readonly deadlines?: Partial<Deadlines>;
 }
 
-/** Statuses of an accepted create. The contract has 202 only. */
+/** Statuses of an accepted create. The contract allows only 202. */
 const CREATED: ReadonlySet<number> = new Set([200, 201, 202]);
 
 /** Creates the client of one service address. Loads, resolves and connects nothing before the first request. */
@@ -217,7 +217,7 @@ class HttpService implements Service {
     return broken !== undefined && rejection.code === "unexpected_response" ? broken : rejection;
   }
 
-  /** Returns the id of a task in an answer that should have none, because it must not be lost. */
+  /** Returns the id of a task in a 2xx answer that is not the expected success, because an id must not be lost. */
   #strayId({ status }: HttpResponse, body: unknown): string | undefined {
     if (status < 200 || status >= 300) return undefined;
     const id = readTask(body, this.#guard)?.taskId;

@@ -13,15 +13,15 @@ import { networkFailure } from "./network-failure.ts";
  * the service's limits.
  */
 export interface Deadlines {
-  /** For connecting, including TLS and proxy. */
+  /** Limit for connecting, including TLS and proxy. */
   readonly connectMs: number;
-  /** For a whole create, from call to parsed answer. */
+  /** Limit for a whole create, from the call to the parsed answer. */
   readonly createMs: number;
-  /** For a whole query. */
+  /** Limit for a whole query. */
   readonly queryMs: number;
-  /** From asking for the content to its headers. */
+  /** Limit for a content request, up to the response's headers. */
   readonly contentHeadersMs: number;
-  /** For silence within a body. The download limits how slow audio may be. */
+  /** Limit for silence within a body. The download limits how slow audio may be. */
   readonly idleBodyMs: number;
 }
 

@@ -53,7 +53,7 @@ function notTogether(command: string): UsageError {
 /** Commands that accept `--help`; all print the same help. */
 const COMMANDS: readonly string[] = ["sandbox", "doctor", "tasks", "voices", "narrate"];
 
-/** Loads the help on demand, because a server start does not need it. */
+/** Prints the help. Loads it on demand, because a server start does not need it. */
 async function printHelp(): Promise<void> {
   const { HELP } = await import("./help.ts");
   process.stdout.write(HELP);
@@ -134,7 +134,7 @@ function ignoreClosedReader(error: Error): void {
 
 /** Runs the command named in argv. Exit code 2: wrong usage; 1: the command failed. Prints one sentence for either. */
 export async function run(args: readonly string[]): Promise<void> {
-  // The server handles a closed stdout itself.
+  // The server handles a closed stdout itself, so the other commands alone get this listener.
   const isServing = args.length === 0 || args[0] === "--sandbox";
   if (!isServing) process.stdout.on("error", ignoreClosedReader);
   try {

@@ -18,6 +18,8 @@ import { certainSecretsOf, outputDirOf } from "./configuration-error.ts";
 import type { Workflow } from "./workflow.ts";
 
 /**
+ * Opens folder, ledger and service, and connects them to a workflow.
+ *
  * @param deadlines time limits of single requests; only tests change them
  * @throws AudioError `store_unavailable`, and errors of the output folder
  */

@@ -1,4 +1,4 @@
-/** Derives secrets and the configuration error from the settings. */
+/** Finds the secrets in the settings, and builds the error for faulty settings. */
 import type { Config } from "../config/config.ts";
 import { unknownVariableWords } from "../config/unknown-variables.ts";
 import { type Environment, readValue } from "../environment.ts";
@@ -67,7 +67,11 @@ export function certainSecretsOf(env: Environment): string[] {
   return [...keyOf(env), ...passwords];
 }
 
-/** @throws AudioError `configuration_error` if there is none */
+/**
+ * Returns the output folder of the settings.
+ *
+ * @throws AudioError `configuration_error` if there is none
+ */
 export function outputDirOf(config: Config): string {
   if (config.outputDir === null) throw configurationError(config);
   return config.outputDir;

@@ -11,7 +11,7 @@ export interface Check {
   readonly ok: boolean;
   readonly detail: string;
   readonly fix: string | null;
-  /** It works, but needs attention. */
+  /** Whether the check passed but something needs attention. */
   readonly warning?: boolean;
 }
 
@@ -39,7 +39,7 @@ export function failedBy(name: string, error: unknown): Check {
   return failed(name, detailOf(error), fixOf(error) ?? REMEDIES[error.code]);
 }
 
-/** Runs a check. If it does not end in time, it fails. */
+/** Runs a check. A check that does not end in time has failed. */
 export async function withTimeLimit(name: string, fix: string, check: () => Promise<string>): Promise<Check> {
   const hanging = Promise.withResolvers<Check>();
   const timer = setTimeout(

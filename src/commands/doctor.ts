@@ -1,4 +1,7 @@
-/** The `doctor` command: finds faults of this installation and says how to fix them. Creates no task and spends nothing. */
+/**
+ * The `doctor` command: finds faults of this installation and says how to fix them. Creates no task and spends
+ * nothing.
+ */
 import { createService } from "../api/service.ts";
 import { systemClock } from "../clock.ts";
 import { type Config, readConfig, type ServiceAddress } from "../config/config.ts";
@@ -100,7 +103,7 @@ const checkInputFolder = (folder: string): Promise<Check> =>
     describeInputFolder(folder),
   );
 
-/** Opens the ledger while the settings have no service; nothing is read or written with it. */
+/** A placeholder address, to open the ledger while the settings have no service. No request is stored under it. */
 const NO_SERVICE = { baseUrl: "none", apiKey: "none" };
 
 const checkStore = (config: Config): Promise<Check> => {
@@ -207,7 +210,7 @@ function describe({ name, ok, detail, fix, warning = false }: Check): string {
   return `${warning ? "!" : ok ? "✓" : "✗"} ${name}: ${detail}${fix === null ? "" : `\n    fix: ${fix}`}`;
 }
 
-/** @returns the exit code: 0 when everything works, else 1 */
+/** Runs all checks, prints the results, and exits with 0 if everything works, otherwise with 1. */
 export async function doctor(asJson: boolean): Promise<0 | 1> {
   const config = readConfig(process.env);
   const redact = createRedact(secretsOf(process.env));

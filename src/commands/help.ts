@@ -2,7 +2,7 @@
 import { REQUEST_FIELDS, SETTING_NAMES, type SettingName } from "../contract/request-fields.ts";
 import { isFlag, optionOf } from "./narrate-options.ts";
 
-/** Formats an option such as `[--sample-rate RATE]`. */
+/** Formats a setting as an option, such as `[--sample-rate RATE]`. */
 function settingHelp(name: SettingName): string {
   const value = isFlag(REQUEST_FIELDS[name].schema) ? "" : ` ${name.split("_").at(-1)?.toUpperCase()}`;
   return `[--${optionOf(name)}${value}]`;

@@ -23,10 +23,12 @@ import { readAnyText } from "./read-text.ts";
 import { UsageError } from "./usage.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** Exit code in addition to those of every command. */
+/**
+ * The exit code if the narration was to be made and is not finished. The other codes are those of every command.
+ */
 const EXIT_STOPPED = 3;
 
-/** The longest delay of a timer, because a command waits until it is done. */
+/** The longest delay of a timer. Used as the window, because the command waits until the narration is done. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface NarrateCommand {
@@ -37,7 +39,11 @@ export interface NarrateCommand {
   readonly asJson: boolean;
 }
 
-/** @throws UsageError */
+/**
+ * Checks the arguments by the rules of the tool.
+ *
+ * @throws UsageError
+ */
 function checked(given: Readonly<Record<string, unknown>>): NarrateArgs {
   const parsed = narrateRules.safeParse(readArguments({ ...given, file: "given" }, narrateInput));
   if (parsed.success) return parsed.data;
@@ -88,7 +94,7 @@ function report(view: NarrationView, asJson: boolean): void {
   process.stdout.write(`${lines.map(printable).join("\n")}\n`);
 }
 
-/** Ctrl-C stops the spending. Accepted tasks are still saved. */
+/** Returns a signal that aborts on Ctrl-C. This stops the spending; accepted tasks are still saved. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
   const stop = (): void => controller.abort(new Error("interrupted"));
@@ -119,6 +125,9 @@ async function drive(
 }
 
 /**
+ * Plans or makes the narration, and prints the result.
+ *
+ * @returns the exit code
  * @throws UsageError if an option is wrong
  * @throws CommandError for faults of the settings, the file or the store
  */
@@ -128,7 +137,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
   const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
   provider.log = createLog(config.logLevel, redact);
-  // The timers of the workflow do not keep the process alive.
+  // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const readInput = (): ReturnType<typeof readAnyText> => readAnyText(file);
@@ -140,7 +149,7 @@ export async function narrate({ file, args, asJson }: NarrateCommand): Promise<n
     const narrations = await provider.narrations();
     const view = await drive(narrations, { kind: "text", ...request }, changesOf(checkedArgs));
     report(view, asJson);
-    // Without a limit the call was only a status query.
+    // A call without a limit is only a status query.
     const isStatusQuery = checkedArgs.max_credits === undefined && checkedArgs.stop !== true;
     return isStatusQuery || view.status === "finished" || view.status === "planned" ? 0 : EXIT_STOPPED;
   } catch (error) {

@@ -5,7 +5,7 @@ import { narrateInput } from "../tools/narrate-input.ts";
 import type { NarrateCommand } from "./narrate-command.ts";
 import { UsageError } from "./usage.ts";
 
-/** Arguments of the tool without an option, or with one of another name. */
+/** Arguments of the tool that have no option, or an option with another name. */
 const NO_OPTION = ["text", "file", "narration_id", "voices", "retakes", "wait_seconds"];
 
 export const isFlag = (schema: z.ZodType): boolean => schema.safeParse(true).success;
@@ -14,14 +14,18 @@ const OPTIONS: ReadonlyArray<readonly [argument: string, schema: z.ZodType]> = O
   narrateInput.shape,
 ).filter(([argument]) => !NO_OPTION.includes(argument));
 
-/** Splits at the first `=`. */
+/** Splits at the first `=`. Neither side may be empty. */
 function pair(option: string, given: string): [string, string] {
   const at = given.indexOf("=");
   if (at > 0 && at < given.length - 1) return [given.slice(0, at), given.slice(at + 1)];
   throw new UsageError(`--${option} ${JSON.stringify(given)} has no "=" in its midst; see --help.`);
 }
 
-/** @throws UsageError */
+/**
+ * Parses the command line.
+ *
+ * @throws UsageError
+ */
 export function readNarrateCommand(args: readonly string[]): NarrateCommand {
   const { values, positionals } = parse(args);
   const [file, ...more] = positionals;

@@ -1,7 +1,10 @@
 /** Answers every request with an error if Node is too old. Runs on Node 20. */
 import { createInterface } from "node:readline";
 
-/** Extracts the id of a request; `undefined` for other messages. Parsed without a library, because this file must load on an old Node. */
+/**
+ * Extracts the id of a request; `undefined` for other messages. Uses no library, because this file must load on
+ * an old Node.
+ */
 function idOf(line: string): string | number | undefined {
   try {
     const message: unknown = JSON.parse(line);

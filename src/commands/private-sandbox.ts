@@ -18,7 +18,11 @@ export interface PrivateSandbox {
   stop(): Promise<void>;
 }
 
-/** @throws AudioError `configuration_error` if its packages are missing, `store_unavailable` for the state folder */
+/**
+ * Starts a sandbox with a state folder of its own.
+ *
+ * @throws AudioError `configuration_error` if its packages are missing, `store_unavailable` for the state folder
+ */
 export async function startPrivateSandbox(config: Config): Promise<PrivateSandbox> {
   if (config.stateDir === null) throw configurationError(config);
   const stateDir = await makeStateDir(config.stateDir);
@@ -40,7 +44,10 @@ export async function startPrivateSandbox(config: Config): Promise<PrivateSandbo
   }
 }
 
-/** Removes folders after this time even if their process may be alive, because no sandbox goes a week without a change. */
+/**
+ * Removes folders after this time even if their process may be alive, because no sandbox goes a week without a
+ * change.
+ */
 const STALE_AFTER_MS = 7 * 24 * 60 * 60 * 1000;
 
 /** Removes the folders of dead processes, because their ledgers are of no further use. */

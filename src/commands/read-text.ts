@@ -6,6 +6,8 @@ import { formatOfName, type InputText, readInput } from "../files/input-format.t
 const STANDARD_INPUT = "-";
 
 /**
+ * Reads a text file or standard input.
+ *
  * @param file a path, or `-` for standard input, which is read as Markdown; unknown extensions are plain text
  * @throws AudioError `invalid_request` with the fault of the file
  */

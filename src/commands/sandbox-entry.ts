@@ -1,4 +1,7 @@
-/** The package's entry `audio-generation-mcp/sandbox`: exports the sandbox, or throws an error with the missing packages. */
+/**
+ * The package's entry `audio-generation-mcp/sandbox`: exports the sandbox, or throws an error with the missing
+ * packages.
+ */
 import { loadSandbox } from "./sandbox-loader.ts";
 
 // A static export would load the sandbox and its packages before the check for missing ones.

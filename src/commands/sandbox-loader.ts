@@ -8,14 +8,21 @@ export const SANDBOX_PACKAGES = Object.keys(manifest.peerDependencies);
 const isMissingPackage = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 
-/** A person with a bundle has no terminal, so the words also fit a client's settings. */
+/**
+ * The error for missing packages. Its words also fit a client's settings, because a person with a bundle has no
+ * terminal.
+ */
 function missing(names: readonly string[]): CommandError {
   return new CommandError(
     `the sandbox needs packages that are not installed here (${names.join(", ")}). The package ${manifest.name}-sandbox brings them: run "npx -y ${manifest.name}-sandbox" in a terminal, or in your client's settings file (Claude Desktop: Settings, Developer, Edit Config) replace this server's entry by { "command": "npx", "args": ["-y", "${manifest.name}-sandbox"] } and restart the client. In a copy of the source: npm ci`,
   );
 }
 
-/** @throws CommandError naming the missing packages */
+/**
+ * Loads the sandbox.
+ *
+ * @throws CommandError naming the missing packages
+ */
 export async function loadSandbox(): Promise<typeof import("../sandbox/sandbox.ts")> {
   const absent = SANDBOX_PACKAGES.filter((name) => {
     try {

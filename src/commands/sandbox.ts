@@ -9,7 +9,7 @@ export interface SandboxCommand {
   readonly timeScale: number | undefined;
 }
 
-/** Prints one JSON line on stdout when it listens, and nothing else. */
+/** Runs the sandbox. Prints one JSON line on stdout when the sandbox listens, and nothing else. */
 export async function sandbox(command: SandboxCommand): Promise<void> {
   const { SandboxUsageError, startSandbox } = await loadSandbox();
   const { readAccountsFile } = await import("../sandbox/accounts/accounts-file.ts");
@@ -25,9 +25,9 @@ export async function sandbox(command: SandboxCommand): Promise<void> {
       running.stop().finally(() => process.exit(0));
     };
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
-    // Without a reader of stdout nobody knows the address, so nobody can use it.
+    // Without a reader of stdout nobody knows the address, so nobody can use the sandbox.
     process.stdout.once("error", stop);
-    // A closed stderr must not stop it.
+    // A closed stderr must not stop the sandbox.
     process.stderr.on("error", () => undefined);
     process.stdout.write(`${JSON.stringify({ base_url: running.baseUrl, api_key: running.apiKey })}\n`);
   } catch (error) {

@@ -16,10 +16,12 @@ const STOP_WITHIN_MS = 1500;
 /** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The error about an invalid line can be pages long. */
+/** The longest logged part of a protocol error, because an error about an invalid line can be pages long. */
 const MAX_COMPLAINT_CHARACTERS = 300;
 
-/** A client that keeps sending invalid lines must not fill the log. */
+/**
+ * Refusals that are logged as warnings, because a client that keeps sending invalid lines must not fill the log.
+ */
 const MAX_LOGGED_REFUSALS = 5;
 
 /** Logs the first invalid lines as warnings, and further ones only at the level debug. */
@@ -44,13 +46,16 @@ function trueOnce(): () => boolean {
   };
 }
 
-/** An oversized message closes the connection. */
+/** Whether a protocol error closed the connection. Only an oversized message does. */
 const closedConnection = (complaint: string): boolean => complaint.includes("exceeded");
 
 /** Grace period for pending file operations. After it we assume that the disk hangs. */
 const FILE_GRACE_MS = 200;
 
-/** Exits. process.exit() waits for worker threads, so if one is stuck on a dead disk, we kill ourselves with SIGKILL. */
+/**
+ * Exits. `process.exit()` waits for worker threads, so if one is stuck on a dead disk, the process kills itself
+ * with SIGKILL.
+ */
 function exit(code: number): void {
   const waitsForFiles = (): boolean =>
     process.getActiveResourcesInfo().some((resource) => resource.startsWith("FSReq"));
@@ -61,7 +66,7 @@ function exit(code: number): void {
   }, FILE_GRACE_MS);
 }
 
-/** Returns a function that stops once and always exits. */
+/** Returns a function that stops once and always exits the process. */
 function stopOn(log: Log, stop: () => Promise<void>): (code: number) => void {
   let isStopping = false;
   return (code) => {
@@ -97,7 +102,7 @@ export function serve(isSandbox: boolean): void {
             generation: () => provider.get(),
             existingGeneration: () => provider.existingGeneration(),
             narrations: () => provider.narrations(),
-            // Loaded on demand, because few calls name a file.
+            // Load the reader on demand, because few calls name a file.
             readInput: async (file) => {
               const { readInputFile } = await import("../files/input-folder.ts");
               return await readInputFile(config.inputDir, file);
@@ -123,13 +128,13 @@ export function serve(isSandbox: boolean): void {
       onerror: (error) => {
         const complaint = error.message.slice(0, MAX_COMPLAINT_CHARACTERS);
         if (!closedConnection(complaint)) return log.debug(`protocol: ${complaint}`);
-        // Logged as an error, because it explains why the server stops.
+        // Log this as an error, because it explains why the server stops.
         log.error(`the client's message was too large, stopping: ${complaint}`);
         stop(0);
       },
     },
   );
-  // Keeps the process alive, because the standard input of some hosts does not (Electron's utility processes).
+  // Keep the process alive, because the standard input of some hosts does not (Electron's utility processes).
   setInterval(() => undefined, MAX_TIMER_MS);
   const stop = stopOn(log, async () => {
     await Promise.all([handle.close(), provider.close()]);
@@ -139,7 +144,8 @@ export function serve(isSandbox: boolean): void {
   process.stdin.once("error", () => stop(0));
   process.stdout.once("error", () => stop(0));
   process.stdout.once("close", () => stop(0));
-  // `on` and not `once`: host and terminal may both send a signal, and the second must not kill the process while it stops.
+  // `on` and not `once`, because host and terminal may both send a signal. The second one must not kill the process
+  // while it stops.
   process.on("SIGTERM", () => stop(0));
   process.on("SIGINT", () => stop(0));
   process.on("SIGHUP", () => stop(0));

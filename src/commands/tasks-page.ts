@@ -1,4 +1,7 @@
-/** Renders the ledger as a web page: requests, dates, costs, and players for the files. The page has no script and loads only audio files of this machine. */
+/**
+ * Renders the ledger as a web page: requests, dates, costs, and players for the files. The page has no script and
+ * loads only audio files of this machine.
+ */
 import { pathToFileURL } from "node:url";
 
 /** A request or a narration on the page. */
@@ -7,7 +10,7 @@ export interface PageEntry {
   /** Local date and time with offset, in ISO 8601. */
   readonly at: string;
   readonly status: string;
-  /** `null` if nothing was charged yet or the charge is unknown. */
+  /** Charged credits; `null` if nothing was charged yet or the charge is unknown. */
   readonly credits: number | null;
   /** Credits of each task by its work name, because entries may share a task. */
   readonly charges: ReadonlyMap<string, number>;
@@ -18,7 +21,7 @@ export interface PageEntry {
   readonly id: string;
   readonly paths: readonly string[];
   readonly missingPaths: readonly string[];
-  /** Shown if nothing is saved. */
+  /** The next step, shown if nothing is saved. */
   readonly next: string;
 }
 
@@ -29,7 +32,7 @@ export const VOICES_MARKER = "<!doctype html><!-- audio-generation-mcp voices --
 interface PageOptions {
   readonly marker?: string;
   readonly title?: string;
-  /** There are older requests that are not among the entries. */
+  /** Whether there are older requests that are not among the entries. */
   readonly hasOlder?: boolean;
 }
 
@@ -87,8 +90,8 @@ const MAX_CHART_DAYS = 31;
 const MAX_CHART_VOICES = 20;
 
 /**
- * Computes what each entry adds to the totals. A task counts only once, with the entry that has the highest cost for it,
- * or the oldest of these.
+ * Computes what each entry adds to the totals. A task counts only once, with the entry that has the highest cost
+ * for it, or the oldest of these.
  */
 function countedOnce(entries: readonly PageEntry[]): Map<PageEntry, number> {
   const byWork = new Map<string, { readonly entry: PageEntry; readonly credits: number }>();
@@ -140,7 +143,11 @@ function article(entry: PageEntry): string {
   return `<article><p>${isolated(what)}</p><p class="facts">${escaped(facts.join(" · "))}</p>${paths.map(fileOf).join("")}${gone.join("")}${step}</article>`;
 }
 
-/** @param entries newest first */
+/**
+ * Renders the page.
+ *
+ * @param entries newest first
+ */
 export function tasksPage(
   entries: readonly PageEntry[],
   { marker = PAGE_MARKER, title = "Audio tasks", hasOlder = false }: PageOptions = {},

@@ -146,6 +146,8 @@ async function readListing(limit: number): Promise<Listing> {
 }
 
 /**
+ * Lists the ledger.
+ *
  * @param htmlFile path of the web page; `undefined` prints to stdout
  * @throws CommandError for faults of the settings, the store or an existing file
  */

@@ -15,13 +15,13 @@ import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** The longest delay of a timer, because a command waits until it is done. */
+/** The longest delay of a timer. Used as the window, because the command waits until the samples are done. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
-  /** Makes missing samples, for 10 credits each, once per account. */
+  /** Whether to make missing samples, for 10 credits each, once per account. */
   readonly makesSamples: boolean;
-  /** Path of the page. */
+  /** Path of the page to write; `undefined` for none. */
   readonly htmlFile: string | undefined;
 }
 
@@ -29,7 +29,7 @@ interface VoiceSample {
   readonly voice: Voice;
   readonly path: string | null;
   readonly creditsNow: number;
-  /** Why there is no sample. */
+  /** The error that prevented the sample; `null` if there was none. */
   readonly error: AudioError | null;
 }
 
@@ -74,6 +74,8 @@ const pageEntry = ({ voice, path, error }: VoiceSample): PageEntry => ({
 });
 
 /**
+ * Lists the voices, makes samples and writes the page, as requested.
+ *
  * @returns the exit code: 1 if a requested sample could not be made
  * @throws CommandError for faults of the settings, the store or an existing file
  */
@@ -82,7 +84,7 @@ export async function voices({ makesSamples, htmlFile }: VoicesCommand): Promise
   const provider = new WorkflowProvider(config, false);
   const redact = createRedact(secretsOf(process.env));
   provider.log = createLog(config.logLevel, redact);
-  // The timers of the workflow do not keep the process alive.
+  // Keep the process alive, because the timers of the workflow do not.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const generation = await provider.get();

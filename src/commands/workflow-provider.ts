@@ -12,8 +12,8 @@ import { configurationError } from "./configuration-error.ts";
 import type { Compose, Workflow } from "./workflow.ts";
 
 /**
- * The environment for `--sandbox`, which replaces address, key and store. The address is a placeholder on loopback until
- * the sandbox listens, so that settings that require loopback are valid.
+ * The environment for `--sandbox`, which replaces address, key and store. The address is a placeholder on
+ * loopback until the sandbox listens, so that settings that require loopback are valid.
  */
 export function sandboxEnvironment(env: Environment): Environment {
   return {
@@ -69,7 +69,7 @@ export class WorkflowProvider {
     try {
       return await opening;
     } catch (error) {
-      // Several calls get the same failure, and the first one may have started again already.
+      // Several calls get the same failure, and another one may already have started again.
       if (this.#opening === opening) this.#opening = undefined;
       throw error;
     }
@@ -94,7 +94,11 @@ export class WorkflowProvider {
     return isElsewhere ? await this.get() : await this.localGeneration();
   }
 
-  /** @throws AudioError `configuration_error` */
+  /**
+   * Checks that the settings are usable.
+   *
+   * @throws AudioError `configuration_error`
+   */
   assertConfigured(): void {
     if (this.#config.faults.length > 0) throw configurationError(this.#config);
   }
@@ -108,7 +112,7 @@ export class WorkflowProvider {
     try {
       return await this.#compose(config, config.service, log);
     } catch (error) {
-      // The next start gets a new sandbox.
+      // Stop the sandbox, because the next start gets a new one.
       await this.#stopSandbox?.();
       this.#stopSandbox = undefined;
       throw error;

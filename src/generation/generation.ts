@@ -41,7 +41,7 @@ export interface Generation {
   getTask(taskId: string, call: Call): Promise<TaskView>;
   download(request: DownloadRequest, call: Call): Promise<TaskView>;
   listTasks(query: ListRequest): Promise<ListedTask[]>;
-  /** Credits spent according to the ledger; does not ask the service. */
+  /** Returns the credits that were spent according to the ledger. Does not ask the service. */
   spending(): Promise<Spending>;
   readonly parts: PartWork;
   /**

@@ -41,7 +41,7 @@ export async function isNameAvailable(
   return owner === null || owner.record.workId === workId;
 }
 
-/** Number of newest narrations to search. */
+/** The search covers only this many of the newest narrations. */
 const MAX_NARRATIONS = 500;
 
 /** Finds the narration that saved a file of that name; `null` if none did. */

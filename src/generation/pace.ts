@@ -4,7 +4,7 @@ import type { TaskRecord } from "../ledger/record.ts";
 import type { GenerationDeps } from "./deps.ts";
 import { type StoredInput, storedInput } from "./saved-files.ts";
 
-/** Number of newest tasks to compare. */
+/** Only this many of the newest tasks are compared. */
 const MAX_TASKS = 60;
 /** With fewer tasks than this the pace is 1, because the sample is too small. */
 const MIN_TASKS = 5;

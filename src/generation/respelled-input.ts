@@ -14,7 +14,11 @@ export interface RespelledInput {
   readonly words: readonly string[];
 }
 
-/** @throws AudioError `invalid_request` if the prompt becomes too long */
+/**
+ * Applies the pronunciation rules for the input's voice.
+ *
+ * @throws AudioError `invalid_request` if the prompt becomes too long
+ */
 export function respelledInput(input: AudioInput, rules: readonly Pronunciation[]): RespelledInput {
   const { text, words } = respell(input.prompt, rulesFor(rules, input.voice));
   if (text === input.prompt) return { input, writtenPrompt: null, words: [] };

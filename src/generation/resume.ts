@@ -37,7 +37,7 @@ export class Resumer {
     }
   }
 
-  /** Waits for the current round. */
+  /** Waits until the current round has ended. */
   async close(): Promise<void> {
     await this.#round;
   }

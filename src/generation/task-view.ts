@@ -21,19 +21,19 @@ export interface TaskView {
   /** Names the record even without a task id; `null` for a task that is not in this ledger. */
   readonly handle: string | null;
   readonly status: "waiting" | TaskStatus;
-  /** For status `waiting`: a create was sent, and its response was never received. */
+  /** For a `waiting` task: whether its create was sent, so that only the response is missing. */
   readonly wasSent: boolean;
   readonly take: number | null;
   /** Id of a preset voice, or a description of the voice source; `null` if unknown. */
   readonly voice: string | null;
   readonly idempotencyKey: string | null;
-  /** This call found an existing task, so it reserved nothing new. */
+  /** Whether this call found an existing task, so that it reserved nothing new. */
   readonly replayed: boolean;
   readonly billing: Billing | null;
   readonly audioSeconds: number | null;
   readonly audio: SavedAudio | null;
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** One sentence about an unfinished task; `null` if the status says it all. */
+  /** One sentence about an unfinished task; `null` if the status is enough. */
   readonly activity: string | null;
   /** Additional sentences for the result. */
   readonly notes: readonly string[];

@@ -10,7 +10,10 @@ export type KeyId = string;
  */
 const KEY_PREFIX = "agm1-";
 const FINGERPRINT_LABEL = "audio-generation-mcp account fingerprint v1";
-/** The length of a SHA-256 prefix: long enough to be unique in a ledger, short enough for a handle. */
+/**
+ * The number of hexadecimal digits of a record id: enough to be unique in a ledger, and short enough for a
+ * handle.
+ */
 const RECORD_ID_DIGITS = 32;
 
 /** Prefixes each part with its length, so that different lists of parts never have the same hash. */
@@ -21,7 +24,7 @@ function hash(...parts: readonly string[]): string {
 }
 
 /**
- * The idempotency key of one attempt (docs/contract.md, Identifiers).
+ * Returns the idempotency key of one attempt (docs/contract.md, Identifiers).
  *
  * @param input canonical input, exactly as sent
  */

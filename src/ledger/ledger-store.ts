@@ -87,14 +87,14 @@ export interface Claim {
 }
 
 export interface ClaimAnswer {
-  /** Equals this process if the lease could be acquired. */
+  /** The owner of the lease now. Equals this process if the lease could be acquired. */
   readonly leaseOwner: ProcessId;
   /** The record as it is stored now. */
   readonly value: string;
 }
 
 export interface Write extends RecordName {
-  /** The revision that the store must hold for the write; `null` for a new record. */
+  /** The revision that the stored record must have; `null` for a new record. */
   readonly expectedRevision: number | null;
   /** The new row; `null` removes the record. */
   readonly after: Row | null;

@@ -18,7 +18,7 @@ import { StoredRecords } from "./stored-records.ts";
 /** More conflicts in a row than this are a fault, because concurrent changes of one record are rare. */
 const MAX_CONFLICTS = 20;
 
-/** Leaves room for many more revisions in a 32-bit integer. */
+/** Limits the first revision, so that a 32-bit integer has room for many more. */
 const FIRST_REVISION_MAX = 2 ** 30;
 
 export interface ChangeOptions {
@@ -71,14 +71,14 @@ export class Ledger {
     return [...(await this.ofWork(workId)), ...(await this.#named(writtenName(workId)))];
   }
 
-  /** Finds a record by its current task, else by the task of a failed attempt. */
+  /** Finds records by their current task, else by the task of a failed attempt. */
   async ofTask(taskId: string): Promise<TaskRecord[]> {
     const { origin } = this.identity;
     const records = await this.#named(taskName(origin, taskId));
     return records.length > 0 ? records : await this.#named(earlierTaskName(origin, taskId));
   }
 
-  /** Searches every origin, because the file is here whichever service created it. */
+  /** Finds the records of a file. Searches every origin, because the file is here whichever service created it. */
   async ofPath(path: string): Promise<TaskRecord[]> {
     return await this.#named(pathName(path));
   }
@@ -233,8 +233,9 @@ export class Ledger {
 }
 
 /**
- * A claim begins at 0, even for a record that was removed before. The first write picks a random revision, so that a
- * late or repeated write to the removed record does not match the new one.
+ * Returns the revision of the next write. A claim has revision 0, even for a record that was removed before. The
+ * first write picks a random revision, so that a late or repeated write to the removed record does not match the
+ * new one.
  */
 const nextRevision = ({ revision }: TaskRecord): number =>
   revision === 0 ? randomInt(1, FIRST_REVISION_MAX) : revision + 1;

@@ -12,11 +12,17 @@ import type { StoredError } from "./stored-error.ts";
  * change later states.
  */
 export type TaskEvent =
-  /** A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown answer. */
+  /**
+   * A create is about to be sent. Written before the send, so that a crash leaves an attempt with an unknown
+   * answer.
+   */
   | { readonly kind: "sent"; readonly attempt: number; readonly send: string; readonly atMs: number }
   /** The send certainly created no task. */
   | { readonly kind: "notTaken"; readonly send: string }
-  /** The request was not sent or not accepted. It is not sent again automatically; a call gets this reason. */
+  /**
+   * The request was not sent, or not accepted. It is not sent again automatically, and calls get this error as
+   * the reason.
+   */
   | { readonly kind: "refused"; readonly error: StoredError; readonly atMs: number }
   /** The service reported the status of this attempt's task. */
   | {

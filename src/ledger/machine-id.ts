@@ -1,4 +1,7 @@
-/** A random id of this machine in the state folder. Changes of network, container or host name do not affect it. */
+/**
+ * Keeps a random id of this machine in the state folder. Changes of network, container or host name do not affect
+ * it.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -34,7 +34,10 @@ const savedFileSchema: z.ZodType<SavedFile> = z.looseObject({
   sizeBytes: z.int().nonnegative(),
   sha256: z.string(),
   savedAtMs: z.number(),
-  /** False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as audio. */
+  /**
+   * False for bytes that do not match their format. They are kept as `.bin`, reported, and never delivered as
+   * audio.
+   */
   matchesFormat: z.boolean(),
 });
 
@@ -63,7 +66,7 @@ export const taskRecordSchema = z.looseObject({
   status: z.enum(RECORD_STATUSES),
   /** Why a waiting request is not sent automatically; `null` if it was not refused. */
   refusal: z.object({ error: storedErrorSchema, atMs: z.number() }).nullable().default(null),
-  /** The newest send of this attempt. An answer to an older send does not apply to it. */
+  /** The id of the newest send of this attempt. An answer to an older send does not apply to it. */
   send: z.string().nullable(),
   /** An earlier send of this attempt may have reached the service. */
   mayHaveArrived: z.boolean(),
@@ -85,14 +88,14 @@ export const taskRecordSchema = z.looseObject({
     .nullable(),
   /** The error of a failed task, already cleaned. */
   taskError: z.object({ code: z.string(), message: z.string() }).nullable(),
-  /** What the budget counts for this record and its earlier attempts, dated by the wall clock. */
+  /** The credits that the budget counts for this record and its earlier attempts, dated by the wall clock. */
   spend: z.object({ credits: z.number().nonnegative(), atMs: z.number() }).nullable(),
-  /** What the service charged for earlier attempts although they failed. */
+  /** The credits that the service charged for earlier attempts although they failed. */
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
-  /** Where the audio belongs: among the user's files, or among the parts of narrations, which lists omit. */
+  /** Whether the audio belongs among the user's files or among the parts of narrations, which lists omit. */
   shelf: z.enum(["output", "parts"]).default("output"),
-  /** The file that this audio replaces. Set from the user's request until this audio is saved. */
+  /** The file that this audio replaces, from the user's request until this audio is saved; otherwise `null`. */
   replaces: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
   createdAtMs: z.number(),
@@ -155,7 +158,7 @@ export interface Row {
   readonly names: readonly string[];
   readonly createdAtMs: number;
   readonly revision: number;
-  /** JSON. */
+  /** The record as JSON. */
   readonly value: string;
 }
 
@@ -163,7 +166,7 @@ export interface Row {
 export const writtenInput = (input: string, writtenPrompt: string | null): string =>
   writtenPrompt === null ? input : JSON.stringify({ ...Object(JSON.parse(input)), prompt: writtenPrompt });
 
-/** Includes the original text's name, so that a respelled request is found by it, too. */
+/** Returns the name of the work with the original text, so that a respelled request is found by it, too. */
 function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): string[] {
   if (input === null || writtenPrompt === null || take === null) return [];
   return [writtenName(workIdOf(origin, writtenInput(input, writtenPrompt), take))];

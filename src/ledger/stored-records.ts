@@ -16,7 +16,11 @@ export class StoredRecords {
     this.#log = log;
   }
 
-  /** @throws AudioError `store_unavailable` for a damaged record, which is set aside */
+  /**
+   * Parses a stored value.
+   *
+   * @throws AudioError `store_unavailable` for a damaged record, which is set aside
+   */
   async read(stored: StoredValue): Promise<TaskRecord> {
     const record = parseRecord(stored.value);
     if (record?.recordId === stored.recordId) return record;

@@ -14,7 +14,10 @@ export interface HousekeepingOptions {
   readonly heartbeat: (recordIds: readonly string[]) => Promise<readonly string[]>;
 }
 
-/** A slot stays pending until the store knows how its create ended, because blocking a slot is safer than freeing it. */
+/**
+ * A slot stays pending until the store knows how its create ended, because blocking a slot is safer than freeing
+ * it.
+ */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   readonly #pending = new Set<string>();
@@ -61,7 +64,10 @@ export class Housekeeping {
     this.#leases.delete(recordId);
   }
 
-  /** Writes a fact to the store. After a failure, retries at each heartbeat, because no caller could act on the error. */
+  /**
+   * Writes a fact to the store. After a failure, retries at each heartbeat, because no caller could act on the
+   * error.
+   */
   report(what: string, write: () => Promise<unknown>): Promise<void> {
     const attempt = async (): Promise<void> => {
       try {

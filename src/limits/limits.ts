@@ -25,7 +25,7 @@ export interface LimitsOptions {
 
 /** Credits that are reserved or charged. */
 export interface Spending {
-  /** Since midnight of this machine's time zone. */
+  /** Credits since midnight of this machine's time zone. */
   readonly today: number;
   readonly last7Days: number;
   readonly last30Days: number;
@@ -69,7 +69,10 @@ export interface Limits {
   /** Renews the lease of a record until it is dropped. Calls `onLost` when another process has acquired it. */
   keepLease(recordId: string, onLost: () => void): void;
   dropLease(recordId: string): void;
-  /** Writes a fact to the store, and retries until it succeeds, because no caller could act on the error. Never rejects. */
+  /**
+   * Writes a fact to the store, and retries until it succeeds, because no caller could act on the error. Never
+   * rejects.
+   */
   report(what: string, write: () => Promise<unknown>): Promise<void>;
   /** Stops heartbeats and rejects all waiting requests. The store stays open. */
   close(): Promise<void>;

@@ -12,13 +12,13 @@ export class LocalPauses {
     this.#clock = clock;
   }
 
-  /** Keeps a longer pause that is already set. */
+  /** Starts a pause. Keeps a longer one that is already set. */
   set(limitClass: LimitClass, ms: number): void {
     const untilMs = this.#clock.steadyMs() + ms;
     this.#untilMs.set(limitClass, Math.max(untilMs, this.#untilMs.get(limitClass) ?? 0));
   }
 
-  /** The milliseconds left; 0 without a pause. */
+  /** Returns the milliseconds that are left; 0 without a pause. */
   leftMs(limitClass: LimitClass): number {
     return Math.max(0, (this.#untilMs.get(limitClass) ?? 0) - this.#clock.steadyMs());
   }

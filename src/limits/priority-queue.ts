@@ -2,7 +2,7 @@
 import type { Clock } from "../clock.ts";
 import { Wakeup } from "./wakeup.ts";
 
-/** The grant, or the reason for the refusal and when to ask again. */
+/** The answer to a request: the grant, or the reason for the refusal and when to ask again. */
 export type Answer<Grant, Reason> =
   | { readonly granted: Grant }
   | { readonly refused: Reason; readonly waitMs: number };
@@ -28,7 +28,7 @@ interface Waiter<Request, Grant> {
   readonly reject: (error: unknown) => void;
 }
 
-/** Only the head of the queue asks; all others wait behind it. */
+/** A queue whose head alone asks. All others wait behind it. */
 export class PriorityQueue<Request, Grant, Reason> {
   readonly #options: PriorityQueueOptions<Request, Grant, Reason>;
   readonly #wakeup: Wakeup;

@@ -1,4 +1,4 @@
-/** The queues of queries and downloads, and of polls, of this process. */
+/** Queues the reads of this process: one queue for queries and downloads, and one for polls. */
 import type { Clock } from "../clock.ts";
 import { READS_PER_WINDOW } from "../contract/service-limits.ts";
 import type { LocalPauses } from "./local-pauses.ts";
@@ -98,7 +98,7 @@ export class Reads {
     return { refused: "rate", waitMs: Math.max(1, Math.ceil(waitMs)) };
   }
 
-  /** The number of reads in the window. */
+  /** Returns the number of reads in the window. */
   #used(): number {
     const { clock, timing } = this.#options;
     const fromMs = clock.steadyMs() - timing.windowMs;

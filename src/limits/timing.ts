@@ -17,7 +17,11 @@ const IN_FLIGHT_POLL_MS = 250;
 /** Added to every window, because client and service round their clocks to milliseconds differently. */
 const MARGIN_MS = 20;
 
-/** @param timeScale 0.001 to 1; minimums apply, because timers are not arbitrarily fine */
+/**
+ * Returns all durations for a time scale.
+ *
+ * @param timeScale 0.001 to 1; minimums apply, because timers are not arbitrarily fine
+ */
 export function limitTiming(timeScale: number): LimitTiming {
   const heartbeatMs = Math.max(50, HEARTBEAT_MS * timeScale);
   return {

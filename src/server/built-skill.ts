@@ -1,4 +1,7 @@
-/** The skill `skills/narration` as the extension publishes it. The build puts the built skill in this module's place. */
+/**
+ * Holds the skill `skills/narration` as the skills extension publishes it. The build replaces this module with
+ * the built skill.
+ */
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 
 export interface BuiltSkill {
@@ -6,7 +9,11 @@ export interface BuiltSkill {
   readonly text: string;
 }
 
-/** @throws in the sources, which hold no built skill */
+/**
+ * Returns the built skill.
+ *
+ * @throws when run from the sources, which have no built skill
+ */
 export function builtSkill(): BuiltSkill {
   throw new Error("the skill is made by the build");
 }

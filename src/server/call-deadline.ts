@@ -7,20 +7,25 @@ import { AudioError } from "../errors.ts";
 /** Time that a call may exceed its window. Together with the default window it is shorter than the limits of hosts. */
 const GRACE_SECONDS = 10;
 
-/** A call without a window still waits for the response to a create and then for the ledger. */
+/**
+ * The shortest limit, because a call without a window still waits for the response to a create and then for the
+ * ledger.
+ */
 const MIN_SECONDS = 20;
 
 const withWindow = z.object({ wait_seconds: z.number().nonnegative() });
 
-/** The window of a call with these arguments. */
+/** Returns the window of a call with these arguments, in seconds. */
 export const windowSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   withWindow.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
-/** The time after which a call with these arguments fails. */
+/** Returns the time after which a call with these arguments fails, in seconds. */
 export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
   Math.max(MIN_SECONDS, windowSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**
+ * Runs the work of a call with a time limit.
+ *
  * @param work its signal aborts with the caller's signal or when the time is over
  * @throws AudioError `timeout` when the time is over
  */

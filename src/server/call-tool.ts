@@ -10,7 +10,11 @@ import { TOOLS } from "../tools/catalog.ts";
 import type { Client } from "./client.ts";
 import { runTool, type ServerDeps } from "./run-tool.ts";
 
-/** @throws ProtocolError for an unknown tool, listing the known ones */
+/**
+ * Runs the called tool.
+ *
+ * @throws ProtocolError for an unknown tool, listing the known ones
+ */
 export async function callTool(
   params: { readonly name: string; readonly arguments?: Record<string, unknown> | undefined },
   deps: ServerDeps,

@@ -1,12 +1,19 @@
 /** Estimates how long a client waits for a response, from the first call that it gave up. */
 
-/** Share of the time after which it gave up; the rest is for transmitting the response. */
+/**
+ * The estimate is this share of the time after which the client gave up. The rest is for transmitting the
+ * response.
+ */
 const SHARE = 2 / 3;
 
 export class ClientTimeOut {
   #seconds = Number.POSITIVE_INFINITY;
 
-  /** @param usual the value for a client that has not given up a call */
+  /**
+   * Returns the default window for the client's next call, in seconds.
+   *
+   * @param usual the window for a client that has not given up a call
+   */
   waitSeconds(usual: number): number {
     return Math.min(usual, this.#seconds);
   }

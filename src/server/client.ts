@@ -6,8 +6,8 @@ import type { ClientTimeOut } from "./client-time-out.ts";
 export interface Client {
   readonly name?: string | undefined;
   readonly capabilities?: ClientCapabilities | undefined;
-  /** Estimates how long it waits for responses. */
+  /** Estimates how long the client waits for responses. */
   readonly timeOut?: ClientTimeOut;
-  /** It speaks the protocol of the 2026-07-28 era. */
+  /** Whether the client speaks the protocol of the 2026-07-28 era. */
   readonly isModern?: boolean;
 }

@@ -25,8 +25,8 @@ interface LinkingClient {
 }
 
 /**
- * All other clients get no links, because LangChain's adapters crash on one after the audio was paid for
- * (langchain#40475). Nothing is lost: both forms of the result contain the path.
+ * The clients that get links. All others get none, because LangChain's adapters crash on a link after the audio
+ * was paid for (langchain#40475). Nothing is lost: both forms of the result contain the path.
  */
 const LINKING_CLIENTS: readonly LinkingClient[] = [
   { name: /^(?:visual studio code|vscode)/, source: "VS Code: shows links as attachments of the result" },
@@ -63,20 +63,32 @@ export function withoutAddedArguments(args: Readonly<Record<string, unknown>>): 
   return Object.fromEntries(Object.entries(args).filter(([name]) => !isAdded(name)));
 }
 
-/** @param clientName `clientInfo.name`; a client without a name gets no links */
+/**
+ * Whether results for this client contain links.
+ *
+ * @param clientName `clientInfo.name`; a client without a name gets no links
+ */
 export function getsLinks(setting: ResourceLinks, clientName: string | undefined): boolean {
   if (setting !== "auto") return setting === "always";
   const name = clientName?.toLowerCase() ?? "";
   return LINKING_CLIENTS.some((client) => client.name.test(name));
 }
 
-/** @param clientName `clientInfo.name`; bridges append to it */
+/**
+ * Whether this client puts audio bytes into the context of its model.
+ *
+ * @param clientName `clientInfo.name`, to which bridges may append
+ */
 export function putsBytesIntoContext(clientName: string | undefined): boolean {
   const name = clientName?.toLowerCase() ?? "";
   return BASE64_IN_CONTEXT.some((client) => client.name.test(name));
 }
 
-/** @param clientName `clientInfo.name`; a client without a name gets audio blocks */
+/**
+ * Whether this client accepts blocks of type `audio`.
+ *
+ * @param clientName `clientInfo.name`; a client without a name gets audio blocks
+ */
 export function takesAudioBlocks(clientName: string | undefined): boolean {
   const name = clientName?.toLowerCase() ?? "";
   return !AUDIO_BREAKS.some((client) => client.name.test(name));

@@ -3,7 +3,7 @@ import type { CompleteRequestParams, CompleteResult } from "@modelcontextprotoco
 import { LANGUAGES, VOICE_IDS } from "../contract/voices.ts";
 import type { ServerDeps } from "./run-tool.ts";
 
-/** Maximum of the protocol. */
+/** The most values that the protocol allows in one answer. */
 const MAX_VALUES = 100;
 
 async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
@@ -18,7 +18,7 @@ async function taskIds(deps: ServerDeps): Promise<readonly string[]> {
 
 async function narrationIds(deps: ServerDeps): Promise<readonly string[]> {
   try {
-    // Only if there is a ledger, because completion must not create or connect anything.
+    // Reads narrations only if there is a ledger, because completion must not create or connect anything.
     if ((await deps.localGeneration()) === null) return [];
     const rows = await (await deps.tools.narrations()).list(null, MAX_VALUES);
     return rows.map(({ narrationId }) => narrationId);

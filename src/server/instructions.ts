@@ -1,10 +1,13 @@
-/** Builds the server's instructions for every conversation, once per process, with the folders and missing settings (docs/reference.md, Tools). */
+/**
+ * Builds the server's instructions for every conversation, once per process, with the folders and missing
+ * settings (docs/reference.md, Tools).
+ */
 import type { Config } from "../config/config.ts";
 
-/** Clients cut longer instructions. */
+/** The longest instructions, because clients cut longer ones. */
 const MAX_CHARACTERS = 1200;
 
-/** Added to the first result under `--sandbox`, because some clients ignore instructions. */
+/** A sentence that is added to the first result under `--sandbox`, because some clients ignore instructions. */
 export const SANDBOX_NOTE =
   "This server runs on a sandbox of its own (--sandbox): no real credits are spent, and what it knows of its tasks ends with it; saved files stay.";
 

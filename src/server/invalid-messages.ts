@@ -1,4 +1,7 @@
-/** Handles invalid JSON-RPC: treats null as absent, answers malformed requests, shortens Zod dumps (docs/reference.md, Odd requests). */
+/**
+ * Handles invalid JSON-RPC: treats null as absent, answers malformed requests, shortens Zod dumps
+ * (docs/reference.md, Odd requests).
+ */
 import { ProtocolErrorCode } from "@modelcontextprotocol/server";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -6,7 +9,10 @@ type Members = Readonly<Record<string, unknown>>;
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Optional members of the protocol are not nested deeper. Deeper objects are custom data. */
+/**
+ * Objects below this depth are custom data and stay unchanged. Optional members of the protocol are not nested
+ * deeper.
+ */
 const MAX_DEPTH = 8;
 
 function withoutNullMembers(value: unknown, depth = 0): unknown {
@@ -18,7 +24,10 @@ function withoutNullMembers(value: unknown, depth = 0): unknown {
   );
 }
 
-/** Removes `null` members from parameters. Leaves the arguments of a tool unchanged, because the tool checks them itself. */
+/**
+ * Removes `null` members from parameters. Leaves the arguments of a tool unchanged, because the tool checks them
+ * itself.
+ */
 function paramsWithoutNulls(method: unknown, params: unknown): unknown {
   const read = withoutNullMembers(params);
   const isCall = method === "tools/call" && isObject(params) && isObject(params["arguments"]);
@@ -26,8 +35,8 @@ function paramsWithoutNulls(method: unknown, params: unknown): unknown {
 }
 
 /**
- * Removes `null` members from a message, because clients in some languages write absent members so. Keeps the id, because
- * a request without one would be a notification.
+ * Removes `null` members from a message, because clients in some languages write absent members as `null`. Keeps
+ * the id, because a request without one would be a notification.
  */
 export function withoutNulls(message: unknown): unknown {
   if (!isObject(message)) return message;
@@ -44,7 +53,7 @@ export function withoutNulls(message: unknown): unknown {
 export interface Refusal {
   readonly id: string | number | null;
   readonly code: ProtocolErrorCode;
-  /** Words the finding as one sentence. */
+  /** The fault as one sentence. */
   readonly message: string;
   /** False for notifications and responses, because nobody waits for an answer to them. */
   readonly isAwaited: boolean;
@@ -57,7 +66,10 @@ export const NOT_JSON: Refusal = {
   isAwaited: true,
 };
 
-/** Far more levels than any message of the protocol has. Limited because reading is recursive. */
+/**
+ * The most levels of a message. No message of the protocol needs so many. The limit exists because reading is
+ * recursive.
+ */
 const MAX_LEVELS = 100;
 
 /** Finds the end of the string whose opening quotation mark is at `from`. @param line of valid JSON */
@@ -83,7 +95,7 @@ export function isNestedTooDeeply(line: string): boolean {
   return false;
 }
 
-/** The refusal of a message that {@link isNestedTooDeeply}. */
+/** Builds the refusal of a message for which {@link isNestedTooDeeply} is true. */
 export const tooDeep = (value: unknown): Refusal => ({
   ...refusalOf(value),
   message: `This message nests lists and objects at more than ${MAX_LEVELS} levels.`,
@@ -148,8 +160,8 @@ function describeIssue(issue: unknown): string | null {
 }
 
 /**
- * Rewrites an SDK error about an invalid request as a sentence. The SDK returns a dump of schema issues instead, in some
- * places with the code of a server error.
+ * Rewrites an SDK error about an invalid request as a sentence. The SDK returns a dump of schema issues instead,
+ * in some places with the code of a server error.
  *
  * @returns `null` for any other error
  */

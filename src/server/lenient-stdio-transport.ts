@@ -1,4 +1,7 @@
-/** Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md, Odd requests). */
+/**
+ * Like the SDK's stdio transport, but invalid messages get an error response and a log line (docs/reference.md,
+ * Odd requests).
+ */
 import {
   type JSONRPCMessage,
   parseJSONRPCMessage,
@@ -42,7 +45,7 @@ export class LenientStdioTransport implements Transport {
 
   async start(): Promise<void> {
     const end = (): void => void this.close();
-    // The input has already ended and emits no further event.
+    // An input that has already ended emits no further event, so close here.
     if (this.#input.readableEnded || this.#input.destroyed) setImmediate(end);
     this.#input.on("data", this.#take);
     this.#input.on("error", (error) => this.onerror?.(error));
@@ -101,7 +104,7 @@ export class LenientStdioTransport implements Transport {
   #refuse({ id, code, message, isAwaited }: Refusal): void {
     this.#onRefusal(message);
     if (!isAwaited || this.#output.writableLength > MAX_UNREAD_BYTES) return;
-    // The SDK's types do not allow a response without an id.
+    // Write the response directly, because the SDK's types do not allow a response without an id.
     this.#output.write(`${JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })}\n`);
   }
 

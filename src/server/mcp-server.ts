@@ -1,4 +1,7 @@
-/** Registers all MCP handlers. Loads tools and resources only on demand, so that the handshake does not wait for them. */
+/**
+ * Registers all MCP handlers. Loads tools and resources only on demand, so that the handshake does not wait for
+ * them.
+ */
 import { Server, type ServerOptions } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import manifest from "../../package.json" with { type: "json" };
@@ -25,7 +28,7 @@ const TASK_PARAMS = { params: z.looseObject({}) };
 
 const [HOMEPAGE = ""] = manifest.homepage.split("#");
 
-/** For clients that show a person which server this is. */
+/** Facts for clients that show a person which server this is. */
 const ORIGIN = {
   description: manifest.description,
   websiteUrl: HOMEPAGE,

@@ -21,7 +21,11 @@ const invalidPiece = (uri: string): ProtocolError =>
     { uri },
   );
 
-/** @throws ProtocolError -32602 unless the query has only `offset` and `length` with whole numbers */
+/**
+ * Parses the query of a piece's address.
+ *
+ * @throws ProtocolError -32602 unless the query has only `offset` and `length` with whole numbers
+ */
 function pieceIn(query: string, uri: string): Piece {
   const entries = [...new URLSearchParams(query)];
   const values = new Map(entries);
@@ -68,6 +72,8 @@ async function readNarrationFile(
 }
 
 /**
+ * Reads the piece of audio, captions or chapters at an address.
+ *
  * @returns `null` for any other address
  * @throws ProtocolError -32602 for invalid numbers; AudioError `not_found`, `too_large`
  */

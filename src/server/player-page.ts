@@ -1,6 +1,10 @@
 /** The player as one HTML page. The build replaces this module with the page's text. */
 
-/** @throws when run from the sources, which have no built page */
+/**
+ * Returns the page.
+ *
+ * @throws when run from the sources, which have no built page
+ */
 export function playerPage(): string {
   throw new Error("the player's page is made by the build");
 }

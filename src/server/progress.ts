@@ -5,8 +5,8 @@ import type { Log } from "../log.ts";
 import type { ToolCall } from "../tools/tool.ts";
 
 /**
- * The progress number of the nth message about the same count: starts at `done` and grows by less than a half in total.
- * Never exceeds `total`.
+ * Returns the progress number of the nth message about the same count. It starts at `done`, grows by less than a
+ * half in total, and never exceeds `total`.
  */
 function progressNumber(news: number, { done, total }: Share): number {
   const part = 0.5 / news;

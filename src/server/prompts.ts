@@ -56,7 +56,11 @@ const PROMPTS: readonly Definition[] = [
 
 export const promptList = (): Prompt[] => PROMPTS.map(({ text: _, ...prompt }) => prompt);
 
-/** @throws ProtocolError for an unknown prompt, listing the known ones */
+/**
+ * Returns the message of a prompt.
+ *
+ * @throws ProtocolError for an unknown prompt, listing the known ones
+ */
 export function getPrompt(name: string, given: Readonly<Record<string, string>> = {}): GetPromptResult {
   const prompt = PROMPTS.find((candidate) => candidate.name === name);
   if (prompt === undefined) {

@@ -46,7 +46,10 @@ export const RESOURCE_TEMPLATES: ResourceTemplateType[] = [
 
 const MAX_LISTED = 50;
 
-/** Short, because clients request the list on their own and some show nothing until they have it. */
+/**
+ * Time limit of the list. Short, because clients request the list on their own and some show nothing until they
+ * have it.
+ */
 const LIST_SECONDS = 10;
 const READ_SECONDS = 30;
 

@@ -34,8 +34,8 @@ import { createTaskResult } from "./tasks/task-result.ts";
 export interface ServerDeps {
   readonly tools: ToolDeps;
   /**
-   * The workflow for lists that clients request on their own. Returns `null` if opening it would create a folder, connect
-   * to another machine or start a sandbox.
+   * The workflow for lists that clients request on their own. Returns `null` if opening it would create a folder,
+   * connect to another machine or start a sandbox.
    */
   localGeneration(): Promise<Generation | null>;
   /** The server's instructions for every conversation. */
@@ -44,7 +44,7 @@ export interface ServerDeps {
   /** Whether a text contains the API key or a password of the settings. */
   readonly holdsSecret: (text: string) => boolean;
   readonly resourceLinks: ResourceLinks;
-  /** An additional sentence for the next result, or `null`. */
+  /** Returns an additional sentence for the next result, or `null`. */
   readonly note: () => string | null;
   readonly log: Log;
 }
@@ -67,7 +67,10 @@ async function inlineBlock(
   return { type: "audio", data, mimeType };
 }
 
-/** Larger audio would fill the context of a model whose client passes bytes on as text. */
+/**
+ * The largest audio inside a result. Larger audio would fill the context of a model whose client passes bytes on
+ * as text.
+ */
 const MAX_INLINE_BYTES = 256 * 1024;
 
 /** Explains why requested audio is not in the result; `null` if it is. */
@@ -103,7 +106,6 @@ function withNote(result: ToolResult, note: string | null): ToolResult {
   return { ...result, text: `${result.text}\n${note}`, structured: { ...result.structured, ...noted } };
 }
 
-/** Logs a failure. */
 function logFailure(tool: Tool, error: AudioError, log: Log): void {
   log.info(`${tool.name} answered ${error.code}`);
   if (error.cause === undefined) return;
@@ -114,7 +116,10 @@ function logFailure(tool: Tool, error: AudioError, log: Log): void {
 
 const envelopeOfClient = z.object({ [CLIENT_INFO_META_KEY]: z.object({ name: z.string() }) });
 
-/** The client's name. Clients of the 2026-07-28 era state it in each request, older ones once in the handshake. */
+/**
+ * Returns the client's name. Clients of the 2026-07-28 era state it in each request, older ones once in the
+ * handshake.
+ */
 function clientNameOf(context: ServerContext, initialized: string | undefined): string | undefined {
   const envelope = envelopeOfClient.safeParse(context.mcpReq.envelope);
   return envelope.success ? envelope.data[CLIENT_INFO_META_KEY].name : initialized;
@@ -191,7 +196,8 @@ export async function runTool(
     if (!signal.aborted) logFailure(tool, error, deps.log);
     return errorResult(error, deps.redact);
   } finally {
-    // Let progress leave first, because the SDK's client drops a notification in the same chunk as the result.
+    // Let progress notifications be written before the result, because the SDK's client drops a notification in the
+    // same chunk.
     await new Promise(setImmediate);
   }
 }

@@ -5,7 +5,11 @@ import type { SkillsMethod } from "./skills-extension.ts";
 
 export const SKILL_SCHEME = "skill://";
 
-/** @throws ResourceNotFoundError naming the skill that there is */
+/**
+ * Answers a request of the skills extension.
+ *
+ * @throws ResourceNotFoundError naming the skill that exists
+ */
 export function answerSkills(method: SkillsMethod, params: Readonly<Record<string, unknown>>) {
   if (method === "skills/list") return { skills: [builtSkill().entry] };
   const uri = String(params["uri"] ?? "");
@@ -13,7 +17,11 @@ export function answerSkills(method: SkillsMethod, params: Readonly<Record<strin
   return { skill: builtSkill().entry };
 }
 
-/** @throws ResourceNotFoundError naming the skill that there is */
+/**
+ * Reads the text of the skill.
+ *
+ * @throws ResourceNotFoundError naming the skill that exists
+ */
 export function readSkill(uri: string): ReadResourceResult {
   assertServed(uri);
   return { contents: [{ uri, mimeType: "text/markdown", text: builtSkill().text }] };

@@ -7,8 +7,8 @@ import type { Tool } from "../tools/tool.ts";
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /**
- * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. A client that
- * checks them itself hides our error message from the model, and some clients crash.
+ * Schema rules that are not published. The descriptions state them in words, and our parser enforces them. A
+ * client that checks them itself hides our error message from the model, and some clients crash.
  */
 const UNPUBLISHED_RULES = [
   "additionalProperties",

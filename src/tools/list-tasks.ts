@@ -79,7 +79,10 @@ function nextStep(task: ListedTask): string {
   }
 }
 
-/** Querying a task id is free, even if the task belongs to another account. */
+/**
+ * Returns the next step for a request of another API key. A query by task id is free, whichever account owns the
+ * task.
+ */
 function nextStepOfOtherKey({ status, taskId }: ListedTask): string {
   switch (status) {
     case "waiting":
@@ -156,9 +159,12 @@ function summary(count: number, isFiltered: boolean): string {
 /** The statuses of tasks and of narrations that a filter matches. */
 type Filter = readonly [tasks: readonly RecordStatus[], narrations: readonly NarrationRow["status"][]];
 
-/** One filter for each status that a row can show. Where tasks and narrations use different words for one status, either word matches both. */
+/**
+ * Maps each status that a row can show to the statuses that it matches. If tasks and narrations have different
+ * words for one status, either word matches both.
+ */
 const FILTERS = {
-  // All other tools report a request without a response as waiting.
+  // `waiting` also matches `unresolved`, because all other tools report a request without a response as waiting.
   waiting: [["waiting", "unresolved"], []],
   unresolved: [["unresolved"], []],
   queued: [["queued"], []],
@@ -171,7 +177,7 @@ const FILTERS = {
   finished: [["succeeded"], ["finished"]],
 } as const satisfies Readonly<Record<RecordStatus | NarrationRow["status"], Filter>>;
 
-// `Object.keys` returns plain strings.
+// The cast is needed, because `Object.keys` returns plain strings.
 const STATUSES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
 interface ListEntry {

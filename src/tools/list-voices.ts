@@ -14,7 +14,7 @@ const output = z.strictObject({
   count: z.int(),
 });
 
-/** Prevents more calls that search these lists for tone, gender or age. */
+/** Prevents further calls that search the voices for tone, gender or age. */
 const WHAT_IS_KNOWN =
   "No tone, gender or age is published, only languages, in which each id ends; mixed voices switch language within a text.";
 

@@ -2,14 +2,14 @@
 
 const two = (value: number): string => String(Math.trunc(Math.abs(value))).padStart(2, "0");
 
-/** Format: `2026-11-21 14:03`. */
+/** Formats a local time as `2026-11-21 14:03`. */
 export function localDateTime(atMs: number): string {
   const at = new Date(atMs);
   const date = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   return `${date} ${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
-/** ISO 8601 with offset: `2026-11-21T14:03:22+01:00`. */
+/** Formats a local time in ISO 8601 with its offset, as `2026-11-21T14:03:22+01:00`. */
 export function isoWithOffset(atMs: number): string {
   const at = new Date(atMs);
   const eastMinutes = -at.getTimezoneOffset();

@@ -22,7 +22,10 @@ import type { ToolDeps } from "./tool.ts";
 
 const TEXT_MAX_CODE_POINTS = 100_000;
 const PAUSE_SECONDS_MAX = 10;
-/** A caller that asks for so long a pause wants it everywhere. */
+/**
+ * From this pause on, each paragraph is a part of its own, because a caller that asks for a long pause wants it
+ * everywhere.
+ */
 const KEPT_PAUSE_SECONDS = 1;
 export const MAX_CREDITS = 10_000_000;
 const MAX_RETAKES = 100;
@@ -30,15 +33,16 @@ const MAX_EDITS = 100;
 const MAX_SHOWN_CODE_POINTS = 80;
 
 /**
- * Lists speakers as lines, even if an assistant writes `{ NAME: voice }`. Lines are published, because Gemini refuses every
- * tool of a request over an object whose fields have no names (MarkusPfundstein/mcp-obsidian#21).
+ * Converts speakers to lines, because an assistant may write `{ NAME: voice }`. The schema publishes lines,
+ * because Gemini refuses a whole request over a tool that has an object with unnamed fields
+ * (MarkusPfundstein/mcp-obsidian#21).
  */
 function linesOf(voices: unknown): unknown {
   if (typeof voices !== "object" || voices === null || Array.isArray(voices)) return voices;
   return Object.entries(voices).map(([name, voice]) => `${name}: ${voice}`);
 }
 
-/** Numbers and lists are what an assistant may write for `"3, 5"`. */
+/** Converts chapters to text, because an assistant may write a number or a list for `"3, 5"`. */
 function chaptersOf(chapters: unknown): unknown {
   if (typeof chapters === "number") return `${chapters}`;
   const isList =
@@ -55,7 +59,10 @@ const speakerSchema = z.object({
 
 const OWN_SETTING = /\s+(speed|pitch|volume)[\s=]+([-+]?[\d.]+),?$/i;
 
-/** A name, its voice and perhaps settings behind it, `SLOW: tracy_es_zh speed 0.7`; no voice has a colon in its id. */
+/**
+ * Parses a speaker's line: name, voice and perhaps settings, as in `SLOW: tracy_es_zh speed 0.7`. Splits at the
+ * last colon, because no voice id has one.
+ */
 function speakerIn(line: string): {
   readonly name: string;
   readonly speaker: Readonly<Record<string, unknown>>;
@@ -130,7 +137,7 @@ export const narrateInput = z.strictObject({
       z.strictObject({
         quote: z.string("must be a string"),
         take: take.meta({ description: "1 to 999" }).optional(),
-        // Without its own words, which stand once in the schema.
+        // Has no description, because the schema describes speed only once.
         speed: numberFrom(0.5, 2).optional(),
       }),
       "must be a list of { quote, take, speed }",
@@ -174,7 +181,7 @@ function checkSpeakers(args: NarrateArgs, complain: Complain): void {
   const lines = args.voices ?? [];
   const speakers = lines.map(speakerIn);
   for (const [index, { name, speaker }] of speakers.entries()) {
-    // A line may be anybody's text: it is quoted, and never stands as words of ours.
+    // Quote the line, because it is untrusted text and must not read like words of this server.
     const shown = JSON.stringify(firstCodePoints(lines[index] ?? "", MAX_SHOWN_CODE_POINTS));
     const complainOf = (fault: string): void => complain(["voices"], `has ${shown}: ${fault}`);
     const [issue] = speakerSchema.safeParse(speaker).error?.issues ?? [];
@@ -187,7 +194,7 @@ function checkSpeakers(args: NarrateArgs, complain: Complain): void {
   }
 }
 
-/** As labels in a text are matched. */
+/** Compares names without case, as labels in a text are compared. */
 const isSameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
 
 function checkText({ text, retakes = [], edits = [] }: NarrateArgs, complain: Complain): void {
@@ -213,7 +220,7 @@ export const narrateRules = narrateInput.superRefine((args, context) => {
 
 const voicesSchema = z.record(z.string(), speakerSchema);
 
-/** The text of a call with what its plan is made from. */
+/** Returns the text of a call, and the settings that its plan is made with. */
 export async function planRequestOf(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
@@ -242,7 +249,7 @@ export async function planRequestOf(
 }
 
 export const changesOf = (args: NarrateArgs): NarrateChanges => ({
-  // Some clients turn null into 0: neither names a limit.
+  // 0 counts as an omitted limit, because some clients turn null into 0.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
   retakes: (args.retakes ?? []).map(({ take: chosen = 1, ...retake }) => ({ ...retake, take: chosen })),

@@ -35,7 +35,10 @@ const output = z.strictObject({
   next_step: z.string(),
 });
 
-/** Omits the files of a running sheet, because its call is repeated often and the message contains their number. */
+/**
+ * Omits the files of a running sheet, because its call is repeated often and the message states how many there
+ * are.
+ */
 const listedFiles = ({ isSheet, status, files }: NarrationView): NarrationView["files"] =>
   isSheet && status === "running" ? [] : files;
 

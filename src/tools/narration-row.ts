@@ -11,7 +11,10 @@ export interface ShownNarration extends Record<string, unknown> {
   readonly next_step: string;
 }
 
-/** Limits the paths in a row, because a sheet may have a thousand files. The narration's own result lists all of them. */
+/**
+ * Limits the paths in a row, because a sheet may have a thousand files. The narration's own result lists all of
+ * them.
+ */
 const MAX_PATHS = 10;
 
 /** Builds the row of a narration; omits empty fields. */

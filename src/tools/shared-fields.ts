@@ -23,7 +23,7 @@ export const fileName = z
 const MAX_PRONUNCIATIONS = 100;
 const MAX_PRONOUNCED_CODE_UNITS = 200;
 
-/** Also accepts an object `{ word: spelling }`, which some assistants send. */
+/** Converts an object `{ word: spelling }` to lines, because some assistants send one. */
 function ruleLines(rules: unknown): unknown {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules)) return rules;
   return Object.entries(rules).map(([word, say]) => `${word}=${say}`);

@@ -23,7 +23,7 @@ export function audioSecondsOf(view: TaskView): number | null {
 
 const waitsFor = (id: string): string => `Call get_task with task_id ${id} and wait_seconds 45`;
 
-/** The next call, complete on its own because a model may see only this field. */
+/** Returns the next call. It is complete on its own, because a model may see only this field. */
 export function taskNextStep(view: TaskView): string {
   const id = idOf(view);
   switch (view.status) {
@@ -68,7 +68,7 @@ function waiting(view: TaskView): string {
 }
 
 function failed(view: TaskView): string {
-  // Checked again, because the record may be older than the check.
+  // Checks the reason again, because the record may have been stored before this check existed.
   const words = serviceReason(view.error?.message ?? "");
   const reason =
     words === "" ? "; the service gave no usable reason" : `. The service says: ${quoteServiceText(words)}`;
@@ -101,13 +101,13 @@ function headline(view: TaskView, path: string): string {
   return `The task is ${view.status}${voice}. ${costOf(view)}${activity}${goesOn}`;
 }
 
-/** The message of the structured form, limited to what has no field of its own. */
+/** Returns the message of the structured form. It states only what has no field of its own. */
 export function messageOf(view: TaskView): string {
   const head = view.audio === null ? headline(view, "") : `Saved. ${costOf(view)}`;
   return [head, ...view.notes].join(" ");
 }
 
-/** The text form, complete for clients that show nothing else. */
+/** Returns the text form. It is complete, because some clients show nothing else. */
 export function textOf(view: TaskView, next: string | null): string {
   const path = view.audio === null ? "" : ` ${view.audio.path}`;
   const lines = [`${headline(view, path)} task_id ${idOf(view)}`, ...view.notes];

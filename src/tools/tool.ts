@@ -28,9 +28,10 @@ export interface ToolDeps {
   /** Like {@link generation}, for narrations. */
   narrations(): Promise<Narrations>;
   /**
-   * A text file of the folder that a person has opened for it.
+   * Reads a text file from the input folder.
    *
-   * @throws AudioError `configuration_error` where there is none, `invalid_request` naming the rule that the file breaks
+   * @throws AudioError `configuration_error` if no input folder is set, `invalid_request` naming the rule that
+   *   the file breaks
    */
   readInput(file: string): Promise<InputText>;
   /** Returns true only the first time that this process returns a saved file. */
@@ -75,10 +76,10 @@ export interface Question {
 
 export interface ToolResult {
   readonly structured: Record<string, unknown>;
-  /** One short block for people and models. */
+  /** The text form: one short block for people and models. */
   readonly text: string;
   readonly link?: AudioLink;
-  /** For pages of hosts; models do not see it. */
+  /** Data for pages that hosts show. Models do not see it. */
   readonly meta?: Readonly<Record<string, unknown>>;
   readonly inline?: InlineAudio;
   /** If the person answers, the call runs again with the answer; otherwise this result is final. */
@@ -104,7 +105,10 @@ export interface Tool {
    * @throws BadArguments if they break the schema, and errors of the handler
    */
   handle(args: unknown, deps: ToolDeps, call: ToolCall): Promise<ToolResult>;
-  /** Like `handle`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that never answer with one. */
+  /**
+   * Like `handle`, for clients that accept a task of the protocol's extension as the answer. Absent in tools that
+   * never return a task.
+   */
   readonly handleAsTask?: (
     args: unknown,
     deps: ToolDeps,

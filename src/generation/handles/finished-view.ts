@@ -15,7 +15,8 @@ import { viewOfSaved } from "../use-cases/saved-view.ts";
 const FETCH_WITHIN_MS = 5000;
 
 /**
- * Does not fetch a file again that was saved on this machine and is missing, because somebody removed it.
+ * Builds the view of a finished handle. Does not fetch a file again that was saved on this machine and is
+ * missing, because somebody removed it.
  *
  * @returns a view without audio if there is none on this machine
  */

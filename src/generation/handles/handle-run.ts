@@ -92,7 +92,7 @@ export class HandleRun implements CallHandle {
     this.#handle = await ledger.store.openHandle(draft, this.#wish);
     if (this.#handle === null) throw new NoHandleNeeded("the ledger has lost the record");
     this.#onOpened({ handle: this.#handle, record });
-    // This call names the file, because this call sends the request.
+    // Take the file name from this call, because this call sends the request.
     return { ...record, fileName: asked.fileName, replaces: asked.replaces };
   }
 }

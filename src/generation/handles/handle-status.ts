@@ -13,7 +13,7 @@ export type HandleStatus<View> = {
   /** Cancelled. This kind and the ones below are final. */
   | { readonly kind: "cancelled"; readonly message: string }
   | { readonly kind: "done"; readonly view: View }
-  /** The error that the call would have thrown. */
+  /** The handle ended with the error that the call would have thrown. */
   | { readonly kind: "error"; readonly error: AudioError }
 );
 
@@ -35,7 +35,11 @@ export interface HandleOperations<View> {
   cancel(handle: Handle): Promise<void>;
 }
 
-/** @param changedAtMs time of the last change of its record */
+/**
+ * Adds the handle's id and times to a status.
+ *
+ * @param changedAtMs time of the last change of the handle's record
+ */
 export function handleStatus<Kind>(
   { handle, openedAtMs, endedAtMs }: Handle,
   kind: Kind,

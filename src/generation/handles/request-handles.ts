@@ -38,7 +38,7 @@ interface Running {
 export class RequestHandles implements HandleOperations<TaskView> {
   readonly #deps: GenerationDeps;
   readonly #jobs: Jobs;
-  /** By handle; holds only handles that have not ended. */
+  /** The runs of this process by handle. Holds only handles that have not ended. */
   readonly #running = new Map<string, Running>();
   #isClosed = false;
 
@@ -139,7 +139,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
       .catch((cause: unknown) => log.warn("the end of a task could not be written yet", cause));
   }
 
-  /** Returns `null` for errors that say nothing about the request. */
+  /** Returns the end to store for an error; `null` for an error that says nothing about the request. */
   #endOfError(thrown: unknown, run: HandleRun): RequestEnd | null {
     if (run.signal.aborted || thrown instanceof HandleEnded) return null;
     if (!(thrown instanceof AudioError)) this.#deps.log.error("a task failed unexpectedly", thrown);
@@ -155,7 +155,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     if (end === null || running?.run !== run || this.#isClosed) return;
     const { opened } = running;
     const record = end.kind === "error" ? await ledger.get(opened.record.recordId) : null;
-    // The process that holds the lease may try once more; then it stores the result itself.
+    // Another process that holds the lease may try once more. It then stores the result itself.
     if (record !== null && !(await ledger.claim(record)).isOurs) return;
     await ledger.store.endHandle(opened.handle, end, clock.wallMs());
   }
@@ -174,7 +174,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     }
   }
 
-  /** Uses the same sentence as the progress of a waiting call. */
+  /** Describes a running handle with the sentence that a waiting call shows as progress. */
   #working({ handle, record }: OpenHandle): WorkingStatus {
     const job = this.#jobs.running(record.recordId);
     const kind = this.#running.has(handle.handle) ? "starting" : "following";

@@ -64,7 +64,7 @@ function keepLease(job: Job, deps: GenerationDeps): void {
       keepLease(job, deps);
     });
   });
-  // Drops the lease once more at the end, because a lost lease may be claimed again just as the job ends.
+  // Drop the lease once more at the end, because a lost lease may be claimed again just as the job ends.
   void job.end.then(() => deps.limits.dropLease(recordId));
 }
 

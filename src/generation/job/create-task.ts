@@ -63,7 +63,7 @@ async function takeTurn(
   try {
     const grant = await limits.admitCreate({
       record: job.record,
-      // A create that may have arrived is always completed, because its credits are already reserved.
+      // A create that may have arrived is always completed, because its credits may already be reserved.
       narrationId: () => (job.mayHaveBeenSent ? null : job.narrationId),
       isForHandles: () => job.isForHandles,
       signal,
@@ -94,7 +94,7 @@ async function reloadRecord(
   if (grant.isLeaseLost) job.stop();
   job.signal.throwIfAborted();
   if (grant.record === null) {
-    // Another process had the request refused and deleted the record, so claim the same request again.
+    // The record was refused for another process and then deleted, so claim the same request again.
     const { record, isOurs } = await ledger.claim(job.record);
     if (!isOurs) job.stop();
     job.signal.throwIfAborted();
@@ -103,7 +103,7 @@ async function reloadRecord(
 }
 
 /**
- * Sends once. After a failure, it returns only when the next send is due.
+ * Sends the create once. After a failure, returns only when the next send is due.
  *
  * @returns the transport error, or `null` if the service responded
  */
@@ -138,7 +138,8 @@ async function send(
   }
   limits.ended(grant.send);
   for (const oddity of task.oddities) deps.log.warn(`task ${task.taskId}: ${oddity}`);
-  // A failed task in response to the first send belongs to an earlier call. After a lost response it may be this job's.
+  // A failed task in response to the first send belongs to an earlier call. After a send without a response, the
+  // task may be this job's own.
   if (task.status !== "failed" || job.unansweredAttempt === attempt) job.newTasks += 1;
   // Store the task id before anything else.
   await persist(job, deps, { kind: "observed", attempt, task, atMs: clock.wallMs() }, { slot });

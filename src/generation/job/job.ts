@@ -15,7 +15,7 @@ export type JobEnd =
   /** Stopped before anything was sent, or another process drives the record. */
   | { readonly kind: "left" }
   /**
-   * Nothing was sent, because its handles were cancelled, its narration has ended, or another process drives the
+   * Nothing was sent: all handles were cancelled, the narration has ended, or another process drives the
    * narration.
    */
   | { readonly kind: "not_wanted" };
@@ -42,7 +42,10 @@ export class Job {
   newTasks = 0;
   /** Number of the attempt whose send got no response, so that the send may have created the task. */
   unansweredAttempt: number | null = null;
-  /** A create is in progress or got no response, so it may have created a task and the job must complete. */
+  /**
+   * Whether a create is in progress or got no response. It may then have created a task, so the job must
+   * complete.
+   */
   mayHaveBeenSent = false;
   readonly end: Promise<JobEnd>;
   readonly #clock: Pick<Clock, "steadyMs">;

@@ -49,11 +49,13 @@ export class Jobs {
   }
 
   /**
-   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on request.
+   * Returns the running job of this record, or starts one. A running `finish` job becomes a `create` job on
+   * request.
    *
    * @param narrationId the narration that pays for it; `null` for a direct request
    * @param forcesDownload downloads the audio even if it is here
-   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that this one has already failed
+   * @param mayRetryFailedAttempt starts a new attempt if the response to a create shows that this one has already
+   *   failed
    */
   start(
     record: TaskRecord,
@@ -109,7 +111,10 @@ export class Jobs {
     }
   }
 
-  /** Stores the refusal, because a call may have returned while the job continued. Its handle then reports the reason. */
+  /**
+   * Stores the refusal, because a call may have returned while the job continued. Its handle then reports the
+   * reason.
+   */
   async #storeRefusal(job: Job, error: AudioError): Promise<void> {
     const { ledger, limits, clock } = this.#deps;
     if (job.purpose !== "create" || job.record.status !== "waiting" || TRANSIENT.has(error.code)) return;
@@ -119,7 +124,11 @@ export class Jobs {
     });
   }
 
-  /** @param hadFailed an earlier attempt had failed, so this call creates at most one new task */
+  /**
+   * Runs the actions of a claimed record until the job ends.
+   *
+   * @param hadFailed an earlier attempt had failed, so this call creates at most one new task
+   */
   async #run(job: Job, hadFailed: boolean, lease: { isHeld: boolean }): Promise<JobEnd> {
     const { clock, timing, limits } = this.#deps;
     let failure: FailureSeen = "before";

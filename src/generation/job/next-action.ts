@@ -17,11 +17,14 @@ export type TaskAction =
 
 /** How this job found out that the task failed. */
 export type FailureSeen =
-  /** It had failed before the job started. */
+  /** The task had failed before the job started. */
   | "before"
-  /** The response to a create shows it: the task belongs to an earlier call that is missing from the ledger. */
+  /**
+   * The response to a create shows the failure. The task belongs to an earlier call that is missing from the
+   * ledger.
+   */
   | "in_response"
-  /** This job or another process saw it fail. */
+  /** This job or another process saw the task fail. */
   | "watching";
 
 export interface JobFacts {

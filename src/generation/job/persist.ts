@@ -42,7 +42,7 @@ export async function persist(
       if (!isAway) throw error;
       if (giveUp.isOver || job.signal.aborted) throw notWritten(error);
       log.warn("the ledger cannot be written; what is known is kept in memory and written later", error);
-      // Callers see the new state meanwhile.
+      // Callers see the new state while the write is retried.
       job.record = step(known, event);
       const pauseMs = Math.min(MAX_PAUSE_MS, backoffMs(failures, random));
       job.setPhase({ kind: "retrying", error, untilMs: clock.steadyMs() + pauseMs });

@@ -22,9 +22,9 @@ export type Phase =
   | { readonly kind: "sending"; readonly sinceMs: number; readonly before: Phase }
   /** An error occurred, and the step is retried. */
   | { readonly kind: "retrying"; readonly error: AudioError; readonly untilMs: number }
-  /** `unknownStatus`: an unknown status of the service, `""` if it must not be shown. */
+  /** The task is being polled. `unknownStatus`: an unknown status of the service, `""` if it must not be shown. */
   | { readonly kind: "watching"; readonly sinceMs: number; readonly unknownStatus?: string | undefined }
-  /** `trouble`: the error of the previous try. */
+  /** The audio is being downloaded. `trouble`: the error of the previous try. */
   | { readonly kind: "saving"; readonly trouble: AudioError | null };
 
 /** `reads_…`: a query or a download has to wait, not a create. */
@@ -58,6 +58,8 @@ const STATUS_WORDS: Readonly<Record<TaskRecord["status"], string>> = {
 const seconds = (ms: number): string => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 
 /**
+ * Describes a hold in one sentence.
+ *
  * @param leftMs time until the next try
  * @param lastedMs time since the hold began
  */
@@ -72,7 +74,10 @@ export function withHoldStart(phase: Phase, before: Phase, nowMs: number): Phase
   return { ...phase, sinceMs: (isSame ? known.sinceMs : undefined) ?? nowMs };
 }
 
-/** Uses the same words during a try and between tries, because a caller may see either. */
+/**
+ * Describes a failed download. The words are the same during a try and between tries, because a caller may see
+ * either.
+ */
 const notDownloaded = ({ message }: AudioError): string =>
   `Fetching the audio has not worked yet (${message}) It is tried again by itself.`;
 

@@ -29,12 +29,13 @@ const PERMANENT = new Set([
 ]);
 
 /**
- * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried until
- * the recovery window ends.
+ * Saves the job's audio unless it is already saved here. Broken transfers and unexpected responses are retried
+ * until the recovery window ends.
  *
  * @param lease released together with the last write if it is held
  * @returns `null` if the service revokes `succeeded`, so the task must be watched again
- * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last failure
+ * @throws AudioError `disk_full`, `output_not_writable`, `too_large`, `not_found`, `invalid_api_key`, or the last
+ *   failure
  */
 export async function saveTask(
   job: Job,

@@ -1,4 +1,7 @@
-/** The use case of `download_audio`: saves a finished task's audio as a verified file. Never waits for a task to finish. */
+/**
+ * The use case of `download_audio`: saves a finished task's audio as a verified file. Never waits for a task to
+ * finish.
+ */
 import { type Deadline, withDeadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
 import { checkFileName, numberedName } from "../../files/file-name.ts";
@@ -130,7 +133,7 @@ async function recordForeignTask(
     shelf: "output",
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
-  // Not written yet: the job that saves the audio claims the record, which writes it.
+  // Return the record unwritten. The job that saves the audio claims it, which writes it.
   return step(empty, observed);
 }
 

@@ -22,7 +22,7 @@ const EXCERPT_CODE_POINTS = 40;
 /** The name that a caller requests for audio. */
 export interface NameRequest {
   readonly fileName: string | null;
-  /** Replaces a file that this server saved under that name. */
+  /** Whether to replace a file that this server saved under that name. */
   readonly replace?: boolean;
 }
 
@@ -99,8 +99,8 @@ function replaceHint(owner: NameOwner | null, replace: boolean): string {
 }
 
 /**
- * Saves the audio under this caller's name, in addition to its present one, and records the name. Audio in the folder
- * of narration parts is always copied out.
+ * Saves the audio also under this caller's name, and records the name. Audio in the folder of narration parts is
+ * always copied to the output folder.
  */
 export async function saveUnderName(
   deps: Deps,

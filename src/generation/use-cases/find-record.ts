@@ -25,9 +25,9 @@ export interface Work {
 }
 
 export interface FoundRecord {
-  /** Belongs to this API key, or possibly to another one if `file` is set. */
+  /** The found record. It belongs to this API key, or possibly to another one if `file` is set. */
   readonly record: TaskRecord;
-  /** Its unchanged audio on this machine. */
+  /** The record's unchanged audio on this machine; `null` if there is none. */
   readonly file: SavedFile | null;
   readonly notes: readonly string[];
 }
@@ -152,7 +152,10 @@ async function adopt(
   return own === null ? step(copy, observed) : ((await ledger.apply(own, observed)) ?? copy);
 }
 
-/** Adopts the task if the service shows it to this key. Returns `null` otherwise, because it belongs to another account. */
+/**
+ * Adopts the task if the service shows it to this key. Returns `null` otherwise, because it belongs to another
+ * account.
+ */
 async function adoptIfVisible(
   deps: GenerationDeps,
   other: TaskRecord,
@@ -171,7 +174,11 @@ async function adoptIfVisible(
 
 const NOT_VISIBLE_CODES: ReadonlySet<AudioError["code"]> = new Set(["not_found", "purchase_required"]);
 
-/** @throws AudioError `invalid_request` */
+/**
+ * Checks the form of a task id.
+ *
+ * @throws AudioError `invalid_request`
+ */
 export function checkTaskId(taskId: string): void {
   if (/^nar_/.test(taskId)) {
     throw new AudioError("invalid_request", "That is the id of a narration, not of a task.", {

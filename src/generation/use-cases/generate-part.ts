@@ -32,22 +32,22 @@ export interface SavedPart {
 
 /** The operations of the workflow on the parts of narrations. */
 export interface PartWork {
-  /** The record of the part; `null` if it was never requested. */
+  /** Returns the record of the part; `null` if it was never requested. */
   find(request: PartRequest): Promise<TaskRecord | null>;
-  /** The part's unchanged audio on this machine; does not ask the service. */
+  /** Returns the part's unchanged audio on this machine. Does not ask the service. */
   saved(request: PartRequest): Promise<SavedPart | null>;
   generate(request: PartRequest, call: PartCall): Promise<SavedPart>;
   /** Whether the text is paid for, but only with other pronunciations, so that this request would cost again. */
   hasOtherPronunciation(request: PartRequest): Promise<boolean>;
   finish(request: PartRequest, call: Pick<PartCall, "signal">): Promise<void>;
-  /** Ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */
+  /** Returns the ratio of actual to estimated length of this voice's earlier audio; 1 if too little is known. */
   pace(voice: string | null): Promise<number>;
 }
 
 export interface PartCall {
   /** Aborts when the narration must stop. Unsent requests are dropped; accepted tasks continue and are saved. */
   readonly signal: AbortSignal;
-  /** The narration that pays for it. */
+  /** The narration that pays for the part. */
   readonly narrationId: string;
   /** Called after the create was sent, possibly more than once. */
   readonly onSent?: () => void;

@@ -35,7 +35,7 @@ export interface GenerateRequest {
   readonly pronunciations?: readonly Pronunciation[];
   readonly take: number;
   readonly fileName: string | null;
-  /** Replaces this server's file of that name once the new audio is complete. */
+  /** Whether to replace this server's file of that name once the new audio is complete. */
   readonly replace?: boolean;
 }
 
@@ -126,7 +126,10 @@ export function callTimedOut(
   });
 }
 
-/** Returns `null` if the job ended without a result, so that the record must be searched again. */
+/**
+ * Runs the job of a record and waits for it. Returns `null` if the job ended without a result, so that the record
+ * must be searched again.
+ */
 async function runRecord(
   deps: GenerationDeps,
   jobs: Jobs,
@@ -150,7 +153,8 @@ async function runRecord(
     mayRetryFailedAttempt: call.handle?.isResumed !== true,
   });
   const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
-  // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its window.
+  // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its
+  // window.
   const isRepeat = call.handle === undefined && !isNew && job.takeLikelyRetry();
   const window = isRepeat ? withShorterWindow(call, REPEAT_WINDOW_MS, deps.clock) : call;
   const end = (await waitForJob(job, window, isEnough)) ?? (await waitUntilStored(job, call, deps));
@@ -218,7 +222,7 @@ const withShorterWindow = (call: OpenCall, ms: number, clock: Clock): OpenCall =
 
 /** Describes a job to a caller that stops waiting; `null` if the status of the task is enough. */
 export function activityOf({ phase, record }: Job, { clock }: Pick<GenerationDeps, "clock">): string | null {
-  // The status of the task describes these phases.
+  // In these phases the status of the task is enough.
   const isPlain =
     (phase.kind === "watching" && phase.unknownStatus === undefined) ||
     (phase.kind === "saving" && phase.trouble === null);

@@ -1,4 +1,7 @@
-/** The use case of `resources/list` and completion: lists from the ledger without resuming any task. */
+/**
+ * Lists saved files and task ids for `resources/list` and completion, from the ledger and without resuming any
+ * task.
+ */
 import { basename } from "node:path";
 import { MIME_TYPES } from "../../contract/audio-format.ts";
 import { firstCodePoints } from "../../contract/unicode.ts";

@@ -87,7 +87,10 @@ async function viewUnaccepted(
   return viewOf(job.record, facts);
 }
 
-/** Whether a call that does not wait can be answered from the ledger, because the task was polled within an interval. */
+/**
+ * Whether a call that does not wait can be answered from the ledger, because the task was polled within an
+ * interval.
+ */
 function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing }: GenerationDeps): boolean {
   if (call.windowMs > 0 || isGone) return false;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;

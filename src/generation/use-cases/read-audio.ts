@@ -63,7 +63,7 @@ async function locatePath(deps: GenerationDeps, path: string): Promise<Located |
       recorded = { record, file };
     }
   }
-  // The file is gone or changed. Reading it reports that.
+  // If the file is gone or changed, reading it reports that.
   return recorded;
 }
 

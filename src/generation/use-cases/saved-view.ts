@@ -6,7 +6,11 @@ import { type TaskView, type ViewFacts, viewOf } from "../task-view.ts";
 import { type NameRequest, numberNote } from "./file-names.ts";
 import { identicalNote } from "./identical-takes.ts";
 
-/** @param wants the name requested by this call; without one, the name requested by an earlier call applies */
+/**
+ * Builds the view, with notes about the file.
+ *
+ * @param wants the name requested by this call; without one, the name requested by an earlier call applies
+ */
 export async function viewOfSaved(
   deps: Pick<GenerationDeps, "clock" | "folder" | "ledger">,
   record: TaskRecord,

@@ -29,7 +29,7 @@ export interface ListRequest {
 
 export interface ListedTask {
   readonly taskId: string | null;
-  /** Names the record if there is no task id. */
+  /** Names the record, also if there is no task id. */
   readonly handle: string;
   readonly status: RecordStatus;
   readonly promptExcerpt: string | null;
@@ -42,7 +42,7 @@ export interface ListedTask {
   readonly request: string | null;
   readonly audioSeconds: number | null;
   readonly createdAtMs: number;
-  /** Charged credits, or reserved credits while the task runs; `null` if no reservation is known. */
+  /** Charged credits, or reserved credits while the task runs; `null` if the service stated no readable bill. */
   readonly credits: number | null;
   /** Existing audio that matches its format. Its content is verified when it is read. */
   readonly audioPath: string | null;

@@ -93,7 +93,11 @@ export class PostgresConnection {
     });
   }
 
-  /** @param untilMs the end of the caller's patience, on the clock of `performance` */
+  /**
+   * Opens a connection.
+   *
+   * @param untilMs the end of the caller's patience, on the clock of `performance`
+   */
   static async open(address: PostgresAddress, untilMs: number): Promise<PostgresConnection> {
     const socket = new Socket();
     const client = new PlainClient(address, socket);

@@ -1,4 +1,7 @@
-/** The ledger in a PostgreSQL database. Uses one connection per process in turn, and repeats work after transient faults. */
+/**
+ * The ledger in a PostgreSQL database. Uses one connection per process in turn, and repeats work after transient
+ * faults.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type PostgresAddress, readPostgresAddress } from "../../config/postgres-address.ts";
@@ -64,14 +67,18 @@ export class PostgresEngine implements SqlEngine {
   #connection: PostgresConnection | undefined;
   #lastTurn: Promise<unknown> = Promise.resolve();
   #answeredAtMs = Number.NEGATIVE_INFINITY;
-  /** When an absence was last reported, and why. */
+  /** When an absence was last reported. */
   #reportedAtMs = Number.NEGATIVE_INFINITY;
   #lastError: unknown = NOT_ANSWERED;
   #waiting = 0;
   #waitingSinceMs = 0;
   #isClosed = false;
 
-  /** @throws AudioError `configuration_error` for an invalid address */
+  /**
+   * Reads the address, and does not connect.
+   *
+   * @throws AudioError `configuration_error` for an invalid address
+   */
   constructor({ storeUrl, log, clockSql }: PostgresEngineOptions) {
     const address = readPostgresAddress(storeUrl);
     if ("what" in address) {

@@ -30,12 +30,12 @@ const CALL_AGAIN = "Call again: nothing is paid twice.";
 const CHECK_SERVER = `Check that the PostgreSQL server of AUDIO_STORE_URL runs and can be reached. ${CALL_AGAIN}`;
 
 interface Words {
-  /** Follows the name of the database in the message. */
+  /** The part of the message that follows the name of the database. */
   readonly what: string;
   readonly remedy: string;
-  /** Whether the fault may pass within seconds, such as a restart. */
+  /** Whether the fault may pass within seconds, as a restart does. */
   readonly mayPass?: boolean;
-  /** False if a person has to change something first. */
+  /** Whether the same call may succeed later; false if a person has to change something first. */
   readonly isRetryable?: boolean;
 }
 
@@ -169,7 +169,11 @@ export function otherLayout(description: string): AudioError {
 export const foreignTables = (description: string): AudioError =>
   unavailable(description, FOREIGN, undefined);
 
-/** @param description names the database, without credentials */
+/**
+ * Converts any failure of the server to the one error that callers see.
+ *
+ * @param description names the database, without credentials
+ */
 export function storeFault(description: string, error: unknown): AudioError {
   if (error instanceof AudioError) return error;
   const message = error instanceof Error ? error.message : "the reason is unknown";

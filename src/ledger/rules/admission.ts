@@ -15,7 +15,7 @@ export interface CreateLimits {
   readonly budget: { readonly credits: number; readonly windowMs: number } | null;
 }
 
-/** What the ledger knows of the narration that a create is sent for. */
+/** The facts about the narration that a create is sent for. */
 export interface NarrationFacts {
   /** Whether a caller wants the narration, and nothing has ended it. */
   readonly isWanted: boolean;
@@ -42,7 +42,7 @@ export interface AdmissionFacts {
     | { readonly revision: number | null; readonly value: string; readonly lease: Lease | null }
     | undefined;
   readonly state: ApiKeyState;
-  /** The places of the API key's other records. */
+  /** The places in flight of the API key's other records. */
   readonly otherPlaces: readonly InFlightPlace[];
   /** Credits of the origin within the budget's window, without this record's own. */
   readonly countedCredits: number;

@@ -6,7 +6,7 @@ import { MAX_IN_FLIGHT_MS } from "../horizons.ts";
 const slotSchema = z.object({
   sendId: z.string(),
   owner: z.string(),
-  /** The create has no outcome yet. */
+  /** Whether the create has no outcome yet. */
   isPending: z.boolean(),
   /** Steady-clock time when the slot was taken; once the create has an outcome, when the outcome was written. */
   atMs: z.number(),

@@ -2,8 +2,8 @@
 import { isOpen, type TaskRecord } from "../record.ts";
 
 /**
- * `power_cut`: on the disk before the promise resolves. `process_kill`: survives the death of every process, and
- * reaches the disk with the next durable write.
+ * `power_cut`: the change is on the disk before the promise resolves. `process_kill`: the change survives the
+ * death of every process, and reaches the disk with the next durable write.
  */
 export type Durability = "power_cut" | "process_kill";
 

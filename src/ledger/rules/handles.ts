@@ -7,11 +7,11 @@ import { type StoredError, storedErrorSchema } from "../stored-error.ts";
 export const wishSchema = z.object({
   fileName: z.string().nullable(),
   replace: z.boolean(),
-  /** The call found an existing task. */
+  /** Whether the call found an existing task. */
   replayed: z.boolean(),
 });
 
-/** The purpose of a call. Calls with the same purpose share a handle. */
+/** What a call wants. Calls that want the same share a handle. */
 export type Wish = Pick<z.infer<typeof wishSchema>, "fileName" | "replace">;
 
 /** How the handle ended. The issuer of the handle interprets the other fields. */
@@ -27,7 +27,7 @@ export interface Handle {
   /** The id of the record or the narration. */
   readonly targetId: string;
   readonly openedAtMs: number;
-  /** The first attempt made for the handle, which free repeats belong to, too. */
+  /** The number of the first attempt made for the handle. Free repeats belong to the handle, too. */
   readonly attempt: number;
   readonly wish: z.infer<typeof wishSchema>;
   readonly cancelAskedAtMs: number | null;
@@ -53,7 +53,7 @@ const targetSchema = z.looseObject({
 });
 export type HandleTarget = z.infer<typeof targetSchema>;
 
-/** `null` for a missing or unreadable record. */
+/** Parses a handle's record; `null` for a missing or unreadable one. */
 export function handleTarget(value: string | undefined): HandleTarget | null {
   try {
     return value === undefined ? null : targetSchema.parse(JSON.parse(value));
@@ -68,7 +68,7 @@ export const isWanted = ({ endedAtMs, cancelAskedAtMs }: Handle): boolean =>
 /** A new handle's row without the fields that its target determines. */
 export type HandleDraft = Pick<Handle, "handle" | "keyId" | "targetId" | "openedAtMs">;
 
-/** Returns the open handle with the same purpose, else a new one. */
+/** Returns the open handle that wants the same, else a new one. */
 export function openedHandle(
   open: readonly Handle[],
   { status, attempt, taskId }: HandleTarget,

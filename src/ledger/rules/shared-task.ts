@@ -2,7 +2,7 @@
 
 import type { SpendShare } from "./spend.ts";
 
-/** What one record states about a task. */
+/** The facts about a task in one record. */
 export interface TaskShare {
   readonly status: string | null;
   readonly spend: SpendShare | null;

@@ -33,7 +33,11 @@ export function damagedFile(file: string, cause?: unknown): AudioError {
   });
 }
 
-/** @param why follows a colon in the message */
+/**
+ * The error for a state folder that cannot be used.
+ *
+ * @param why follows a colon in the message
+ */
 export function unusableFolder(folder: string, why: string, cause?: unknown): AudioError {
   return new AudioError("store_unavailable", `The state folder ${folder} cannot be used: ${why}.`, {
     remedy: "Set AUDIO_STATE_DIR to a folder of your own that can be written, or mend what is named.",

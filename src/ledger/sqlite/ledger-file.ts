@@ -19,7 +19,7 @@ import { systemReason } from "../../files/file-failure.ts";
 import { LAYOUT_VERSION, TABLES } from "../store/schema.ts";
 import { damagedFile, unusableFolder } from "./faults.ts";
 
-/** Marks the file as ours ("AuGM"), so that another program's database is not written into. */
+/** Marks the file as this program's ("AuGM"), so that it never writes into another program's database. */
 export const APPLICATION_ID = 0x4175474d;
 
 export const LEDGER_FILE_NAME = "ledger.sqlite";
@@ -63,7 +63,10 @@ function ensureFolder(folder: string): void {
   if (missing.length === 0) tightenFolder(folder);
 }
 
-/** Removes the access of other users to an existing folder if it is recognisably ours. A shared one keeps its mode. */
+/**
+ * Removes the access of other users to this user's folder if it is empty or has a ledger. A folder with other
+ * files keeps its mode.
+ */
 function tightenFolder(folder: string): void {
   const { mode, uid } = statSync(folder);
   if ((mode & 0o077) === 0 || uid !== process.getuid?.()) return;

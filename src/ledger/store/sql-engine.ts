@@ -5,7 +5,7 @@ import type { Durability } from "../rules/durability.ts";
 export type SqlValue = string | number | null;
 
 export interface Statement {
-  /** One statement, its values marked by `?`. */
+  /** One SQL statement, with `?` for each value. */
   readonly sql: string;
   readonly values: readonly SqlValue[];
 }

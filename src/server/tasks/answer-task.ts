@@ -18,8 +18,10 @@ const namingTask = z.looseObject({ taskId: z.string() });
 const handleFormat = z.uuid();
 
 /**
- * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown handle, -32603
- *   for other errors
+ * Answers one request of the tasks extension.
+ *
+ * @throws ProtocolError -32021 for a request that does not declare the extension, -32602 for an unknown handle,
+ *   -32603 for other errors
  */
 export async function answerTask(
   method: TaskMethod,
@@ -41,7 +43,7 @@ export async function answerTask(
     if (handle.kind === "narration") {
       return await answer(asked, (await deps.tools.narrations()).handles, renderNarration);
     }
-    // Always true, because repeated requests must get the same result.
+    // `isFirstSuccess` is always true here, because repeated requests must get the same result.
     return await answer(asked, work, (view) => renderTask(view, { isFirstSuccess: () => true }));
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown;

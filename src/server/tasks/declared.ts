@@ -13,11 +13,18 @@ const declaring = z.object({
   }),
 });
 
-/** Use only for requests of the 2026-07-28 era, because older ones have no such extension. */
+/**
+ * Whether a request declares the tasks extension. Use this only for requests of the 2026-07-28 era, because older
+ * ones have no such extension.
+ */
 export const declaresTasks = (context: ServerContext): boolean =>
   declaring.safeParse(context.mcpReq.envelope).success;
 
-/** @throws ProtocolError -32021, naming the capability that the request must declare */
+/**
+ * Refuses a request that does not declare the tasks extension.
+ *
+ * @throws ProtocolError -32021, naming the capability that the request must declare
+ */
 export function requireTasks(context: ServerContext): void {
   if (declaresTasks(context)) return;
   throw new MissingRequiredClientCapabilityError({

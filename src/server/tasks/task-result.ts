@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { HandleStatus, WorkingStatus } from "../../generation/handles/handle-status.ts";
 import type { Redact } from "../../redaction.ts";
 
-/** Short, because a request only reads the ledger. */
+/** The interval at which clients should ask. Short, because a request only reads the ledger. */
 const POLL_INTERVAL_MS = 1000;
 
 type Head = Pick<HandleStatus<unknown>, "handle" | "createdAtMs" | "updatedAtMs">;
