@@ -15,9 +15,9 @@ interface Notice {
   readonly text: string;
 }
 
-const mit = (processId: string): string => `MIT License
+const mit = (copyrightHolder: string): string => `MIT License
 
-Copyright (c) ${processId}
+Copyright (c) ${copyrightHolder}
 
 Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is furnished to do so, subject to the following conditions:
 
@@ -49,8 +49,8 @@ function noticeOf(folder: string): Notice {
   const title = `${manifest.name} ${manifest.version} (${manifest.license})`;
   const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
   if (file !== undefined) return { title, text: readFileSync(join(folder, file), "utf8").trim() };
-  const processId = HOLDERS[manifest.name];
-  if (manifest.license === "MIT" && processId !== undefined) return { title, text: mit(processId) };
+  const copyrightHolder = HOLDERS[manifest.name];
+  if (manifest.license === "MIT" && copyrightHolder !== undefined) return { title, text: mit(copyrightHolder) };
   throw new Error(`${manifest.name} is in the bundle and its licence text is nowhere: find out and add it`);
 }
 
