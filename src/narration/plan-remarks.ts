@@ -1,11 +1,10 @@
 /** Remarks on a plan before it is paid: chapters, language, and how much each speaker says. */
-import { VOICES } from "../contract/voices.ts";
+import { languageNotes } from "../text-language.ts";
 import { chapterSums } from "./chapter-sums.ts";
 import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { chapterNumbers } from "./plan/chapter-number.ts";
 import { shownChapter } from "./plan/chosen-chapters.ts";
-import { textLanguage } from "./plan/language.ts";
 import type { NarrationPlan } from "./plan/plan.ts";
 
 const VOICES_SHOWN = 10;
@@ -77,15 +76,7 @@ function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): s
     const id = part.voice ?? voice ?? "";
     texts.set(id, `${texts.get(id) ?? ""}${part.text}\n`.slice(0, 20_000));
   }
-  return [...texts].flatMap(([id, text]) => {
-    const language = textLanguage(text);
-    if (language === null) return [];
-    if (language.code === null)
-      return [`The text seems to be in ${language.name}, which no voice of the service speaks.`];
-    const known = VOICES.find((other) => other.id === id);
-    const speaks = known === undefined || known.languages.some((code) => code === language.code);
-    return speaks ? [] : [`The text seems to be in ${language.name}, which the voice ${id} does not speak.`];
-  });
+  return [...texts].flatMap(([id, text]) => languageNotes(text, id));
 }
 
 function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): string[] {

@@ -17,8 +17,8 @@ export interface Work {
   readonly input: string;
   /** The prompt as given, if words of it are respelled; otherwise `null`. */
   readonly writtenPrompt: string | null;
-  /** The respelled words, to be named in the result. */
-  readonly respelledWords?: readonly string[];
+  /** Sentences about the text for the result: respelled words, a language that its voice does not speak. */
+  readonly notes?: readonly string[];
   readonly take: number;
   readonly fileName: string | null;
   readonly shelf: TaskRecord["shelf"];

@@ -6,6 +6,7 @@ import { AudioError } from "../../errors.ts";
 import { checkFileName } from "../../files/file-name.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
 import { type Pronunciation, respelledNotes } from "../../pronunciation.ts";
+import { languageNotes } from "../../text-language.ts";
 import { canonicalInput } from "../canonical-input.ts";
 import type { GenerationDeps } from "../deps.ts";
 import type { Job, JobEnd } from "../job/job.ts";
@@ -56,7 +57,7 @@ export function workOf({ input, pronunciations = [], take, fileName }: GenerateR
   return {
     input: canonicalInput(spoken),
     writtenPrompt,
-    respelledWords: words,
+    notes: [...respelledNotes(words), ...languageNotes(input.prompt, input.voice ?? "")],
     take,
     fileName,
     shelf: "output",
@@ -81,7 +82,7 @@ export async function generateWork(
     const first = await search(deps, work, call, idempotencyKey);
     const found = (await findOtherPronunciation(deps, work, first)) ?? {
       ...first,
-      notes: [...respelledNotes(work.respelledWords ?? []), ...first.notes],
+      notes: [...(work.notes ?? []), ...first.notes],
     };
     const view = await runRecord(deps, jobs, request, found, call);
     if (view !== null) return view;

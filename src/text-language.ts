@@ -3,6 +3,8 @@
  * most common words decide, if there are enough and one language has twice as many as the next.
  */
 
+import { VOICES } from "./contract/voices.ts";
+
 export type Language = "en" | "es" | "pt" | "id" | "zh" | "ja";
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(" "));
@@ -99,4 +101,20 @@ export function textLanguage(text: string): TextLanguage | null {
   const served = commonLanguage(sample);
   const code = served ?? latinLanguage(sample);
   return code === null ? null : { code: served, name: NAMES[code] ?? code };
+}
+
+/**
+ * Reports a text whose language its voice does not speak, or no voice of the service.
+ *
+ * @param voice id of the voice; any other text for the service's default
+ */
+export function languageNotes(text: string, voice: string): string[] {
+  const language = textLanguage(text);
+  if (language === null) return [];
+  if (language.code === null) {
+    return [`The text seems to be in ${language.name}, which no voice of the service speaks.`];
+  }
+  const known = VOICES.find(({ id }) => id === voice);
+  const speaks = known === undefined || known.languages.some((code) => code === language.code);
+  return speaks ? [] : [`The text seems to be in ${language.name}, which the voice ${voice} does not speak.`];
 }

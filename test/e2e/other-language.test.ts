@@ -1,0 +1,44 @@
+/** A text in a language that its voice does not speak is reported with its audio. */
+import { beforeEach, expect, it } from "vitest";
+import type { CountingService } from "../support/counting-service.ts";
+import { stageEach } from "../support/stage.ts";
+import { type Driver, taskOf, textOf } from "../support/workplace.ts";
+
+let service: CountingService;
+let driver: Driver;
+stageEach((stage) => {
+  ({ service, driver } = stage);
+  return () => driver;
+});
+beforeEach(() => {
+  service.processingMs = 20;
+});
+
+const FRENCH =
+  "Le vieux port est vide, et les bateaux ne sont pas dans la rade. Il pleut sur une mer qui dort.";
+const ENGLISH = "The old harbour was empty, and the boats that were there had been sold with the rest of it.";
+
+it.each([
+  ["no voice speaks", FRENCH, {}, "The text seems to be in French, which no voice of the service speaks."],
+  [
+    "its voice does not speak",
+    ENGLISH,
+    { voice: "felix_zh" },
+    "The text seems to be in English, which the voice felix_zh does not speak.",
+  ],
+])("that %s", async (_, prompt, settings, note) => {
+  const outcome = await driver.call("generate_audio", { prompt, ...settings, wait_seconds: 40 });
+  expect(textOf(outcome)).toContain(note);
+  expect(taskOf(outcome).message).toContain(note);
+});
+
+it("is not reported where the voice speaks it, or the text is too short to tell", async () => {
+  for (const call of [
+    { prompt: ENGLISH, voice: "sophie_en_zh" },
+    { prompt: ENGLISH },
+    { prompt: "Bonjour." },
+  ]) {
+    const outcome = await driver.call("generate_audio", { ...call, wait_seconds: 40 });
+    expect(textOf(outcome)).not.toContain("seems to be in");
+  }
+});
