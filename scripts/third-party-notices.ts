@@ -50,7 +50,8 @@ function noticeOf(folder: string): Notice {
   const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)(\.|$)/i.test(name));
   if (file !== undefined) return { title, text: readFileSync(join(folder, file), "utf8").trim() };
   const copyrightHolder = HOLDERS[manifest.name];
-  if (manifest.license === "MIT" && copyrightHolder !== undefined) return { title, text: mit(copyrightHolder) };
+  if (manifest.license === "MIT" && copyrightHolder !== undefined)
+    return { title, text: mit(copyrightHolder) };
   throw new Error(`${manifest.name} is in the bundle and its licence text is nowhere: find out and add it`);
 }
 
