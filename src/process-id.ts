@@ -49,13 +49,18 @@ export function createProcessId(): ProcessId {
  * True only if the process ran on this machine and has certainly ended. On Linux, a reboot makes it another
  * machine.
  */
-export function isProcessGone(processId: ProcessId): boolean {
+export const isProcessGone = (processId: ProcessId): boolean => fateOf(processId) === "ended";
+
+/** True only if the process runs on this machine. */
+export const isProcessHere = (processId: ProcessId): boolean => fateOf(processId) === "runs";
+
+function fateOf(processId: ProcessId): "runs" | "ended" | "elsewhere" {
   const match = /^([0-9a-f]{16})\.([1-9]\d{0,9})\.[0-9a-f]{12}$/.exec(processId);
-  if (match === null || match[1] !== machineTag()) return false;
+  if (match === null || match[1] !== machineTag()) return "elsewhere";
   try {
     process.kill(Number(match[2]), 0);
-    return false;
+    return "runs";
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "ESRCH";
+    return error instanceof Error && "code" in error && error.code === "ESRCH" ? "ended" : "runs";
   }
 }

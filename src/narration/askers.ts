@@ -1,7 +1,7 @@
 /** Tracks the calls and handles that want a narration, and what a cancellation changes. Pure. */
 
 import { endedHandle, type Handle, type HandleDraft, isWanted } from "../ledger/rules/handles.ts";
-import { isProcessGone, type ProcessId } from "../process-id.ts";
+import { isProcessGone, isProcessHere, type ProcessId } from "../process-id.ts";
 import type { NarrationFigures, NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 
 const CANCELLED = {
@@ -32,11 +32,14 @@ export const askedPlainly = (state: NarrationState, asker: ProcessId): Narration
     ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
     : state;
 
-/** Removes the requests of other processes, before this process continues a narration whose process has ended. */
-export const leftByOthers = (state: NarrationState, self: ProcessId): NarrationState =>
-  state.plainAskers.some((asker) => asker !== self)
-    ? { ...state, plainAskers: state.plainAskers.filter((asker) => asker === self) }
-    : state;
+/**
+ * Removes the requests of ended processes, before this process continues a narration that nobody drives. Nothing shows
+ * whether a process of another machine still runs, so its requests end, too.
+ */
+export function leftByOthers(state: NarrationState, self: ProcessId): NarrationState {
+  const plainAskers = state.plainAskers.filter((asker) => asker === self || isProcessHere(asker));
+  return plainAskers.length === state.plainAskers.length ? state : { ...state, plainAskers };
+}
 
 /** Removes all requests for a narration that no longer runs. */
 export const unasked = (state: NarrationState): NarrationState =>

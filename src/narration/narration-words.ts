@@ -179,7 +179,7 @@ export function chapterWords({ chapters }: NarrationView): string {
 const HOLD = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
 const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>
-  `max_credits ${refusedLimit} is likely to end it before its last part, because ${HOLD}; ${credits.suggestedMax} is not.`;
+  `max_credits ${refusedLimit} is likely to end it early, because ${HOLD}; ${credits.suggestedMax} is not.`;
 
 /** Whether a limit covers the likely charge and the hold of the last part. */
 const isEnough = (limit: number, { estimate }: NarrationView["credits"]): boolean =>
@@ -219,9 +219,7 @@ function headOf(view: NarrationView, saved: string): string {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
       const { max } = view.credits;
       const early =
-        max === null || isEnough(max, view.credits)
-          ? ""
-          : ` It is likely to stop before its last part, because ${HOLD}.`;
+        max === null || isEnough(max, view.credits) ? "" : ` It is likely to stop early, because ${HOLD}.`;
       return `Running: ${soFar(view)}${left} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {
@@ -257,7 +255,7 @@ function stepOf(view: NarrationView, call: string): string {
       if (view.refusedLimit !== null) {
         return `Ask the user which limit to take. ${capital(call)} and max_credits ${view.credits.suggestedMax}${view.otherTakes > 0 ? ", with the same retakes" : ""}; with max_credits ${view.refusedLimit} it starts all the same, and what is paid for is joined.`;
       }
-      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.credits.charged > 0 ? ", with the same retakes" : ""}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
+      return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.otherTakes > 0 ? ", with the same retakes" : ""}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
       return `${call}: it waits, and tells how it stands.`;
     case "stopped":

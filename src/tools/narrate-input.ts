@@ -90,7 +90,7 @@ export const narrateInput = z.strictObject({
     .string("must be a string")
     .meta({
       description:
-        "Instead of text: .txt, .md, .html, .epub, .srt or .csv (a file per row) in AUDIO_INPUT_DIR",
+        "Instead of text: .txt, .md, .html, .epub, .srt, .vtt or .csv (a file per row) in AUDIO_INPUT_DIR",
     })
     .optional(),
   narration_id: z

@@ -21,7 +21,7 @@ import { checkText } from "../plan/plan-narration.ts";
 import { edgesRemark, planRemarks } from "../plan-remarks.ts";
 import { type SpokenPart, spokenPart } from "../spoken-part.ts";
 import { unusedSettingsRemark } from "../unused-settings.ts";
-import { readSheet, refuseSheet, type Sheet, type SheetRow } from "./read-sheet.ts";
+import { COLUMNS, readSheet, refuseSheet, type Sheet, type SheetRow } from "./read-sheet.ts";
 
 const FAULTS_SHOWN = 10;
 const SPANS_SHOWN = 10;
@@ -169,10 +169,16 @@ function columnsRemark({ unknownColumns }: Sheet): string[] {
   if (unknownColumns.length === 0) return [];
   const shown = unknownColumns.slice(0, COLUMNS_SHOWN).map((name) => JSON.stringify(excerptOf(name)));
   const rest = unknownColumns.length - shown.length;
-  return [`Columns that are not used: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
+  const known = COLUMNS.slice(1).join(", ");
+  return [
+    `Columns that are not used: ${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}. Beside text, a sheet may have the columns ${known}.`,
+  ];
 }
 
 function silentRemarks(rows: readonly SheetRow[], { voices }: PlanSettings): string[] {
+  if (Object.keys(voices).length > 0 && rows.every(({ cells }) => cells.voice === "")) {
+    return ["The sheet names no speaker in a column voice: all rows have the same voice."];
+  }
   const named = new Set(rows.map(({ cells }) => cells.voice.toLowerCase()));
   return Object.keys(voices)
     .filter((name) => !named.has(name.toLowerCase()))

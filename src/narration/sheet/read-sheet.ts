@@ -9,7 +9,8 @@ const ROWS_MAX = 1000;
 /** Spreadsheets may append thousands of empty rows. More lines than these take seconds to read. */
 const LINES_MAX = 50_000;
 
-const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
+/** The columns of a sheet; only `text` is needed. */
+export const COLUMNS = ["text", "file", "voice", "speed", "pitch", "volume"] as const;
 type Column = (typeof COLUMNS)[number];
 
 const SHOWN_COLUMNS = 10;
