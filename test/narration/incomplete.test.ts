@@ -22,7 +22,7 @@ describe("a first call whose limit is too low", () => {
   it("sends nothing, is answered with the plan, and starts with the same limit and narration_id", async () => {
     const first = await narrator.narrate({ text: FOUR, max_credits: 165, file_name: "tale" });
     expect(first).toMatchObject({ status: "planned", parts: { saved: 0 } });
-    expect(first.message).toContain("max_credits 165 is likely to end it before its last part");
+    expect(first.message).toContain("max_credits 165 is likely to end it early");
     expect(first.next_step).toContain("with max_credits 165 it starts all the same");
     expect(narrator.service.exchanges).toEqual([]);
     const { narration_id } = first;
