@@ -1,4 +1,4 @@
-/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes, and ignores everything else. */
+/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
 import { amount, entries, fields, text } from "./received.ts";
 
 export interface Mark {
