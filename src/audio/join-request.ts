@@ -24,7 +24,7 @@ export interface ChapterMark {
 
 export interface JoinRequest {
   readonly format: OutputFormat;
-  /** At least one part. */
+  /** The parts to join, at least one. */
   readonly parts: readonly JoinPart[];
   /** Chapters to write into mp3 and ogg_opus. For other formats their times are only returned. */
   readonly chapters: readonly ChapterMark[];

@@ -40,7 +40,7 @@ export interface PartDifference {
 
 /** Thrown if every part is valid, but the parts cannot share a file without re-encoding some of them. */
 export class PartsDifferError extends AudioError {
-  /** At least one, in the order of the parts. */
+  /** All differences, at least one, in the order of the parts. */
   readonly differences: readonly PartDifference[];
 
   constructor(differences: readonly PartDifference[]) {

@@ -12,7 +12,7 @@ export type { ServiceAddress } from "./service-address.ts";
 export type { CaptionFiles, ResourceLinks } from "./settings.ts";
 
 export interface Config extends Settings {
-  /** Null if the address or the key is missing or invalid. Then `faults` names the reason. */
+  /** The service; null if its address or key is missing or invalid. Then `faults` names the reason. */
   readonly service: ServiceAddress | null;
   /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;

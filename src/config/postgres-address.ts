@@ -7,9 +7,9 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Empty if the address has no password. */
+  /** The password; empty if the address has none. */
   readonly password: string;
-  /** Null means no encryption, which only a server on this machine may have. Otherwise the certificate is checked. */
+  /** Null: no TLS, allowed only for a server on this machine. Otherwise the certificate and host name are checked. */
   readonly tls: { readonly rootCertificate: string | null } | null;
 }
 
@@ -62,7 +62,7 @@ export function readPostgresAddress(text: string): PostgresAddress | AddressFaul
   };
 }
 
-/** Treats every mode with TLS as verify-full, because a certificate that is not checked protects nothing. */
+/** Reads the TLS parameters. TLS always means verify-full, because an unchecked certificate protects nothing. */
 function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressFault {
   const mode =
     parameters.get("sslmode") ?? (isLoopback && !parameters.has("sslrootcert") ? "disable" : "verify-full");

@@ -18,7 +18,7 @@ const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
 /** The result of reading the service's address and key. */
 export interface ServiceSettings {
-  /** Null if the address or the key is missing or invalid. */
+  /** The service; null if its address or key is missing or invalid. */
   readonly service: ServiceAddress | null;
   /** True if the service is on this machine; null if no valid address is set. */
   readonly isLoopback: boolean | null;

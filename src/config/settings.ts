@@ -9,11 +9,11 @@ import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts"
 import { between, type Reader } from "./reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
-/** Which clients get links to saved files beside their paths. `auto` means the clients that are known to show links. */
+/** Decides when clients get links to saved files beside the paths. `auto`: clients that are known to show links. */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
-/** Which caption files each narration gets: WebVTT, SubRip, or both. */
+/** The caption files of each narration: WebVTT, SubRip, or both. */
 const CAPTION_FILES = ["vtt", "srt", "both"] as const;
 export type CaptionFiles = (typeof CAPTION_FILES)[number];
 
@@ -31,11 +31,11 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
   const { env, platform, home } = reader.surroundings;
   return {
     timeScale: readTimeScale(reader, isLoopback),
-    /** Null if the value is invalid, or if there is no home folder for the default. Both are faults. */
+    /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
-    /** Null if the value is invalid or there is no default. The latter is no fault if the ledger is in a database. */
+    /** The state folder; null if invalid or without a default. A missing default is no fault with a database. */
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
-    /** Null means that no input file may be read. */
+    /** The folder of input files; null means that no file may be read. */
     inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),

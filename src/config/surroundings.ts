@@ -12,6 +12,6 @@ export interface ConfigFault {
 export interface Surroundings {
   readonly env: Environment;
   readonly platform: NodeJS.Platform;
-  /** `null` if the system names no home folder. */
+  /** The user's home folder; null if the system names none. */
   readonly home: string | null;
 }

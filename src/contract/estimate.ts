@@ -1,7 +1,7 @@
 /** Estimates the speaking time and the charge of a text before it is sent, from fixed times per kind of character. */
 import { chargeForSeconds } from "./billing.ts";
 
-/** Speaking time of a digit. All times are whole numbers, so that sums are exact and divide narrations consistently. */
+/** Speaking time of a digit. All times are whole numbers: exact sums divide the same text into the same parts. */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
 const HAN_OR_HANGUL_MS = 230;

@@ -20,7 +20,7 @@ import { VOICE_IDS } from "./voices.ts";
 interface RequestField {
   /** Validates the value, and contains a short description for models. */
   readonly schema: z.ZodType;
-  /** The tools that publish the field. If absent, `narrate` publishes it too, for all parts, also as an option. */
+  /** The tools that publish the field. If absent, `narrate` has it too, as tool and command, and for all parts. */
   readonly tools?: readonly "generate_audio"[];
   /**
    * Value in the canonical input if a request omits the field. A new field must not have one, because it would change
@@ -31,7 +31,7 @@ interface RequestField {
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
-/** Words the error of a voice. Lists all voices only if none is similar: a long list hides the one that was meant. */
+/** Returns the error for an unknown voice. Lists all only if none is similar, because a long list hides the right one. */
 function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0

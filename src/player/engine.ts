@@ -152,7 +152,7 @@ export class Engine {
       try {
         return await elementVoice(segment);
       } catch {
-        // Either the content policy forbids `media-src data:`, or the bytes are damaged. The decoder throws if damaged.
+        // The content policy forbids `media-src data:`, or the bytes are damaged. If damaged, decoding throws too.
         const voice = await samplesVoice(segment);
         this.#canUseElements = false;
         return voice;

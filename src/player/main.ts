@@ -66,7 +66,7 @@ function offerFetch(act: () => Promise<void>): void {
 
 /** Opens a sound and shows the player. @param position where to start, in seconds */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
-  // Outdates earlier choices, so that their late results are dropped.
+  // Makes earlier choices obsolete, so that their late results are dropped.
   turn += 1;
   const mine = turn;
   const { path, uri, companions } = sound;

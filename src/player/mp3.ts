@@ -70,7 +70,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
       for (;;) {
         const frame = frameAt(bytes, at);
         if (frame === null) {
-          // A tag ends the file, or other bytes lie between frames.
+          // No frame begins here: a tag ends the file, or other bytes lie between frames.
           if (at + 2048 > bytes.length || at + offset >= end) break;
           at = firstFrame(bytes, at + 1);
           continue;

@@ -72,7 +72,7 @@ export function connectTransport(engine: Engine): void {
     };
     const to = steps[key];
     if (key === " " && !isControl) toggle(engine);
-    // Keys other than Left and Right scroll the page, unless the slider has the focus.
+    // Keys such as Up, Down and Home scroll the page, unless the slider has the focus.
     else if (to !== undefined && (target === slider || (!isControl && /^Arrow[LR]/.test(key))))
       void engine.seek(to);
     else return;

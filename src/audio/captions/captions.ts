@@ -35,7 +35,7 @@ export interface CaptionRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Functions that measure loudness, by format. Opus has none: its packet sizes mislead more than text lengths do. */
+/** Measures loudness, by format. Opus has no entry: its packet sizes predict silences worse than text lengths do. */
 export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE

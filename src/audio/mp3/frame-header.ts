@@ -18,7 +18,7 @@ const RATES_HZ: Readonly<Record<MpegVersion, readonly number[]>> = {
   "2.5": [11025, 12000, 8000],
 };
 
-/** Bitrates of MPEG-1, indexed by the bitrate index of a header; index 0 means free format. */
+/** Bitrates by MPEG version, indexed by the bitrate index of a header; index 0 means free format. */
 const BITRATES_V1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const BITRATES_V2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 export const BITRATE_INDEX_MAX = 14;

@@ -17,7 +17,7 @@ const LYRICS_SIZE_BYTES = 6;
 
 export interface ByteRange {
   readonly start: number;
-  /** Exclusive end, in bytes. */
+  /** Offset of the first byte after the range. */
   readonly end: number;
 }
 

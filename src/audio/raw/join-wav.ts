@@ -6,7 +6,7 @@ import { joinSamples } from "./join-samples.ts";
 import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
 import { aroundWav, silenceOf } from "./wav-header.ts";
 
-/** Masks by number of channels, front centre or front left and right. They mean the same as stating no loudspeakers. */
+/** Usual loudspeaker masks by number of channels: front centre, or front left and right. No mask means the same. */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 
 /** Removes a usual loudspeaker mask, so that equivalent formats are equal. */

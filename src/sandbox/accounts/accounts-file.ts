@@ -4,7 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import { SandboxUsageError } from "../usage-error.ts";
 
-/** Enough credits for six thousand tasks, so that the default account never runs out. */
+/** Credits of the default account: enough for six thousand tasks, so that it does not run out. */
 const DEFAULT_CREDITS = 1_000_000;
 
 const keySchema = z.strictObject({

@@ -14,7 +14,7 @@ import { queryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
 import type { Site } from "./site.ts";
 
-/** Longer than any request head, so that an id of any length reaches its route, which counts it and answers 404. */
+/** Maximum length of an id. It exceeds any request head, so every id reaches its route, which counts it (404). */
 const ID_MAX_CHARACTERS = 65_536;
 /** Time limit for receiving the head and body of a request. */
 const REQUEST_TIMEOUT_MS = 60_000;

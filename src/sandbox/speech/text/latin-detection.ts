@@ -30,7 +30,7 @@ const COMMON_WORDS: Readonly<Record<LatinLanguage, ReadonlySet<string>>> = {
   ),
 };
 
-/** Letters and marks that occur in only one of the languages. Together they count as much as three words. */
+/** Letters and marks that occur in only one of the languages. A text with any of them scores like three words. */
 const TELLING_MARKS: ReadonlyArray<readonly [LatinLanguage, RegExp]> = [
   ["es", /[ñ¿¡]/u],
   ["pt", /[ãõç]/u],
