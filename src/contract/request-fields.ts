@@ -31,7 +31,7 @@ interface RequestField {
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
-/** Returns the error for an unknown voice. Lists all only if none is similar, because a long list hides the right one. */
+/** Returns the error for an unknown voice. Lists all only if none is similar: a long list hides the right one. */
 function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0
