@@ -1,37 +1,37 @@
-/** Input and output of a joiner, the same for every format. */
+/** Defines the input and output of joining parts, which are the same for every format. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { WriteBytes } from "./output.ts";
 
 /** One finished file, to be joined with others of its format. */
 export interface JoinPart {
   readonly path: string;
-  /** Length in seconds as the service states it. Only raw pcm needs it, because pcm has no header. */
+  /** Duration in seconds, as the service states it. Only pcm needs it, because pcm has no header. */
   readonly durationSeconds: number;
-  /** The rate that was requested. Only raw pcm needs it, because pcm has no header. */
+  /** Requested sample rate. Only pcm needs it, because pcm has no header. */
   readonly sampleRateHz: number;
-  /** Silence after the part, including the last part; 0 adds only what the format needs between two parts. */
+  /** Silence after the part, even after the last one. 0 adds only what the format needs between two parts. */
   readonly pauseAfterSeconds: number;
-  /** When its sound begins in the joined file, or as soon as possible if the part before ends later. Absent: after the pause. */
+  /** Earliest time in the joined file at which the part's sound begins. If absent, it begins after the pause. */
   readonly startSeconds?: number | undefined;
 }
 
-/** The beginning of a chapter, which lasts until the next mark or to the end. */
+/** The beginning of a chapter, which lasts until the next mark or the end of the file. */
 export interface ChapterMark {
   readonly title: string;
-  /** Index of its first part; greater than that of the mark before. */
+  /** Index of the chapter's first part, which is greater than that of the previous chapter. */
   readonly firstPart: number;
 }
 
 export interface JoinRequest {
   readonly format: OutputFormat;
-  /** At least one part. */
+  /** The parts to join, at least one. */
   readonly parts: readonly JoinPart[];
-  /** Written into mp3 and ogg_opus; for other formats only returned with their times. */
+  /** Chapters to write into mp3 and ogg_opus. For other formats their times are only returned. */
   readonly chapters: readonly ChapterMark[];
-  /** Written into every format except pcm, which has no metadata; so is the author. */
+  /** Title to write into every format except pcm, which has no metadata. The author is written likewise. */
   readonly title?: string | undefined;
   readonly author?: string | undefined;
-  /** Receives the joined file from its first byte to its last. The buffer may be reused once the promise is fulfilled. */
+  /** Receives the bytes of the joined file in order. Their buffer is reused once the promise is fulfilled. */
   readonly write: WriteBytes;
   readonly signal?: AbortSignal | undefined;
 }
@@ -47,10 +47,10 @@ export interface JoinedChapter extends Span {
 }
 
 export interface JoinedAudio {
-  /** How long the file plays. */
+  /** Duration of the joined file. */
   readonly durationSeconds: number;
   readonly sizeBytes: number;
-  /** The span of the sound of each part, exact to the sample, in the order of the parts. */
+  /** The span of each part's sound, exact to the sample, in the order of the parts. */
   readonly parts: readonly Span[];
   readonly chapters: readonly JoinedChapter[];
 }

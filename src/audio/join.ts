@@ -1,4 +1,4 @@
-/** Joins finished parts into one file of their format, without encoding anything anew: the front door of this room. */
+/** Joins finished parts into one file of their format without re-encoding; the entry point of this folder. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { ownMistake } from "../errors.ts";
 import type { JoinedAudio, JoinRequest } from "./join-request.ts";
@@ -17,7 +17,7 @@ const JOINERS: Readonly<Record<OutputFormat, (request: JoinRequest) => Promise<J
   ogg_opus: joinOggOpus,
 };
 
-/** Puts a title on one line; `undefined` if nothing of it is left. */
+/** Converts a title to one line; returns undefined if nothing is left of it. */
 function oneLine(title: string | undefined): string | undefined {
   const line = title
     ?.toWellFormed()
@@ -26,7 +26,7 @@ function oneLine(title: string | undefined): string | undefined {
   return line === "" ? undefined : line;
 }
 
-/** Checks arguments that only a bug in this program can make invalid. */
+/** Returns the fault of invalid arguments, which only a bug in this program can cause. */
 function faultOf({ parts, chapters }: JoinRequest): string | undefined {
   if (parts.length === 0) return "there is no part to join";
   const isPause = (seconds: number): boolean => Number.isFinite(seconds) && seconds >= 0;
@@ -42,14 +42,14 @@ function faultOf({ parts, chapters }: JoinRequest): string | undefined {
 }
 
 /**
- * Joins parts: reads each of them twice (first to know all lengths, then to copy), and writes the file once from its
- * beginning to its end. Inside it each part sounds exactly as it does alone. Memory does not grow with the length.
+ * Joins parts. Reads each part twice, first for its length and then to copy it, and writes the file in one pass.
+ * Each part sounds in the file exactly as it does alone. The memory needed does not grow with the duration.
  *
  * Titles are written as one line each.
  *
- * @throws DamagedPartError when a part cannot be read as its format
- * @throws PartsDifferError when the parts cannot share a file
- * @throws the reason of the signal, and whatever `write` throws
+ * @throws DamagedPartError if a part cannot be read as its format
+ * @throws PartsDifferError if the parts cannot share a file
+ * @throws the reason of the signal, and any error of `write`
  */
 export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
   const fault = faultOf(request);
@@ -58,7 +58,7 @@ export async function joinAudio(request: JoinRequest): Promise<JoinedAudio> {
     ...request,
     title: oneLine(request.title),
     author: oneLine(request.author),
-    // Players show a chapter without a name as an empty line.
+    // Uses the chapter's number as a missing title, because players show an untitled chapter as an empty line.
     chapters: request.chapters.map(({ title, firstPart }, index) => ({
       title: oneLine(title) ?? `${index + 1}`,
       firstPart,

@@ -1,4 +1,4 @@
-/** Buffers the output of a joiner into large blocks, and counts its bytes. */
+/** Buffers the joined file in large blocks, and counts its bytes. */
 
 /** Receives bytes in order. The caller may reuse the buffer once the promise is fulfilled. */
 export type WriteBytes = (bytes: Uint8Array) => Promise<void>;
@@ -21,7 +21,7 @@ export class Output {
     return this.#flushedBytes + this.#filled;
   }
 
-  /** Buffers the bytes at once if there is room; otherwise returns false, and {@link put} must be called. */
+  /** Buffers the bytes synchronously and returns true, or returns false if only {@link put} can write them. */
   putNow(bytes: Uint8Array): boolean {
     if (bytes.byteLength > BLOCK_BYTES - this.#filled) return false;
     this.#block.set(bytes, this.#filled);
@@ -29,7 +29,7 @@ export class Output {
     return true;
   }
 
-  /** Writes bytes of any length; the caller may reuse the buffer once the promise is fulfilled. */
+  /** Writes bytes of any length. The caller may reuse the buffer once the promise is fulfilled. */
   async put(bytes: Uint8Array): Promise<void> {
     if (this.putNow(bytes)) return;
     await this.flush();
@@ -38,7 +38,7 @@ export class Output {
     this.#flushedBytes += bytes.byteLength;
   }
 
-  /** Writes one byte over and over. */
+  /** Writes the same byte `count` times. */
   async fill(byte: number, count: number): Promise<void> {
     const run = new Uint8Array(Math.min(count, BLOCK_BYTES)).fill(byte);
     for (let left = count; left > 0; left -= run.byteLength) {

@@ -1,14 +1,14 @@
-/** Errors of joining: a part that cannot be read as its format, or parts that cannot share a file. */
+/** Defines the errors of joining: a part that cannot be read as its format, and parts that cannot share a file. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { AudioError } from "../errors.ts";
 
-/** Number of parts that a message names; the error's fields have all of them. */
+/** Maximum number of differences in a message. The error's field has all of them. */
 const NAMED_MAX = 5;
 
 const REMEDY =
   "Tell the user which part it is. The parts are kept as they are, each can be played alone, and nothing has to be paid again.";
 
-/** A part cannot be read as the format that it is said to be of. */
+/** Thrown if a part cannot be read as its stated format. */
 export class DamagedPartError extends AudioError {
   /** Index of the part in the request. */
   readonly part: number;
@@ -29,18 +29,18 @@ export class DamagedPartError extends AudioError {
 export interface PartDifference {
   /** Index of the part in the request. */
   readonly part: number;
-  /** Its name in words, such as "sample rate". */
+  /** Name of the property in words, such as "sample rate". */
   readonly property: string;
   readonly value: string;
-  /** The most common value, or the first part's value where none is most common. */
+  /** The value in the most common set of properties. Among equally common sets, the first one counts. */
   readonly usual: string;
   /** Index of the first part with the usual value. */
   readonly usualPart: number;
 }
 
-/** Every part is valid, but they cannot share a file without re-encoding some of them. */
+/** Thrown if every part is valid, but the parts cannot share a file without re-encoding some of them. */
 export class PartsDifferError extends AudioError {
-  /** At least one, in the order of the parts. */
+  /** All differences, at least one, in the order of the parts. */
   readonly differences: readonly PartDifference[];
 
   constructor(differences: readonly PartDifference[]) {
@@ -77,7 +77,7 @@ function mostCommon(all: readonly Traits[]): Traits | undefined {
  * Checks that all parts have equal traits.
  *
  * @param all the traits of each part, in order; each with the same properties
- * @throws PartsDifferError naming each part that differs from the majority
+ * @throws PartsDifferError with each part that differs from the most common traits
  */
 export function assertAlike(all: readonly Traits[]): void {
   const usual = mostCommon(all) ?? {};

@@ -4,7 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { OutputFormat } from "../contract/audio-format.ts";
 import { DamagedPartError } from "./part-errors.ts";
 
-/** The most bytes that {@link PartFile.bytesAt} returns at once. */
+/** Maximum number of bytes that {@link PartFile.bytesAt} returns at once. */
 export const WINDOW_BYTES = 256 * 1024;
 
 /** The parts of one join. They are opened one at a time, and share one buffer. */
@@ -14,7 +14,7 @@ export class PartFiles {
   readonly #signal: AbortSignal | undefined;
   readonly #window = new Uint8Array(WINDOW_BYTES);
 
-  /** @param paths in the order in which errors count the parts */
+  /** @param paths paths of the parts, in the order in which errors number them */
   constructor(format: OutputFormat, paths: readonly string[], signal: AbortSignal | undefined) {
     this.#format = format;
     this.#paths = paths;
@@ -22,10 +22,10 @@ export class PartFiles {
   }
 
   /**
-   * Opens each part in turn, hands it to `use`, and closes it.
+   * Opens each part in turn, passes it to `use`, and closes it.
    *
    * @returns the results of `use`, in the order of the parts
-   * @throws DamagedPartError when one is no regular file or cannot be read
+   * @throws DamagedPartError if a part is no regular file or cannot be read
    */
   async each<T>(use: (file: PartFile, part: number) => Promise<T>): Promise<T[]> {
     const made: T[] = [];
@@ -38,7 +38,7 @@ export class PartFiles {
 
   async #with<T>(part: number, path: string, use: (file: PartFile, part: number) => Promise<T>): Promise<T> {
     const faults: Faults = { part, format: this.#format, signal: this.#signal };
-    // Prevents waiting for a writer if the path is a named pipe.
+    // Opens without blocking, because opening a named pipe would otherwise wait for a writer.
     const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
     const handle = await open(path, flags).catch((error: unknown) => {
       throw unreadable(faults, error);
@@ -81,8 +81,8 @@ export class PartFile {
   }
 
   /**
-   * Like {@link bytesAt}, but synchronous if the window already holds the bytes (or the end of the file); `undefined` if
-   * they must be read from the disk. Saves loops over a million small frames as many turns of the event loop.
+   * Returns the same bytes as {@link bytesAt} synchronously, if the window already holds them. Returns undefined if
+   * they must be read from the disk. A loop over a million small frames thus saves as many turns of the event loop.
    */
   bytesNow(position: number, length: number): Uint8Array | undefined {
     const end = Math.min(position + length, this.sizeBytes);
@@ -91,8 +91,7 @@ export class PartFile {
   }
 
   /**
-   * The bytes from `position` on: `length` of them, or as many as the file has. They are only lent: the next call
-   * may overwrite them.
+   * Returns `length` bytes from `position`, or as many as the file has. The next call may overwrite them.
    *
    * @param length at most {@link WINDOW_BYTES}
    */

@@ -1,4 +1,4 @@
-/** Reads the whole configuration from the environment (docs/reference.md, Configuration); faults are collected, never thrown. */
+/** Reads the whole configuration from the environment, and collects its faults (docs/reference.md, Configuration). */
 import { type Environment, homeFolder } from "../environment.ts";
 import { readStoreUrl } from "./connections.ts";
 import { Reader } from "./reader.ts";
@@ -12,18 +12,18 @@ export type { ServiceAddress } from "./service-address.ts";
 export type { CaptionFiles, ResourceLinks } from "./settings.ts";
 
 export interface Config extends Settings {
-  /** `null` while address or key are missing or faulty; then `faults` says so. */
+  /** The service; null if its address or key is missing or invalid. Then `faults` names the reason. */
   readonly service: ServiceAddress | null;
-  /** `null`: the ledger lies on this machine. */
+  /** Address of the ledger's database; null if the ledger lies on this machine. */
   readonly storeUrl: string | null;
   readonly faults: readonly ConfigFault[];
-  /** Unknown variables are no faults, because some may belong to other programs. */
+  /** Variables named like settings that are none. They are not faults, because some may belong to other programs. */
   readonly unknownVariables: readonly UnknownVariable[];
 }
 
 /**
- * Reads the whole configuration. Never throws: each fault is a {@link ConfigFault}, and the default is used
- * instead; an impossible folder is `null`.
+ * Reads the whole configuration. Never throws: an invalid value adds a {@link ConfigFault} and is replaced by its
+ * default. An invalid folder is null.
  */
 export function readConfig(
   env: Environment,

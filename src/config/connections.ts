@@ -1,4 +1,4 @@
-/** Validates the addresses of the ledger's store and of a proxy. */
+/** Validates the addresses of the ledger's database and of a proxy. */
 import { readPostgresAddress } from "./postgres-address.ts";
 import type { Reader } from "./reader.ts";
 
@@ -7,7 +7,7 @@ export interface ProxySettings {
   readonly noProxy: string | undefined;
 }
 
-/** `null`: the ledger lies on this machine. */
+/** Reads the address of the ledger's database. Returns null if it is invalid or the ledger lies on this machine. */
 export function readStoreUrl(reader: Reader): string | null {
   const name = "AUDIO_STORE_URL";
   const text = reader.text(name);

@@ -1,10 +1,10 @@
-/** Validates a setting that names a folder, and words its fault for a person (docs/reference.md, Configuration). */
+/** Validates a setting that names a folder, and explains its fault to a person (docs/reference.md, Configuration). */
 import { absoluteFolder, type Environment, isRooted, readValue } from "../environment.ts";
 import type { ConfigFault, Surroundings } from "./surroundings.ts";
 
 export interface FolderReading {
   readonly folder: string | null;
-  /** Why the setting gives no folder; the caller may use a default instead. */
+  /** The reason if there is no folder. The caller may use a default instead. */
   readonly fault: ConfigFault | null;
 }
 
@@ -29,7 +29,7 @@ export function readFolder({ env, platform, home }: Surroundings, variable: stri
   return no(`${given}, which is not ${kind}.`, `Set ${variable} to ${kind}, or to one that starts with ~/.`);
 }
 
-/** Explains why there is no home folder or state folder, as a clause behind a colon. */
+/** Explains why there is no home folder or state folder, in a clause that follows a colon. */
 function homeFault(env: Environment, platform: NodeJS.Platform): string {
   const names = platform === "win32" ? ["LOCALAPPDATA", "USERPROFILE"] : ["HOME"];
   for (const name of names) {

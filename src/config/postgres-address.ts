@@ -1,4 +1,4 @@
-/** Parses the address of a PostgreSQL database completely, so that the client takes nothing from its environment. */
+/** Parses all parts of a PostgreSQL address, so that the database client takes nothing from its environment. */
 import { isRooted } from "../environment.ts";
 import { isLoopbackHost } from "./service-address.ts";
 
@@ -7,15 +7,15 @@ export interface PostgresAddress {
   readonly port: number;
   readonly database: string;
   readonly user: string;
-  /** Empty if the address has no password. */
+  /** The password; empty if the address has none. */
   readonly password: string;
-  /** `null` means plain text, which is allowed on this machine only. Otherwise the certificate and its host name are checked. */
+  /** Null: no TLS, allowed only for a server on this machine. Otherwise the certificate and host name are checked. */
   readonly tls: { readonly rootCertificate: string | null } | null;
 }
 
-/** Why a text is not a valid address. Neither sentence quotes anything that may be a password. */
+/** Explains why a text is not a valid address. Quotes nothing that may be a password. */
 export interface AddressFault {
-  /** A clause to follow the setting's name. */
+  /** A clause that follows the name of the setting. */
   readonly what: string;
   readonly fix: string;
 }
@@ -39,7 +39,7 @@ export function readPostgresAddress(text: string): PostgresAddress | AddressFaul
   const user = decoded(username) || "postgres";
   const database = decoded(pathname.slice(1)) || user;
   const isShaped = /^postgres(?:ql)?:$/.test(protocol) && HOST.test(hostname) && hash === "" && port !== "0";
-  // An `@` behind the `?` shows that the `?` is part of a password.
+  // An `@` after the `?` shows that the `?` is part of a password.
   if (!isShaped || search.includes("@") || /[/\p{Cc}]/u.test(database) || /\p{Cc}/u.test(user)) {
     return notAnAddress;
   }
@@ -62,7 +62,7 @@ export function readPostgresAddress(text: string): PostgresAddress | AddressFaul
   };
 }
 
-/** Every mode that asks for TLS means verify-full: a certificate that is not checked protects nothing. */
+/** Reads the TLS parameters. TLS always means verify-full, because an unchecked certificate protects nothing. */
 function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddress["tls"] | AddressFault {
   const mode =
     parameters.get("sslmode") ?? (isLoopback && !parameters.has("sslrootcert") ? "disable" : "verify-full");
@@ -85,7 +85,7 @@ function readTls(parameters: URLSearchParams, isLoopback: boolean): PostgresAddr
   return mode === "disable" || (mode === "prefer" && isLoopback) ? null : { rootCertificate };
 }
 
-/** Leaves invalid percent-encoding unchanged, because people paste passwords as they are. */
+/** Decodes percent-encoding. Leaves invalid encoding unchanged, because people paste passwords as they are. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-/** Reads how words are to be pronounced (`AUDIO_PRONUNCIATIONS`): a small JSON file, word to spelling. */
+/** Reads the pronunciation rules of `AUDIO_PRONUNCIATIONS`, a small JSON file that maps words to spellings. */
 import { z } from "zod";
 import { LANGUAGES } from "../contract/voices.ts";
 import { isReadable, type Pronunciation } from "../pronunciation.ts";
@@ -24,7 +24,7 @@ export const NO_PRONUNCIATIONS: Pronunciations = { rules: [], unreadable: [] };
 
 const EXAMPLE = 'such as { "Nguyen": "Win", "C++": { "say": "C plus plus", "language": "en" } }';
 
-/** @returns the rules, or the fault of the file in a few words */
+/** Reads and validates the rules. @returns the rules, or a clause about the fault of the file */
 export function readPronunciations(path: string): Pronunciations | string {
   const read = readSmallFile(path);
   if ("fault" in read) return read.fault;

@@ -1,12 +1,12 @@
-/** Reads single settings of each kind, and collects what is wrong with them (docs/reference.md, Configuration). */
+/** Reads settings of each kind, and collects their faults (docs/reference.md, Configuration). */
 import { decimalIn } from "../contract/decimal.ts";
 import { readValue } from "../environment.ts";
 import { readFolder } from "./folder-setting.ts";
 import type { ConfigFault, Surroundings } from "./surroundings.ts";
 
 /**
- * Collects faults while it reads, so that a person sees all of them at once. No method throws: each returns a usable
- * value, the default if the given one is invalid (but see {@link Reader.folder}).
+ * Reads settings and collects their faults, so that a person sees all faults at once. No method throws. An invalid
+ * value is replaced by the default, but {@link Reader.folder} returns null.
  */
 export class Reader {
   readonly faults: ConfigFault[] = [];
@@ -23,13 +23,13 @@ export class Reader {
     return undefined;
   }
 
-  /** `undefined`: unset, empty, or a placeholder that a client did not fill in. */
+  /** Returns undefined for a variable that is unset, empty, or a placeholder that a client did not fill in. */
   text(name: string): string | undefined {
     this.asked.add(name);
     return readValue(this.surroundings.env, name);
   }
 
-  /** @param rule what a value must be, as a clause behind "must be" and "Set NAME to" */
+  /** Reads a number. @param rule describes a valid value, in words that follow "must be" and "Set NAME to" */
   number(name: string, fallback: number, accepts: (value: number) => boolean, rule: string): number {
     const text = this.text(name);
     if (text === undefined) return fallback;
@@ -55,9 +55,9 @@ export class Reader {
   }
 
   /**
-   * Returns `null` for an invalid value too, because the default would be a folder that nobody chose.
+   * Reads a folder. Returns null for an invalid value, because the default would be a folder that nobody chose.
    *
-   * @param isNeeded whether a missing value without a default is a fault
+   * @param isNeeded true if it is a fault that both the value and the default are missing
    */
   folder(name: string, fallback: string | null, isNeeded = true): string | null {
     const isGiven = this.text(name) !== undefined;
@@ -67,6 +67,6 @@ export class Reader {
   }
 }
 
-/** Accepts numbers from `minimum` to `maximum`, both included. */
+/** Returns a check that accepts numbers from `minimum` to `maximum`, both included. */
 export const between = (minimum: number, maximum: number) => (value: number) =>
   value >= minimum && value <= maximum;

@@ -8,19 +8,19 @@ export interface ServiceAddress {
   readonly isLoopback: boolean;
 }
 
-/** Whether a host, as `URL` normalizes it, is this machine. Only then is plain http allowed. */
+/** Returns whether a host is this machine. Expects the host as `URL` normalizes it. */
 export function isLoopbackHost(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** The API's path, or its beginning, at the end of an address. It is removed, because requests append it. */
+/** Matches the API's path, or its beginning, at the end of an address. It is a fault, because requests append it. */
 const SERVICE_PATH = /\/api(?:\/v1(?:\/audio(?:\/generations)?)?)?\/*$/;
 
-/** The service's address, as its settings give it. */
+/** The result of reading the service's address and key. */
 export interface ServiceSettings {
-  /** `null` while address or key are missing or faulty. */
+  /** The service; null if its address or key is missing or invalid. */
   readonly service: ServiceAddress | null;
-  /** `null` while no usable address is set. */
+  /** True if the service is on this machine; null if no valid address is set. */
   readonly isLoopback: boolean | null;
 }
 

@@ -1,4 +1,4 @@
-/** The table of settings that have a single value: name, default and rule (docs/reference.md, Configuration). */
+/** Reads the settings with a single value, each by its name, default and rule (docs/reference.md, Configuration). */
 import { join } from "node:path";
 import { POLL_INTERVAL_SECONDS } from "../contract/service-limits.ts";
 import { VOICE_IDS } from "../contract/voices.ts";
@@ -9,7 +9,7 @@ import { NO_PRONUNCIATIONS, readPronunciations } from "./pronunciations-file.ts"
 import { between, type Reader } from "./reader.ts";
 import { NO_VOICE_NOTES, readVoiceNotes } from "./voice-notes.ts";
 
-/** Which clients get links to saved files beside their paths: `auto` means those known to show them. */
+/** Decides when clients get links to saved files beside the paths. `auto`: clients that are known to show links. */
 const RESOURCE_LINKS = ["auto", "always", "never"] as const;
 export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 
@@ -17,25 +17,25 @@ export type ResourceLinks = (typeof RESOURCE_LINKS)[number];
 const CAPTION_FILES = ["vtt", "srt", "both"] as const;
 export type CaptionFiles = (typeof CAPTION_FILES)[number];
 
-/** Settings that are read first, because other settings depend on them. */
+/** The results of settings that are read first, because other settings depend on them. */
 export interface ReadBefore {
   readonly storeUrl: string | null;
-  /** Whether the service is on this machine; `null` while its address is not known. */
+  /** True if the service is on this machine; null if its address is unknown. */
   readonly isLoopback: boolean | null;
 }
 
 export type Settings = ReturnType<typeof readSettings>;
 
-/** Reads the table from top to bottom, which is the order in which faults are reported. */
+/** Reads the settings from top to bottom, because their faults are reported in this order. */
 export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefore) {
   const { env, platform, home } = reader.surroundings;
   return {
     timeScale: readTimeScale(reader, isLoopback),
-    /** `null` if the value is invalid, or if there is no home folder for the default: both are faults. */
+    /** The output folder; null if the value is invalid or no home folder allows a default. Both are faults. */
     outputDir: reader.folder("AUDIO_OUTPUT_DIR", home === null ? null : join(home, "audio-generation")),
-    /** `null` as above; but a missing default is no fault if the ledger is on another machine. */
+    /** The state folder; null if invalid or without a default. A missing default is no fault with a database. */
     stateDir: reader.folder("AUDIO_STATE_DIR", defaultStateFolder(env, platform, home), storeUrl === null),
-    /** `null` means that no file may be read. */
+    /** The folder of input files; null means that no file may be read. */
     inputDir: reader.folder("AUDIO_INPUT_DIR", null, false),
     defaultVoice: reader.choice("AUDIO_DEFAULT_VOICE", VOICE_IDS) ?? null,
     voiceNotes: readFileSetting(reader, "AUDIO_VOICE_NOTES", readVoiceNotes, NO_VOICE_NOTES),
@@ -53,7 +53,7 @@ export function readSettings(reader: Reader, { storeUrl, isLoopback }: ReadBefor
 function readTimeScale(reader: Reader, isLoopback: boolean | null): number {
   const name = "AUDIO_TIME_SCALE";
   const timeScale = reader.number(name, 1, between(0.001, 1), "a number from 0.001 to 1");
-  // An unknown address causes no second fault here.
+  // An unknown address (null) is no fault here, because it is reported as a fault of its own.
   if (timeScale !== 1 && isLoopback === false) {
     reader.fault(name, `${name} is for tests against this machine only.`, `Unset ${name}.`);
   }
@@ -67,7 +67,7 @@ function readPollInterval(reader: Reader, isLoopback: boolean | null): number {
   return reader.number("AUDIO_POLL_INTERVAL_SECONDS", POLL_INTERVAL_SECONDS, accepts, rule);
 }
 
-/** `null` means no budget. An unreadable budget becomes 0, which stops every create, as its fault does too. */
+/** Returns null if there is no budget. An invalid budget becomes 0, which stops every create, as its fault does. */
 function readBudget(reader: Reader): number | null {
   const name = "AUDIO_CREDIT_BUDGET";
   if (reader.text(name) === undefined) return null;
@@ -75,7 +75,7 @@ function readBudget(reader: Reader): number | null {
   return reader.number(name, 0, accepts, "a whole number of credits, 0 or more");
 }
 
-/** @param read returns the fault in a few words if the file is invalid */
+/** Reads the file that a setting names. @param read returns a clause about the fault if the file is invalid */
 function readFileSetting<T extends object>(
   reader: Reader,
   name: string,

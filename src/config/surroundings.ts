@@ -1,4 +1,4 @@
-/** Inputs of the configuration, and the form of its faults. */
+/** Defines the inputs of the configuration, and the shape of its faults. */
 import type { Environment } from "../environment.ts";
 
 /** One fault of the configuration, and how to correct it. */
@@ -8,10 +8,10 @@ export interface ConfigFault {
   readonly fix: string;
 }
 
-/** The environment variables, and the system's facts that defaults and a leading `~` depend on. */
+/** The environment variables, and the facts of the system that determine defaults and the meaning of `~`. */
 export interface Surroundings {
   readonly env: Environment;
   readonly platform: NodeJS.Platform;
-  /** `null` if the system names no home folder. */
+  /** The user's home folder; null if the system names none. */
   readonly home: string | null;
 }

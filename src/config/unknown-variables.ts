@@ -1,18 +1,18 @@
-/** Finds misspelt settings, which would otherwise silently leave the default in effect (docs/reference.md, Configuration). */
+/** Finds misspelt settings, because they silently leave the default in effect (docs/reference.md, Configuration). */
 import { editDistance } from "../contract/edit-distance.ts";
 import { type Environment, readValue } from "../environment.ts";
 
-/** A variable that is no setting, and the setting that may have been meant. */
+/** A variable that is no setting, and the setting with the most similar name. */
 export interface UnknownVariable {
   readonly name: string;
   readonly nearest: string | null;
 }
 
-/** Allows for a missing or an additional word, as in AUDIO_URL. */
+/** Maximum edit distance of a suggestion. It allows for a missing or an additional word, as in AUDIO_URL. */
 const MAX_LETTERS_OFF = 6;
 const MAX_NAMED = 5;
 
-/** @param known the names of all settings */
+/** Finds variables that begin like settings but are none. @param known the names of all settings */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>): UnknownVariable[] {
   // Windows ignores the case of variable names.
   const spelled = (name: string): string => (process.platform === "win32" ? name.toUpperCase() : name);
@@ -33,7 +33,7 @@ function nearestOf(name: string, known: ReadonlySet<string>): string | null {
   return best?.setting ?? null;
 }
 
-/** Words the finding as one sentence. */
+/** Describes an unknown variable in one sentence. */
 export function unknownVariableWords({ name, nearest }: UnknownVariable): string {
   const meant = nearest === null ? "" : `; ${nearest} is one`;
   return `${name} is set, but there is no such setting${meant}.`;

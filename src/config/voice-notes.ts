@@ -1,4 +1,4 @@
-/** Reads what a person wrote about the voices (`AUDIO_VOICE_NOTES`): a small JSON file, voice id to a few words. */
+/** Reads a person's notes about voices from `AUDIO_VOICE_NOTES`, a small JSON file that maps voice ids to notes. */
 import { z } from "zod";
 import { firstCodePoints } from "../contract/unicode.ts";
 import { VOICE_IDS, type VoiceId } from "../contract/voices.ts";
@@ -10,7 +10,7 @@ const notesFile = z.record(z.string(), z.string());
 
 export interface VoiceNotes {
   readonly notes: ReadonlyMap<VoiceId, string>;
-  /** Ids in the file that are no voices. They are ignored, and `doctor` reports them. */
+  /** Ids in the file that belong to no voice. They are ignored, and `doctor` reports them. */
   readonly unknownIds: readonly string[];
 }
 
@@ -18,11 +18,11 @@ export const NO_VOICE_NOTES: VoiceNotes = { notes: new Map(), unknownIds: [] };
 
 const isVoiceId = (id: string): id is VoiceId => (VOICE_IDS as readonly string[]).includes(id);
 
-/** Puts a note on one line, because lists show it beside the id. */
+/** Shortens a note to one line of bounded length, because lists show it beside the id. */
 const oneLine = (text: string): string =>
   firstCodePoints(text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim(), MAX_CODE_POINTS);
 
-/** @returns the notes, or the fault of the file in a few words */
+/** Reads and validates the notes. @returns the notes, or a clause about the fault of the file */
 export function readVoiceNotes(path: string): VoiceNotes | string {
   const read = readSmallFile(path);
   if ("fault" in read) return read.fault;

@@ -1,4 +1,4 @@
-/** The output formats: names, rates, MIME types, file extensions and signatures. */
+/** Defines the output formats: names, sample rates, MIME types, file extensions and signatures. */
 
 export const OUTPUT_FORMATS = ["mp3", "wav", "pcm", "ogg_opus"] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -20,7 +20,7 @@ export const FILE_EXTENSIONS: Readonly<Record<OutputFormat, string>> = {
   ogg_opus: ".ogg",
 };
 
-/** Reads the format from a file's extension. */
+/** Returns the MIME type of a file by its extension. */
 export function mimeTypeOfPath(path: string): string {
   const format = OUTPUT_FORMATS.find((candidate) => path.endsWith(FILE_EXTENSIONS[candidate]));
   return format === undefined ? "application/octet-stream" : MIME_TYPES[format];
@@ -33,7 +33,7 @@ const ascii = (bytes: Uint8Array, start: number, end: number): string =>
   String.fromCharCode(...bytes.subarray(start, end));
 
 /**
- * Whether audio begins like the format it is said to be. Raw pcm has no signature, so anything passes.
+ * Returns whether audio begins like its stated format. Raw pcm has no signature, so any bytes pass.
  *
  * @param head the first {@link MAGIC_BYTES} bytes of the audio, or all of it if it is shorter
  */
@@ -44,7 +44,7 @@ export function looksLikeFormat(format: OutputFormat, head: Uint8Array): boolean
       return ascii(head, 0, 3) === "ID3" || (first === 0xff && (second & 0xe0) === 0xe0);
     }
     case "wav":
-      // RF64 where it is too long for the numbers of RIFF.
+      // A file begins with RF64 if it is too long for the 32-bit lengths of RIFF.
       return ["RIFF", "RF64"].includes(ascii(head, 0, 4)) && ascii(head, 8, 12) === "WAVE";
     case "ogg_opus":
       return ascii(head, 0, 4) === "OggS";

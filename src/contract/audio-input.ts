@@ -1,4 +1,4 @@
-/** AudioInput, the body of a create request: its fields and the rules between them (docs/contract.md, AudioInput). */
+/** Defines AudioInput, the body of a create: its fields and the rules between them (docs/contract.md, AudioInput). */
 import { z } from "zod";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS, requestField, schemasOf } from "./request-fields.ts";
 import { AUDIO_REFERENCES_MAX_WITH_VOICE } from "./service-limits.ts";
@@ -8,11 +8,11 @@ const fields = z
   .partial()
   .extend({ prompt: REQUEST_FIELDS.prompt.schema });
 
-/** The fields of AudioInput, one schema each; all but the prompt are optional. */
+/** The schemas of AudioInput's fields by name. All fields but the prompt are optional. */
 export const audioInputFields = fields.shape;
 export type AudioInput = z.infer<typeof fields>;
 
-/** Checks the rules between fields. */
+/** Checks the rules that involve several fields. */
 export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unknown>): void {
   const complain = (field: FieldName, message: string): void =>
     context.addIssue({ code: "custom", path: [field], message, input });
@@ -26,19 +26,19 @@ export function checkFieldRules(input: AudioInput, context: z.RefinementCtx<unkn
   if (references > 0) complain("audio_references", "must be empty when image_url is given");
 }
 
-/** The request body of a create. Strict, so an unknown field is an error. */
+/** The body of a create request. An unknown field is an error. */
 export const audioInputSchema = fields.superRefine(checkFieldRules);
 
 type Defaulted = {
   [Name in FieldName]: (typeof REQUEST_FIELDS)[Name] extends { keyDefault: unknown } ? Name : never;
 }[FieldName];
 
-/** AudioInput with the defaults of the table spelled out. */
+/** AudioInput after {@link normalizeAudioInput}: fields with a default are always present. */
 export type NormalizedAudioInput = AudioInput & { [Name in Defaulted]-?: NonNullable<AudioInput[Name]> };
 
-/** Fills in the defaults of the table; nothing is trimmed or rewritten, other absent fields stay absent. */
+/** Fills in the defaults of {@link REQUEST_FIELDS}. Changes no value; absent fields without a default stay absent. */
 export function normalizeAudioInput(input: AudioInput): NormalizedAudioInput {
   const values = FIELD_NAMES.map((name) => [name, input[name] ?? requestField(name).keyDefault] as const);
-  // `Object.fromEntries` loses which value has which name.
+  // The assertion is needed because `Object.fromEntries` loses which value belongs to which name.
   return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as NormalizedAudioInput;
 }

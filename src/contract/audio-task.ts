@@ -1,4 +1,4 @@
-/** AudioTask, the response body of create and query (docs/contract.md, AudioTask). */
+/** Defines AudioTask, the response body of create and query (docs/contract.md, AudioTask). */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
 import { MAXIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "./billing.ts";
@@ -12,7 +12,7 @@ const credits = z.int().min(0).max(MAXIMUM_CHARGE_CREDITS);
 
 const stated = z.number().nonnegative();
 
-/** A bill as the service states it. Numbers that break the contract are kept, because what is stated is what was charged. */
+/** The bill that the service states. Keeps numbers that break the contract, because they are what was charged. */
 export const billingSchema = z.object({
   reserved_credits: stated.catch(RESERVED_CREDITS),
   charged_credits: stated.nullable(),
@@ -43,10 +43,10 @@ const taskFields = z.object({
 });
 
 /**
- * A task as the contract states it: all fields present, and the shape of a succeeded task (output, usage,
- * charge and refund that add up to the reservation, no error). What the other states hold in those fields is
- * not shown by the contract, so it is not checked. Fields that the contract does not know are dropped: a
- * service that learns a new one must not cost anybody their audio.
+ * A task as the contract states it. All fields are present. A succeeded task has an output, usage and no error, and
+ * its charge and refund add up to the reservation. These fields are not checked in other states, because the contract
+ * does not state their values there. Unknown fields are dropped: a new field of the service must not cost anybody
+ * their audio.
  */
 export const audioTaskSchema = taskFields.superRefine((task, context) => {
   if (task.status !== "succeeded") return;

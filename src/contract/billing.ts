@@ -1,16 +1,16 @@
-/** Reservation and charge of a task (docs/contract.md, Billing). */
+/** Defines the reservation and computes the charge of a task (docs/contract.md, Billing). */
 
 export const RESERVED_CREDITS = 150;
 export const MINIMUM_CHARGE_CREDITS = 10;
 export const MAXIMUM_CHARGE_CREDITS = 150;
 const CREDITS_PER_SECOND = 75 / 60;
-/** A shorter audio costs as much as one of this length. */
+/** The duration that the minimum charge pays for. Shorter audio costs the same. */
 export const MINIMUM_CHARGE_SECONDS = MINIMUM_CHARGE_CREDITS / CREDITS_PER_SECOND;
 
 /**
- * Credits charged for a finished audio: 75 a minute, rounded up by the second, 10 at least, 150 at most.
+ * Computes the charge for finished audio: 75 credits a minute, rounded up by the second, at least 10, at most 150.
  *
- * @param audioSeconds exact length in seconds, greater than 0
+ * @param audioSeconds exact duration in seconds, greater than 0
  */
 export function chargeForSeconds(audioSeconds: number): number {
   const exact = CREDITS_PER_SECOND * Math.ceil(audioSeconds);

@@ -1,4 +1,4 @@
-/** Numbers between two bounds, refused in words that name both. */
+/** Builds schemas of numbers between two bounds. Their error messages name both bounds. */
 import { z } from "zod";
 
 export function numberFrom(minimum: number, maximum: number) {

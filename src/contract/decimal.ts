@@ -1,5 +1,5 @@
-/** Parses a number as people write it: digits with at most one point. Refuses `0x10`, `1e3` and `Infinity`, which are typing errors where credits are meant. */
+/** Parses numbers as people write them: digits with at most one point. */
 
-/** Returns `null` if the text is no such number. */
+/** Parses a number. Returns null for other text, even `0x10`, `1e3` and `Infinity`, which are likely mistakes. */
 export const decimalIn = (text: string): number | null =>
   /^[+-]?(?:\d+\.?\d*|\.\d+)$/.test(text.trim()) ? Number(text) : null;

@@ -1,7 +1,7 @@
-/** Estimates speaking time and charge of a text before it is sent, from a fixed table of code points. */
+/** Estimates the speaking time and the charge of a text before it is sent, from fixed times per kind of character. */
 import { chargeForSeconds } from "./billing.ts";
 
-/** Milliseconds as whole numbers, so that sums do not depend on the order of adding: narrations are divided by them. */
+/** Speaking time of a digit. All times are whole numbers: exact sums divide the same text into the same parts. */
 const DIGIT_MS = 220;
 const KANA_MS = 140;
 const HAN_OR_HANGUL_MS = 230;
@@ -19,13 +19,13 @@ function classify(codePoint: number): number {
   return OTHER_MS;
 }
 
-/** Caches the class of each code point; 0 means not classified yet. */
+/** Cache of the milliseconds of each code point; 0 means not computed yet. */
 const known = new Uint8Array(0x10000);
-/** The ideographic planes, including characters of later versions of Unicode. */
+/** Bounds of the ideographic planes, which include characters of later versions of Unicode. */
 const FIRST_IDEOGRAPHIC = 0x20000;
 const LAST_IDEOGRAPHIC = 0x3ffff;
 
-/** Returns the milliseconds that one code point takes to speak at speed 1: a whole number below 256. */
+/** Returns the milliseconds that it takes to speak one code point at speed 1: a whole number below 256. */
 function speechMs(codePoint: number): number {
   if (codePoint >= FIRST_IDEOGRAPHIC) {
     return codePoint <= LAST_IDEOGRAPHIC ? HAN_OR_HANGUL_MS : OTHER_MS;
@@ -38,20 +38,20 @@ function speechMs(codePoint: number): number {
   return milliseconds;
 }
 
-/** Ordinary letters, which all take {@link OTHER_MS}. Matching a run of them is faster than looking up each. */
+/** Matches a run of ordinary characters, which all take {@link OTHER_MS}. This is faster than looking up each one. */
 const ORDINARY = /[\t\n -/:-\u02ff\u2010-\u2027]+/y;
 
-/** First characters of runs with a duration of their own; searching at every letter would be slow. */
+/** The highest character at which a run is searched, because searching at every character would be slow. */
 const LAST_LATIN = 0x2ff;
 
-/** Speaking time and length of a text, the two limits of a task. */
+/** Speaking time and length of a text. A task limits both. */
 export interface SpokenSize {
-  /** Milliseconds at speed 1; a whole number, so that sums are exact. */
+  /** Speaking time in milliseconds at speed 1. It is a whole number, so that sums are exact. */
   readonly speechMs: number;
   readonly codePoints: number;
 }
 
-/** Measures speaking time and length of a text. */
+/** Estimates the speaking time of a text and counts its code points. */
 export function spokenSize(text: string): SpokenSize {
   let milliseconds = 0;
   let codePoints = 0;
@@ -73,12 +73,12 @@ export function spokenSize(text: string): SpokenSize {
   return { speechMs: milliseconds, codePoints };
 }
 
-/** Estimates the seconds that a text takes to speak at speed 1. The service does not publish its pace. */
+/** Estimates the seconds that it takes to speak a text at speed 1. The service does not publish its speaking rate. */
 export function estimateSeconds(text: string): number {
   return spokenSize(text).speechMs / 1000;
 }
 
-/** Estimates the charge of a text. The real charge depends on the length of the audio alone. */
+/** Estimates the charge of a text. The real charge depends only on the duration of the audio. */
 export function estimateCredits(text: string, speed = 1): number {
   return chargeForSeconds(Math.max(estimateSeconds(text) / speed, 0.001));
 }

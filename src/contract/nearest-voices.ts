@@ -1,8 +1,8 @@
-/** Suggests voices with similar names; a common beginning counts most. */
+/** Suggests voices with similar names. A common beginning counts more than other similarity. */
 import { editDistance } from "./edit-distance.ts";
 import { VOICES, type Voice, type VoiceId } from "./voices.ts";
 
-/** A common beginning of this many letters suffices; otherwise the whole name must be similar. */
+/** A name is similar if it has this many first letters in common. With fewer, the whole name must be similar. */
 const TELLING_LETTERS = 3;
 
 function commonBeginning(a: string, b: string): number {
@@ -24,7 +24,7 @@ function likeness(wanted: string, { id, name }: Voice): Likeness {
   };
 }
 
-/** Finds the voices with the most similar names, most similar first; empty if none is similar. */
+/** Finds the voices with the longest common beginning, most similar first. Returns none if no name is similar. */
 export function nearestVoices(text: string): VoiceId[] {
   const wanted = text
     .trim()

@@ -1,9 +1,9 @@
-/** Validates addresses of references and images: public https, no credentials, nothing internal (docs/contract.md, Addresses). */
+/** Validates URLs of references and images: https, public host, no credentials (docs/contract.md, Addresses). */
 import { BlockList, isIP } from "node:net";
 import { URL_MAX_CODE_POINTS } from "./service-limits.ts";
 import { codePointLength } from "./unicode.ts";
 
-/** Address blocks that lead to a local, private or special network, from the registries of RFC 6890. */
+/** IPv4 blocks of local, private and special networks, from the registries of RFC 6890. */
 const INTERNAL_V4: ReadonlyArray<readonly [string, number]> = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -19,7 +19,7 @@ const INTERNAL_V4: ReadonlyArray<readonly [string, number]> = [
   ["240.0.0.0", 4],
 ];
 
-/** Names that resolvers keep on the local network or the machine itself (RFC 6761, 6762, 8375 and common practice). */
+/** Domains that resolve to the local network or this machine (RFC 6761, 6762, 8375 and common practice). */
 const INTERNAL_SUFFIXES = ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home.arpa"];
 
 let internalV4: BlockList | undefined;
@@ -32,7 +32,10 @@ function internalV4Blocks(): BlockList {
   return internalV4;
 }
 
-/** The public IPv6 internet is 2000::/3, less documentation (2001:db8::/32, 3fff::/20), Teredo and 6to4, which embed an IPv4 address. */
+/**
+ * Returns whether an IPv6 address is public: in 2000::/3, except documentation (2001:db8::/32, 3fff::/20), the special
+ * purposes of 2001::/23, and 6to4. Teredo (in 2001::/23) and 6to4 embed an IPv4 address, which may be internal.
+ */
 function isPublicV6(address: string): boolean {
   const publicBlocks = new BlockList();
   publicBlocks.addSubnet("2000::", 3, "ipv6");
@@ -44,7 +47,10 @@ function isPublicV6(address: string): boolean {
   return publicBlocks.check(address, "ipv6") && !embedding.check(address, "ipv6");
 }
 
-/** Expects `hostname` as `URL` normalises it, which maps 127.1, 0x7f000001, 2130706433 and full-width digits to one spelling. */
+/**
+ * Returns whether a host is internal. Expects the host as `URL` normalises it: 127.1, 0x7f000001 and 2130706433
+ * become 127.0.0.1, and full-width digits become ASCII.
+ */
 function isInternalHost(hostname: string): boolean {
   if (hostname.startsWith("[")) return !isPublicV6(hostname.slice(1, -1));
   if (isIP(hostname) === 4) return internalV4Blocks().check(hostname, "ipv4");
@@ -54,9 +60,9 @@ function isInternalHost(hostname: string): boolean {
 }
 
 /**
- * Finds the fault of a URL that the service would fetch; `null` if there is none.
+ * Finds the fault of a URL that the service would fetch.
  *
- * @returns one clause fit to follow the field's name, such as "must start with https://"
+ * @returns a clause that follows the name of the field, such as "must start with https://"; null if the URL is valid
  */
 export function publicUrlFault(text: string): string | null {
   if (codePointLength(text) > URL_MAX_CODE_POINTS) {

@@ -1,6 +1,6 @@
 /**
- * Converts arguments of a model to the types and spellings of their schema. Leaves all other values unchanged, so that
- * the schema refuses them with its own message. The command line uses it, too.
+ * Converts arguments from a model or the command line to the types and spellings of their schema. Leaves values that
+ * it cannot convert unchanged, so that the schema refuses them with its own message.
  */
 import { z } from "zod";
 import { decimalIn } from "./decimal.ts";
@@ -18,7 +18,7 @@ const VALUES_BY_NAME: ReadonlyMap<string, string> = new Map([
   ...Object.entries(LANGUAGE_NAMES).map(([code, name]) => [wordOf(name), code] as const),
 ]);
 
-/** Parses a list or an object that was sent as JSON text. */
+/** Parses a list or an object that was sent as JSON text. Returns any other text unchanged. */
 function listIn(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -46,7 +46,7 @@ function readText(text: string, schema: z.core.$ZodType): unknown {
   return text;
 }
 
-/** Converts one value for its schema. */
+/** Converts one value to the type of its schema. */
 export function readValue(value: unknown, schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodOptional) return readValue(value, schema.unwrap());
   if (schema instanceof z.ZodPipe) return readValue(value, schema.out);
@@ -59,8 +59,8 @@ export function readValue(value: unknown, schema: z.core.$ZodType): unknown {
 }
 
 /**
- * Converts arguments for their schema. Omits known arguments that are `null`, because OpenAI's strict mode sends absent
- * arguments so, and optional ones that are an empty string.
+ * Converts arguments to the types of their schema. Omits known arguments that are null, because OpenAI's strict mode
+ * sends null for absent arguments. Also omits optional arguments that are an empty string.
  */
 export function readArguments(args: unknown, known: z.ZodObject): unknown {
   if (typeof args !== "object" || args === null || Array.isArray(args)) return args;

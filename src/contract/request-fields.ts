@@ -1,6 +1,6 @@
 /**
- * The table of request fields. The tools, the stored settings of narrations, the idempotency key and the command line
- * are made of it: a new optional field is one entry (docs/contract.md, AudioInput).
+ * Defines the table of request fields (docs/contract.md, AudioInput). The tools, the stored settings of narrations, the
+ * idempotency key and the command line derive from it, so a new optional field needs only one entry.
  */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "./audio-format.ts";
@@ -18,12 +18,12 @@ import { codePointLength } from "./unicode.ts";
 import { VOICE_IDS } from "./voices.ts";
 
 interface RequestField {
-  /** Validates the value; carries a short description for models. */
+  /** Validates the value, and contains a short description for models. */
   readonly schema: z.ZodType;
-  /** The tools that publish it. Absent: `narrate` too, which applies it to all parts, and has it as an option. */
+  /** The tools that publish the field. If absent, `narrate` has it too, as tool and command, and for all parts. */
   readonly tools?: readonly "generate_audio"[];
   /**
-   * Value in the canonical input if a request omits the field. A new field must have none, because it would change
+   * Value in the canonical input if a request omits the field. A new field must not have one, because it would change
    * every idempotency key, and everything would be paid for again.
    */
   readonly keyDefault?: unknown;
@@ -31,7 +31,7 @@ interface RequestField {
 
 const oneOf = (values: readonly (string | number)[]): string => `must be one of ${values.join(", ")}`;
 
-/** Names all voices only if none is similar, because a long list hides the one that was meant. */
+/** Returns the error for an unknown voice. Lists all only if none is similar: a long list hides the right one. */
 function voiceRule(given: unknown): string {
   const nearest = typeof given === "string" ? nearestVoices(given) : [];
   return nearest.length === 0
@@ -50,7 +50,7 @@ function promptFault(prompt: string): string | null {
   return null;
 }
 
-/** A string checked by `fault`. */
+/** Builds the schema of a string that is valid if `fault` returns null. */
 function text(fault: (value: string) => string | null) {
   return z.string("must be a string").superRefine((value, context) => {
     const message = fault(value);
@@ -60,7 +60,7 @@ function text(fault: (value: string) => string | null) {
 
 const publicUrl = text(publicUrlFault);
 
-/** In the order in which the tools publish them. All but the prompt are optional. */
+/** The request fields, in the order in which the tools publish them. All but the prompt are optional. */
 export const REQUEST_FIELDS = {
   prompt: {
     schema: text(promptFault).describe(
@@ -121,18 +121,18 @@ export type SettingName = {
   [Name in FieldName]: Fields[Name] extends { tools: unknown } ? never : Name;
 }[FieldName];
 
-/** Returns one entry, with its optional properties. */
+/** Returns the entry of a field. Its type includes the optional properties that the entry may lack. */
 export const requestField = (name: FieldName): RequestField => REQUEST_FIELDS[name];
 
-// `Object.keys` loses the type of the names.
+// The assertion is needed because `Object.keys` loses the type of the names.
 export const FIELD_NAMES = Object.keys(REQUEST_FIELDS) as FieldName[];
 export const SETTING_NAMES = FIELD_NAMES.filter(
   (name): name is SettingName => requestField(name).tools === undefined,
 );
 
-/** The schemas of these fields, by name. */
+/** Returns the schemas of these fields by name. */
 export function schemasOf<Name extends FieldName>(names: readonly Name[]) {
   const schemas = names.map((name) => [name, REQUEST_FIELDS[name].schema]);
-  // `Object.fromEntries` loses which schema has which name.
+  // The assertion is needed because `Object.fromEntries` loses which schema belongs to which name.
   return Object.fromEntries(schemas) as { [Each in Name]: Fields[Each]["schema"] };
 }

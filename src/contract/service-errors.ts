@@ -1,7 +1,7 @@
-/** The service's error codes, and the body they come in (docs/contract.md, Errors). */
+/** Defines the service's error codes and the body of its error responses (docs/contract.md, Errors). */
 import { z } from "zod";
 
-/** Every code that the contract names, with the HTTP status it travels under. */
+/** Every error code of the contract with its HTTP status. */
 export const SERVICE_ERROR_STATUS = {
   invalid_request: 400,
   invalid_api_key: 401,
@@ -23,5 +23,5 @@ export function isServiceErrorCode(code: string): code is ServiceErrorCode {
   return Object.hasOwn(SERVICE_ERROR_STATUS, code);
 }
 
-/** Body of every rejected request: `{ error: { code, message } }`. Unknown fields are tolerated, never used. */
+/** The body of every error response: `{ error: { code, message } }`. Unknown fields are ignored. */
 export const serviceErrorBody = z.object({ error: z.object({ code: z.string(), message: z.string() }) });

@@ -1,21 +1,21 @@
-/** The numbers of the service's contract (docs/contract.md, AudioInput, Polling and Limits). */
+/** Defines the model and the limits of the service (docs/contract.md, AudioInput, Polling and Limits). */
 
 export const MODEL = "audio-1.0";
 
 export const PROMPT_MAX_CODE_POINTS = 2048;
 export const URL_MAX_CODE_POINTS = 2048;
 export const AUDIO_REFERENCES_MAX = 3;
-/** A voice takes one of the reference slots. */
+/** Maximum number of references beside a voice, which takes one of the slots. */
 export const AUDIO_REFERENCES_MAX_WITH_VOICE = 2;
 export const REQUEST_BODY_MAX_BYTES = 32 * 1024;
 
-/** Per account, shared by all of its keys (docs/contract.md, Limits). */
+/** Maximum number of creates of an account in a window. All keys of an account share it (docs/contract.md, Limits). */
 export const CREATES_PER_WINDOW = 6;
 export const READS_PER_WINDOW = 60;
 export const LIMIT_WINDOW_SECONDS = 60;
 export const IN_FLIGHT_TASKS = 2;
-/** The pause after a 429 without a readable `Retry-After`. */
+/** How long to wait after a 429 without a readable `Retry-After`. */
 export const RETRY_AFTER_SECONDS = 60;
 export const POLL_INTERVAL_SECONDS = 5;
-/** The service tries for so long to bring a task to its end; a client may wait somewhat longer (docs/contract.md, Polling). */
+/** How long the service tries to finish a task. A client may wait somewhat longer (docs/contract.md, Polling). */
 export const RECOVERY_WINDOW_SECONDS = 60 * 60;

@@ -1,4 +1,4 @@
-/** One fixed sentence a language, so that a sample of a voice has one idempotency key, and is paid for once. */
+/** Defines one sentence per language, so that the sample of a voice has one idempotency key and is paid for once. */
 import type { AudioInput } from "./audio-input.ts";
 import type { Language, Voice } from "./voices.ts";
 
@@ -11,10 +11,10 @@ export const SAMPLE_SENTENCES: Readonly<Record<Language, string>> = {
   pt: "O velho relógio da parede tinha parado, mas ninguém na casa parecia se importar.",
 };
 
-/** The first language of a voice's id. */
+/** Returns the language of a voice's sample: the first language in its id. */
 export const sampleLanguage = ({ languages: [first = "en"] }: Pick<Voice, "languages">): Language => first;
 
-/** The request of a voice's sample; everything else stays at its default. */
+/** Returns the request for a voice's sample. All other fields keep their defaults. */
 export const sampleOf = (voice: Voice): AudioInput => ({
   prompt: SAMPLE_SENTENCES[sampleLanguage(voice)],
   voice: voice.id,

@@ -1,9 +1,9 @@
-/** The voice presets (docs/contract.md, Voices). How one sounds is published nowhere. */
+/** Defines the voice presets (docs/contract.md, Voices). The service does not publish how they sound. */
 
 export const LANGUAGES = ["en", "zh", "ja", "es", "id", "pt"] as const;
 export type Language = (typeof LANGUAGES)[number];
 
-/** In English, as models name them. */
+/** English names of the languages, as models write them. */
 export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = {
   en: "English",
   zh: "Chinese",
@@ -38,7 +38,7 @@ export const VOICE_IDS = [
 ] as const;
 export type VoiceId = (typeof VOICE_IDS)[number];
 
-/** One preset: `mixed` voices switch language inside one prompt. */
+/** A voice preset. A `mixed` voice can switch languages inside one prompt. */
 export interface Voice {
   readonly id: VoiceId;
   readonly name: string;
@@ -48,7 +48,7 @@ export interface Voice {
 
 const isLanguage = (part: string): part is Language => (LANGUAGES as readonly string[]).includes(part);
 
-/** The id says it all: name words, then language codes, with `mixed` among them where the voice mixes. */
+/** Derives a voice from its id: words of the name, then language codes, and `mixed` if it switches languages. */
 function describeVoice(id: VoiceId): Voice {
   const parts = id.split("_");
   const nameWords = parts.filter((part) => !isLanguage(part) && part !== "mixed");

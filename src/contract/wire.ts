@@ -1,13 +1,13 @@
-/** The service's path, headers and forms of identifiers (docs/contract.md, Endpoints and Identifiers). */
+/** Defines the service's path, header and forms of identifiers (docs/contract.md, Endpoints and Identifiers). */
 
 export const GENERATIONS_PATH = "/api/v1/audio/generations";
 export const IDEMPOTENCY_KEY_HEADER = "idempotency-key";
 export const IDEMPOTENCY_KEY_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Ids that may be put into a path: no separators, no percent signs, at most 256 characters. */
+/** Matches ids that may be put into a path: no separators, no percent signs, at most 256 characters. */
 export const TASK_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,255}$/;
 
-/** Whether an id can safely become one path segment. The pattern already excludes `.` and `..` (first character). */
+/** Returns whether an id is safe as a path segment. Its first character excludes `.` and `..`. */
 export function isTaskId(id: string): boolean {
   return TASK_ID_PATTERN.test(id);
 }

@@ -1,26 +1,26 @@
-/** Actions on a sound: save it, ask the assistant for another take or the next part. */
+/** Connects the buttons that save a sound, or ask the assistant for another take or the next part. */
 import { button, say } from "./elements.ts";
 import { ask, can, HostError } from "./host.ts";
 import { piecesOf } from "./pieces.ts";
 import { MIME_TYPES, nameOf, type Shown, type Sound } from "./sounds.ts";
 
-/** Larger files would exhaust a browser's memory, and are on the disk anyway. */
+/** Largest file to save through the browser. A larger one would exhaust its memory, and is on the disk anyway. */
 const MAX_SAVED_BYTES = 32 * 1024 * 1024;
 
-/** Leaves a person time to choose a folder. */
+/** Time limit of a save request. It leaves a person time to choose a folder. */
 const SAVE_PATIENCE_MS = 300_000;
 
 async function base64Of({ uri, sizeBytes }: Sound): Promise<string> {
   const bytes = await piecesOf(uri, sizeBytes).read(0, sizeBytes);
   const parts: string[] = [];
-  // Pieces of a multiple of three bytes can be joined as base64.
+  // Encodes a multiple of three bytes at a time, so that the base64 strings can be joined.
   for (let at = 0; at < bytes.length; at += 24_573) {
     parts.push(btoa(String.fromCharCode(...bytes.subarray(at, at + 24_573))));
   }
   return parts.join("");
 }
 
-/** The sound that is shown; the outcome of saving another one is not reported. */
+/** The sound that is shown. The outcome of saving any other sound is not reported. */
 let current: Sound | undefined;
 
 async function save(sound: Sound): Promise<void> {
@@ -61,7 +61,7 @@ export async function askAssistant(sentence: string): Promise<void> {
   }
 }
 
-/** @param mostTakes the highest known take; "Another take" asks for the next one */
+/** Shows the buttons for a sound. @param mostTakes the highest known take; "Another take" asks for the next one */
 export function connectActions(shown: Shown, sound: Sound | undefined, mostTakes: number): void {
   const isSaved = shown.kind === "task" && shown.status === "succeeded" && sound !== undefined;
   const [again, next, keep] = [button("#again"), button("#next"), button("#save")];

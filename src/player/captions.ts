@@ -1,4 +1,4 @@
-/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes, and ignores everything else. */
+/** Reads captions (WebVTT, SubRip) and chapters (JSON) in the form that this server writes. Ignores all else. */
 import { amount, entries, fields, text } from "./received.ts";
 
 export interface Mark {
@@ -60,7 +60,7 @@ export interface PartRow {
   readonly text: string;
 }
 
-/** Reads the rows of the Markdown table of parts. A cell ends at a bar without a backslash. */
+/** Reads the rows of the Markdown table of parts. A bar after a backslash does not end a cell. */
 export function partsOf(table: string): PartRow[] {
   return table
     .split("\n")
@@ -73,7 +73,7 @@ export function partsOf(table: string): PartRow[] {
     });
 }
 
-/** Finds the mark at a moment; -1 before the first. The marks must be sorted by time. */
+/** Returns the index of the last mark at or before a moment, or -1. The marks must be sorted by time. */
 export function indexAt(marks: readonly Mark[], seconds: number): number {
   let [low, high] = [0, marks.length];
   while (low < high) {

@@ -1,6 +1,6 @@
-/** Finds and fills the page's elements; every text enters as text, never as markup. */
+/** Finds and fills the page's elements. Inserts every text as text, never as markup. */
 
-/** @throws Error if the page lacks the element */
+/** Finds an element of the page. @throws Error if the page lacks it */
 export function element<T extends Element>(selector: string, kind: new () => T): T {
   const found = document.querySelector(selector);
   if (found instanceof kind) return found;

@@ -10,26 +10,26 @@ export interface EngineEvents {
   onError(error: unknown): void;
 }
 
-/** Interval at which the engine checks whether the next segment must begin. */
+/** Interval in milliseconds at which the engine checks whether the next segment must begin. */
 const LOOK_MS = 60;
 
 export class Engine {
   readonly #events: EngineEvents;
   #source: Source | null = null;
   #voice: Voice | null = null;
-  /** The next segment, which is read while the current one plays. */
+  /** The voice of the next segment, which is prepared while the current segment plays. */
   #next: Promise<Voice> | null = null;
   #ready: Voice | null = null;
   /** The voice whose segment is ending while the next one begins. */
   #handingOver: Voice | null = null;
   #position = 0;
   #speed = 1;
-  /** Grows with each command. Asynchronous work of an earlier command must not change anything. */
+  /** Counts commands. Asynchronous work of an earlier command compares this number and changes nothing. */
   #turn = 0;
   #canUseElements = true;
   isPlaying = false;
   isLoading = false;
-  /** Play was pressed, and the bytes are still being read. */
+  /** True if Play was pressed and the bytes are still being read. */
   wantsToPlay = false;
 
   constructor(events: EngineEvents) {
@@ -37,7 +37,7 @@ export class Engine {
     setInterval(() => this.#look(), LOOK_MS);
   }
 
-  /** Whether speed can be changed without changing the pitch. */
+  /** True if the speed can be changed without changing the pitch. */
   get hasSpeed(): boolean {
     return this.#canUseElements;
   }
@@ -51,7 +51,7 @@ export class Engine {
     return this.isPlaying && this.#voice !== null ? this.#voice.now() : this.#position;
   }
 
-  /** @param position where to start in it; the current sound plays until then */
+  /** Replaces the current sound; continues to play if it was playing. @param position where to start, in seconds */
   async open(source: Source, position = 0): Promise<void> {
     const wasPlaying = this.isPlaying || this.wantsToPlay;
     this.close();
@@ -106,7 +106,7 @@ export class Engine {
     this.isLoading = true;
     this.isPlaying = false;
     this.wantsToPlay = plays;
-    // The next voice may have started already.
+    // The voice of the next segment may have started already.
     this.#ready?.pause();
     this.#events.onChange();
     try {
@@ -117,7 +117,7 @@ export class Engine {
         if (turn !== this.#turn) return voice.release();
         this.#voice = voice;
       }
-      // Another take may be shorter.
+      // Limits the position to this sound, because it may come from a longer take.
       if (voice.segment.isLast) at = Math.min(at, Math.max(voice.segment.from, voice.segment.to - 0.5));
       this.#position = at;
       if (plays) {
@@ -152,7 +152,7 @@ export class Engine {
       try {
         return await elementVoice(segment);
       } catch {
-        // The content policy may forbid `media-src data:`, or the bytes are bad; the decoder tells which.
+        // The content policy forbids `media-src data:`, or the bytes are damaged. If damaged, decoding throws too.
         const voice = await samplesVoice(segment);
         this.#canUseElements = false;
         return voice;
@@ -161,7 +161,7 @@ export class Engine {
     return await samplesVoice(segment);
   }
 
-  /** Stops at the end of the sound, and starts the next segment where this one ends. */
+  /** Runs at an interval. Stops at the end of the sound, and starts the next segment at the end of the current one. */
   #look(): void {
     const voice = this.#voice;
     if (!this.isPlaying || voice === null) return;
@@ -187,7 +187,7 @@ export class Engine {
       (voice) => {
         if (this.#next === next) this.#ready = voice;
       },
-      // Called when its turn comes.
+      // The error is reported when the next segment has to play.
       () => undefined,
     );
   }
@@ -197,7 +197,7 @@ export class Engine {
     this.#handingOver = voice;
     try {
       if (this.#ready === null) {
-        // The next segment has not arrived. A pause is better than repeated words.
+        // The next segment has not arrived. Pauses, because the overlap of the segments would repeat words.
         await new Promise((resolve) => setTimeout(resolve, left * 1000));
         if (turn === this.#turn) voice.pause();
       }

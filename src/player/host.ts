@@ -1,23 +1,23 @@
-/** Talks to the host: JSON-RPC by postMessage with the parent window only. */
+/** Exchanges JSON-RPC messages with the host, by postMessage with the parent window only. */
 import { type Fields, fields, text } from "./received.ts";
 
-/** How long to wait for an answer of the host. */
+/** How long to wait for the host's answer, in milliseconds. */
 export const PATIENCE_MS = 10_000;
 
-/** The host refused, or did not answer; the message is a sentence for people. */
+/** Thrown if the host refuses or does not answer. Its message is a sentence for people. */
 export class HostError extends Error {}
 
-/** The host can read resources, but the file is missing or has changed. */
+/** Thrown if the host can read resources, but the file is missing or has changed. */
 export class GoneError extends HostError {
   constructor() {
     super("The file was moved, deleted or changed.");
   }
 }
 
-/** Error codes for an unknown address, from the specification's editions and from this server. */
+/** Error codes for an unknown resource, in the editions of the MCP specification and from this server. */
 const GONE = [-32602, -32002];
 
-/** The capability that each method needs, and the message where it is missing. */
+/** The host's capability that each method needs, and the message if the host lacks it. */
 const NEEDS = {
   "tools/call": ["serverTools", "The chat calls no tools for this page."],
   "resources/read": ["serverResources", "The chat hands over no files."],
@@ -68,7 +68,7 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
     post({ id: number, method, params });
   });
 
-/** Sends a request if the host has the capability for it. @throws HostError if it lacks it, refuses, or does not answer in time */
+/** Sends a request. @throws HostError if the host lacks the capability, refuses, or does not answer in time */
 export async function ask(method: Need, params: Fields, patienceMs = PATIENCE_MS): Promise<Fields> {
   if (!can(method)) throw new HostError(NEEDS[method][1]);
   return await send(method, params, patienceMs);
@@ -83,7 +83,7 @@ export async function greet(): Promise<Fields> {
   return fields(answer["hostContext"]);
 }
 
-/** @throws HostError as {@link ask} does, and where the tool answers with an error */
+/** Calls a tool of the server. Returns a result even if it has `isError`. @throws HostError as {@link ask} does */
 export async function callTool(name: string, args: Fields, patienceMs?: number): Promise<Fields> {
   return await ask("tools/call", { name, arguments: args }, patienceMs);
 }
@@ -94,7 +94,7 @@ const refusalOf = ({ code, message }: Fields): HostError =>
 /**
  * Handles messages of the host.
  *
- * @param hear a handler for each notification and request, by method; its return value is sent as the answer
+ * @param hear handlers of notifications and requests, by method; every request with a handler gets an empty result
  */
 export function listen(hear: Readonly<Record<string, (params: Fields) => void>>): void {
   window.addEventListener("message", (event) => {

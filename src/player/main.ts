@@ -1,4 +1,4 @@
-/** The player in the chat: shows a tool's result and plays its audio. It loads nothing and talks to its host only. */
+/** Shows a tool's result in the chat and plays its audio. Loads nothing from a network; talks to its host only. */
 import { askAssistant, connectActions } from "./actions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { Engine } from "./engine.ts";
@@ -29,12 +29,12 @@ const marks = new Marks((seconds) => void engine.seek(seconds));
 const ONCE_MORE = "Press Play once more.";
 
 let shown: Shown | null = null;
-/** The result that the page was filled from last. */
+/** The result that the page shows, as JSON. */
 let told = "";
-/** Grows with each change; results of earlier work are dropped. */
+/** Counts changes of what is shown. Asynchronous work of an earlier change compares this number and is dropped. */
 let turn = 0;
 
-/** Reports an error as a sentence with the path, so that the page stays useful. */
+/** Shows an error as a sentence. Points to the file's path, so that people can still find the file. */
 function tellTrouble(error: unknown): void {
   if (error instanceof DOMException && error.name === "NotAllowedError") {
     say(ONCE_MORE);
@@ -64,9 +64,9 @@ function offerFetch(act: () => Promise<void>): void {
   it.onclick = () => void act();
 }
 
-/** @param position where to start, in seconds */
+/** Opens a sound and shows the player. @param position where to start, in seconds */
 async function open(sound: Sound, sources: Map<string, Source>, position = 0): Promise<void> {
-  // A late result of an earlier choice is dropped.
+  // Makes earlier choices obsolete, so that their late results are dropped.
   turn += 1;
   const mine = turn;
   const { path, uri, companions } = sound;
@@ -80,7 +80,7 @@ async function open(sound: Sound, sources: Map<string, Source>, position = 0): P
     sources.set(uri, source);
     if (mine !== turn) return;
     html("#player").hidden = false;
-    // Loads captions and chapters first, so that they are there when playing starts. Play does not wait for them.
+    // Starts to load captions and chapters before the sound, so that they arrive early. Playing does not wait for them.
     if (companions !== null) void marks.load(companions);
     await engine.open(source, position);
     if (mine === turn && !html("#player").hidden) say(shown?.note ?? "");
@@ -119,7 +119,7 @@ async function findTakes(now: Shown, sound: Sound, sources: Map<string, Source>)
   connectActions(now, sound, most);
   showTakes(takes, sound, sources, (take) => {
     const at = engine.seconds > 0 ? engine.position : 0;
-    // From now on, status and actions belong to this task.
+    // Each take is a task of its own, so status and actions now refer to the chosen take's task.
     shown = take.shown;
     head(take.shown, take.sound);
     connectActions(take.shown, take.sound, most);
@@ -136,10 +136,10 @@ function head(now: Shown, sound: Sound | undefined): void {
   html("#facts").textContent = [...now.facts, ...take].join(" · ");
 }
 
-/** Shows the latest result, unless it has no audio and an earlier one has. */
+/** Shows a result. A result of mere text does not replace a task or a narration. */
 function show(now: Shown): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
-  // A repeated result does not stop playing.
+  // Ignores a repeated result, because showing it again would stop playing.
   if (JSON.stringify(now) === told && !html("#player").hidden) return;
   told = JSON.stringify(now);
   turn += 1;
@@ -154,7 +154,7 @@ function show(now: Shown): void {
   connectActions(now, sound, now.take ?? 1);
   const isFailed = now.isError || now.status === "failed";
   say(now.message || (isFailed ? "It did not work." : "Nothing to be heard."), isFailed);
-  // A host that passes on only the text gives no more than the id; the rest is requested.
+  // Some hosts pass on only the text of a result. Then only the id is known, and the rest is requested.
   const isBare = now.kind !== "words" && now.status === "" && !now.isError;
   if (isBeingMade(now) || isBare) {
     void follow(now, () => mine === turn, show);
@@ -227,5 +227,5 @@ greet()
   .catch(() => {
     if (shown === null) say("The chat does not answer; the text of the answer says where the file is.", true);
   })
-  // A host may wait for this notification even if initializing failed.
+  // Sent even if initializing failed, because a host may wait for this notification.
   .finally(() => notify("ui/notifications/initialized"));

@@ -1,4 +1,4 @@
-/** Polls audio that is still being made: a task until its file, a narration part by part. */
+/** Polls audio that is still being made: a task until its file exists, a narration part by part. */
 import { partsOf } from "./captions.ts";
 import { button, element, html, make, say } from "./elements.ts";
 import { callTool, can, HostError } from "./host.ts";
@@ -6,10 +6,10 @@ import { readTable } from "./pieces.ts";
 import { text } from "./received.ts";
 import { type Shown, shownOf } from "./sounds.ts";
 
-/** Pause between two polls. It grows, because what has taken long usually takes longer. */
+/** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
 const pauseSeconds = (looks: number): number => Math.min(2 + looks / 20, 10);
 
-/** More polls than the longest task needs. */
+/** Maximum number of polls; the longest task needs fewer. */
 const MAX_LOOKS = 5000;
 
 /** Consecutive failures after which polling stops. */
@@ -29,7 +29,7 @@ const look = async ({ kind, id }: Shown): Promise<Shown> => {
   return shownOf(await callTool(tool, args));
 };
 
-/** Shows the parts and their status. @returns whether the narration still runs */
+/** Shows a narration's parts with their status. @returns whether it runs and has parts that are not saved */
 async function showParts({ id }: Shown): Promise<boolean> {
   const table = await readTable(`audio://narrations/${id}`);
   const parts = partsOf(table);
@@ -56,9 +56,9 @@ function progress(saved: number, total: number): void {
 }
 
 /**
- * Polls until the audio is finished, and passes on each result.
+ * Polls until the audio is no longer being made, then passes the result to `hand`. Shows the progress meanwhile.
  *
- * @param isWanted false once something else is shown
+ * @param isWanted returns false once the page shows something else
  */
 export async function follow(
   shown: Shown,
@@ -73,7 +73,8 @@ export async function follow(
   let refusals = 0;
   for (let looks = 0; looks < MAX_LOOKS && isWanted(); looks += 1) {
     try {
-      // Reading the table needs no permission from the person, unlike a tool call; without it, polling is slower.
+      // Reading the table needs no permission from the person, unlike a tool call. If it fails, every fourth poll
+      // calls the tool.
       if (shown.kind === "narration" && (await showParts(shown).catch(() => looks % 4 !== 3))) {
         refusals = 0;
         await pause(pauseSeconds(looks));
@@ -82,7 +83,8 @@ export async function follow(
       if (!isWanted()) return;
       const now = await look(shown);
       if (!isWanted()) return;
-      // A waiting request has a handle until it is sent and gets an id. An answer without a status would only be requested again.
+      // Ids may differ, because a waiting request has only a handle until it is sent. A result without a status is
+      // refused, because it would only be requested again.
       if (now.isError || now.kind !== shown.kind || now.status === "")
         throw new HostError(now.isError ? now.message : "The chat hands on the words alone.");
       refusals = 0;

@@ -1,4 +1,4 @@
-/** Chapters and sentences to jump to, and the sentence that is being spoken. */
+/** Shows chapters and sentences to jump to, and the sentence that is being spoken. */
 import { type Cue, chaptersOf, cuesOf, indexAt, type Mark } from "./captions.ts";
 import { html, make } from "./elements.ts";
 import { readPieces } from "./pieces.ts";
@@ -23,7 +23,7 @@ export class Marks {
     html("#cue").hidden = true;
   }
 
-  /** @param uri of the audio file */
+  /** Loads captions and chapters. @param uri address of the audio file */
   async load(uri: string): Promise<void> {
     this.clear();
     const turn = this.#turn;

@@ -8,13 +8,13 @@ const KILOBITS_OF_2 = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 
 interface Frame {
   readonly length: number;
   readonly seconds: number;
-  /** Properties that must not change inside a file. */
+  /** Header bits that are equal in all frames of a file. */
   readonly kind: number;
   readonly isMono: boolean;
   readonly isFirstVersion: boolean;
 }
 
-/** Reads a frame of layer III; `null` if none begins here. */
+/** Reads the header of a layer III frame; returns null if no frame begins at `at`. */
 function frameAt(bytes: Uint8Array, at: number): Frame | null {
   const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(at, at + 4);
   if (a !== 255 || (b & 0xe6) !== 0xe2) return null;
@@ -30,7 +30,7 @@ function frameAt(bytes: Uint8Array, at: number): Frame | null {
   return { length, seconds: samples / hertz, kind, isMono: d >> 6 === 3, isFirstVersion };
 }
 
-/** Finds the first of three consecutive frames, because one alone may be a coincidence. */
+/** Finds the first of three consecutive frames, because bytes that look like a single frame may be a coincidence. */
 function firstFrame(bytes: Uint8Array, from: number): number {
   for (let at = from; at + 4 < bytes.length; at += 1) {
     const first = frameAt(bytes, at);
@@ -42,7 +42,7 @@ function firstFrame(bytes: Uint8Array, from: number): number {
   throw new DamagedError();
 }
 
-/** @param head the beginning of the file; a leading tag may be longer */
+/** Creates the cutter of an mp3 file. @param head the beginning of the file; a leading ID3 tag may be longer */
 export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
   let start = 0;
   if (tag(head, 0).startsWith("ID3")) {
@@ -53,7 +53,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     start = firstFrame(head, start);
     const frame = frameAt(head, start);
     const at = start + 4 + (frame?.isFirstVersion ? (frame.isMono ? 17 : 32) : frame?.isMono ? 9 : 17);
-    // Skips the information frame, which states the length of the whole file.
+    // Skips the Xing or Info frame, because it states the length of the whole file.
     if (frame !== null && ["Xing", "Info"].includes(tag(head, at))) start += frame.length;
   }
   return {
@@ -61,7 +61,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
     end: sizeBytes,
     seconds: null,
     segmentBytes: 512 * 1024,
-    // Up to 511 bytes of a frame's sound may lie in earlier frames.
+    // A frame may need up to 511 bytes of audio data that lie in earlier frames.
     before: 4096,
     after: 8192,
     cut(bytes, offset, begin, end, from) {
@@ -70,7 +70,7 @@ export function mp3Cutter(head: Uint8Array, sizeBytes: number): Cutter {
       for (;;) {
         const frame = frameAt(bytes, at);
         if (frame === null) {
-          // A tag at the end, or other bytes between frames.
+          // No frame begins here: a tag ends the file, or other bytes lie between frames.
           if (at + 2048 > bytes.length || at + offset >= end) break;
           at = firstFrame(bytes, at + 1);
           continue;

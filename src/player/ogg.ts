@@ -1,12 +1,12 @@
-/** Cuts Ogg Opus between pages, and rewrites their times and checksums. */
+/** Cuts Ogg Opus between pages, and rewrites the times and checksums of the pages. */
 import { type Cutter, concat, DamagedError, tag, viewOf } from "./segment.ts";
 
 interface Page {
   readonly at: number;
   readonly length: number;
-  /** The position that the page states, in samples at 48 kHz; -1 if no packet ends on it. */
+  /** The granule position of the page, in samples at 48 kHz; -1 if no packet ends on the page. */
   readonly granule: number;
-  /** Whether the page begins with the rest of a packet. */
+  /** True if the page begins with the rest of a packet. */
   readonly isContinued: boolean;
 }
 
@@ -45,7 +45,7 @@ function sign(page: Uint8Array): void {
   view.setUint32(22, sum >>> 0, true);
 }
 
-/** @param head the beginning of the file, with both header packets */
+/** Creates the cutter of an Ogg Opus file. @param head the beginning of the file, with both header packets */
 export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: number | null): Cutter {
   const [first, ...others] = pagesOf(head);
   const opus = 28;
@@ -56,7 +56,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
   const skipped = viewOf(head).getUint16(opus + 10, true);
   const timeOf = (granule: number): number => Math.max(0, granule - skipped) / HERTZ;
   const headers = head.slice(0, start);
-  // The pre-skip is 0, because the times of a segment state what it omits.
+  // Segments have a pre-skip of 0, because their `lead` states what must not be heard.
   viewOf(headers).setUint16(opus + 10, 0, true);
   sign(headers.subarray(0, first.length));
 
@@ -65,7 +65,8 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
     end: sizeBytes,
     seconds: secondsTold,
     segmentBytes: 256 * 1024,
-    // Two pages of maximum size: the first states when the second begins, and the second lets the decoder converge.
+    // Room for two pages of maximum size: the first states when the second begins, and the second precedes the
+    // segment, so that the decoder can converge.
     before: 132_000,
     after: 66_000,
     cut(bytes, offset, begin, end) {
@@ -75,10 +76,10 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
       const after = pages.findIndex((page) => isCut(page, end));
       const stop = after === -1 ? pages.length : after;
       if (body === -1 || stop <= body) throw new DamagedError();
-      /** The position at which a page begins, as the page before states it. */
+      /** Returns the granule position at which a page begins: the last position that an earlier page states. */
       const told = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
-      // At the beginning of the file, the pre-skip also counts as lead.
+      // Includes an earlier page that begins with a whole packet, so that the decoder can converge.
       let lead = body;
       while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
       if (offset > start && lead === 0) lead = body;
@@ -94,6 +95,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
         return page;
       });
       const isFirst = zero === 0;
+      // At the beginning of the file, the pre-skip counts as lead.
       const begins = body === 0 && isFirst ? skipped : told(body);
       return {
         from: timeOf(begins),

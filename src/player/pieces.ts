@@ -1,11 +1,11 @@
-/** Asks the host for a file's bytes, piece by piece, and keeps the last of them. */
+/** Reads a file through the host, piece by piece, and keeps the most recently used pieces. */
 import { ask, GoneError, HostError } from "./host.ts";
 import { entries, fields } from "./received.ts";
 
-/** The most bytes that the server returns for one read. */
+/** Maximum number of bytes that the server returns for one read. */
 const PIECE_BYTES = 512 * 1024;
 
-/** Bounds the memory for a long narration. */
+/** Maximum number of pieces to keep, which bounds the memory for a long narration. */
 const MAX_KEPT = 8;
 
 const MAX_BASE64 = Math.ceil(PIECE_BYTES / 3) * 4;
@@ -32,11 +32,11 @@ async function ofHost(uri: string, offset: number, length: number): Promise<Uint
 
 export interface Pieces {
   readonly sizeBytes: number;
-  /** Reads bytes from `start` on; fewer at the end of the file. @throws HostError */
+  /** Reads `length` bytes from `start`, or fewer at the end of the file. @throws HostError */
   read(start: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-/** @param sizeBytes as the tool stated it; a file that turns out to have another size is refused */
+/** Reads a file in pieces. @param sizeBytes the size that the tool stated; a piece of another length is an error */
 export function piecesOf(uri: string, sizeBytes: number): Pieces {
   const kept = new Map<number, Promise<Uint8Array<ArrayBuffer>>>();
 
@@ -50,7 +50,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
         if (bytes.length === length) return bytes;
         throw new GoneError();
       });
-    // Keeps the pieces that were used last.
+    // Moves the piece to the end of the map, so that the first piece is the one not used for longest.
     kept.delete(index);
     kept.set(index, reading);
     reading.catch(() => kept.delete(index));
@@ -65,7 +65,7 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
       const end = Math.min(start + length, sizeBytes);
       const bytes = new Uint8Array(Math.max(0, end - start));
       const [first, last] = [Math.floor(start / PIECE_BYTES), Math.floor((end - 1) / PIECE_BYTES)];
-      // Reads two at a time, so that one arrives while the other is decoded.
+      // Requests two pieces at a time, so that one arrives while the other is decoded.
       for (let index = first; index <= last; index += 1) {
         const ahead = index < last ? piece(index + 1) : undefined;
         const whole = await piece(index);
@@ -79,17 +79,17 @@ export function piecesOf(uri: string, sizeBytes: number): Pieces {
   };
 }
 
-/** Reads the table of parts; empty if there is none. */
+/** Reads the table of a narration's parts; returns an empty text if there is none. */
 export async function readTable(uri: string): Promise<string> {
   const answer = await ask("resources/read", { uri });
   const { text } = fields(entries(answer["contents"])[0]);
   return typeof text === "string" ? text.slice(0, 2_000_000) : "";
 }
 
-/** More captions than a book has. */
+/** Maximum number of pieces of captions or chapters; a book needs fewer. */
 const MAX_TEXT_PIECES = 8;
 
-/** Reads captions or chapters, whose size is unknown; empty if there are none. */
+/** Reads captions or chapters, whose size is unknown; returns an empty text if there are none. */
 export async function readPieces(uri: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

@@ -1,34 +1,34 @@
-/** Parses values from the host, which may have any shape. Written by hand, because zod alone is larger than the whole page may be. */
+/** Parses values from the host, which may have any shape. zod would exceed the size limit of the page. */
 
 export type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Returns an object's fields; none for any other value. */
+/** Returns an object's fields, or no fields for any other value. */
 export const fields = (value: unknown): Fields => (isFields(value) ? value : {});
 
-/** Returns the first entries of a list; none for any other value. */
+/** Returns the first entries of a list, or no entries for any other value. */
 export const entries = (value: unknown, most = 2000): readonly unknown[] =>
   Array.isArray(value) ? value.slice(0, most) : [];
 
-/** Invisible characters, and those that change the direction of text. */
+/** Matches invisible characters, and those that change the direction of text. */
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Returns a text to show; empty for any other value. */
+/** Returns a text to show, at most `most` characters and an ellipsis. Returns an empty text for any other value. */
 export const text = (value: unknown, most = 600): string => {
   if (typeof value !== "string") return "";
   const shown = value.slice(0, most).replace(UNSEEN, "");
   return value.length > most ? `${shown}…` : shown;
 };
 
-/** Returns a number from 0 to `most`; `null` for any other value. */
+/** Returns a number from 0 to `most`, or null for any other value. */
 export const amount = (value: unknown, most = Number.MAX_SAFE_INTEGER): number | null =>
   typeof value === "number" && value >= 0 && value <= most ? value : null;
 
 const ID = /^[A-Za-z0-9][\w.:-]{0,255}$/;
 
-/** Returns the id of a task or narration; empty for any other value. */
+/** Returns the id of a task or narration, or an empty text for any other value. */
 export const id = (value: unknown): string => (typeof value === "string" && ID.test(value) ? value : "");
 
 /** Joins the text blocks of a tool's result. */

@@ -1,37 +1,37 @@
-/** A segment: a stretch of the sound that a browser can decode alone. */
+/** Divides a sound into segments. A browser can decode each segment by itself. */
 import type { Pieces } from "./pieces.ts";
 
 export interface Segment {
-  /** Start, in seconds of the whole sound. */
+  /** Start of the segment, in seconds of the whole sound. */
   readonly from: number;
   readonly to: number;
-  /** Seconds of sound before `from`, which the decoder needs and which must not be heard. */
+  /** Seconds of sound before `from` that the decoder needs but nobody must hear. */
   readonly lead: number;
-  /** Whether this is the last segment. */
+  /** True for the last segment of the sound. */
   readonly isLast: boolean;
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly mimeType: string;
 }
 
-/** A sound of any length, as segments. */
+/** A sound of any length, which is read in segments. */
 export interface Source {
   readonly seconds: number;
   /** Reads the segment that contains a moment. @throws HostError, DamagedError */
   at(seconds: number): Promise<Segment>;
 }
 
-/** The bytes do not match the file's format. */
+/** Thrown if bytes do not match the format of their file. */
 export class DamagedError extends Error {
   constructor() {
     super("The file cannot be read as sound.");
   }
 }
 
-/** Larger or longer files are played in segments, because decoding 6 MB of mp3 at once costs a browser 240 MB and more. */
+/** Larger or longer files play in segments, because decoding 6 MB of mp3 at once takes a browser 240 MB or more. */
 export const MAX_WHOLE_BYTES = 2 * 1024 * 1024;
 export const MAX_WHOLE_SECONDS = 300;
 
-/** Overlap with the next segment, so that it can start before this one ends. */
+/** Overlap of a segment with the next one, so that the next one can start before the segment ends. */
 export const TAIL_SECONDS = 0.3;
 
 export const concat = (...parts: Uint8Array[]): Uint8Array<ArrayBuffer> => {
@@ -53,30 +53,32 @@ export const tag = (bytes: Uint8Array, at: number): string =>
 
 export type Cut = Omit<Segment, "isLast">;
 
-/** How one format is cut. */
+/** Cuts segments from a file of one format. */
 export interface Cutter {
   /** Offset in the file at which the sound begins. */
   readonly start: number;
   readonly end: number;
-  /** `null`: the file does not state it. */
+  /** Duration of the sound, or null if the file does not state it. */
   readonly seconds: number | null;
-  /** Bytes of about a minute of speech, because decoded sound takes memory in proportion to its length. */
+  /** Size of a segment. It is small, because decoded sound takes memory in proportion to its duration. */
   readonly segmentBytes: number;
-  /** Bytes that decoding needs before a segment. */
+  /** Number of bytes before a segment that decoding it needs. */
   readonly before: number;
   readonly after: number;
   /**
-   * @param bytes of the file from `offset` on; the segment has the frames that begin in [`begin`, `end`) of the file
-   * @param from when it begins, known from the segment before it or estimated
+   * Cuts the segment of all frames that begin in the bytes from `begin` up to but not including `end` of the file.
+   *
+   * @param bytes a part of the file, which begins at `offset` in the file
+   * @param from start time of the segment in seconds, known from the previous segment or estimated
    */
   cut(bytes: Uint8Array<ArrayBuffer>, offset: number, begin: number, end: number, from: number): Cut;
 }
 
-/** Divides a file into segments of equal size. The start of a segment is exact once the one before was read, and estimated until then. */
+/** Divides a file into segments of equal size. Start times are estimated until the previous segment has been read. */
 export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | null): Source {
   const size = cutter.end - cutter.start;
   const { segmentBytes } = cutter;
-  // Falls back to the usual bitrate of speech, 64 kbit/s.
+  // Without a stated duration, assumes 64 kbit/s, the usual bitrate of speech.
   const seconds = cutter.seconds ?? secondsTold ?? size / 8000;
   const starts = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));
@@ -102,7 +104,7 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
       while (index > 0 && startOf(index) > moment) index -= 1;
       while (index < count - 1 && startOf(index + 1) <= moment) index += 1;
       const segment = await load(index);
-      // The estimate may have been slightly wrong.
+      // An estimated start time may lead to the segment before the right one.
       return moment >= segment.to && index < count - 1 ? await load(index + 1) : segment;
     },
   };

@@ -1,4 +1,4 @@
-/** A tool's result, as this page shows it. */
+/** Converts a tool's result to what the page shows. */
 import { amount, entries, type Fields, fields, id, text, textOfResult } from "./received.ts";
 
 export type Format = "mp3" | "wav" | "pcm" | "ogg";
@@ -9,13 +9,13 @@ export interface Sound {
   readonly path: string;
   readonly format: Format;
   readonly sizeBytes: number;
-  /** `null`: unknown. */
+  /** Duration, or null if it is unknown. */
   readonly seconds: number | null;
-  /** Sample rate of pcm, which does not state it. */
+  /** Sample rate. Only pcm needs it, because a pcm file does not state its own. */
   readonly sampleRateHz: number;
-  /** Address of its captions and chapters; `null` if it has none. */
+  /** Address under which the captions and chapters lie, or null if the sound has none. */
   readonly companions: string | null;
-  /** Title of the chapter, for a file of one chapter. */
+  /** Title of the chapter if the file contains a single chapter, otherwise empty. */
   readonly chapter: string;
 }
 
@@ -27,13 +27,13 @@ export interface Shown {
   readonly status: string;
   readonly message: string;
   readonly isError: boolean;
-  /** Beside the name: format, length, credits. */
+  /** Facts to show with the title, such as format, duration and credits. */
   readonly facts: readonly string[];
   readonly take: number | null;
   readonly sounds: readonly Sound[];
-  /** Set for a narration only. */
+  /** Number of saved parts and of all parts; null if the result states none. */
   readonly parts: { readonly saved: number; readonly total: number } | null;
-  /** The text beside a playing sound; empty for none. */
+  /** The text to show once the sound is open; may be empty. */
   readonly note: string;
 }
 
@@ -61,7 +61,7 @@ export const clock = (seconds: number): string => {
   return hours > 0 ? `${hours}:${tail}` : tail;
 };
 
-/** One day; a longer duration is an error. */
+/** One day in seconds. A longer duration is considered an error and ignored. */
 const MAX_SECONDS = 86_400;
 
 function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: string | null): Sound | null {
@@ -70,7 +70,7 @@ function soundOf(file: Fields, uri: string, secondsTold: unknown, companions: st
   const sizeBytes = amount(file["size_bytes"]);
   if (format === undefined || sizeBytes === null || sizeBytes === 0) return null;
   const seconds = amount(secondsTold, MAX_SECONDS) || null;
-  // Speech has one channel; a narration's file does not state its rate.
+  // Results of narrations state no sample rate. It is computed for 16-bit samples of one channel, as in speech.
   const rate = amount(file["sample_rate"], 200_000) || Math.round(sizeBytes / 2 / (seconds || 1)) || 24_000;
   const chapter = text(file["chapter"], 200);
   return { uri, path, format, sizeBytes, seconds, sampleRateHz: rate, companions, chapter };
@@ -134,26 +134,26 @@ function narrationOf(
     isError,
     facts: [
       ...(sounds[0] === undefined ? [] : [sounds[0].format, clock(seconds)]),
-      // While a narration is being made, the sentence states its cost so far.
+      // Omitted while the narration is being made, because its message states the cost so far.
       ...(sounds[0] === undefined ? [] : credits(fields(given["credits"])["charged"])),
     ],
     take: null,
     sounds,
     parts: total === null ? null : { saved: amount(parts["saved"], total) ?? 0, total },
-    // Parts to listen to are reported with the finished file.
+    // If parts have problems, the message stays visible after the sound is open.
     note: entries(given["problems"]).length > 0 ? text(given["message"]) : "",
   };
 }
 
-/** Some hosts pass on only the text, which contains the id too. */
+/** Finds the id in the text of a result, because some hosts pass on only the text. */
 const ID_IN_TEXT = /\b(?:task_id (\S+)|(nar_[0-9a-f]{32}))/;
 
-/** Reads the result of any tool. One without a task or narration is shown as text. */
+/** Converts the result of any tool. A result without a task or narration is shown as text. */
 export function shownOf(result: Fields): Shown {
   const given = fields(result["structuredContent"]);
   const isError = result["isError"] === true;
   const said = textOfResult(result);
-  // The first sentence names the file; the next step is for the assistant.
+  // Omits the next step, because it is for the assistant.
   const forPeople = said.replace(/\nNext: .*/s, "").slice(0, 1200);
   const [, inText, narrationInText] = ID_IN_TEXT.exec(said) ?? [];
   const narrationId = id(given["narration_id"]) || (isError ? "" : id(narrationInText));

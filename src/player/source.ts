@@ -1,4 +1,4 @@
-/** Opens a sound: whole where it is small, in segments where it is long. */
+/** Opens a sound: reads it whole if it is small and short, otherwise in segments. */
 import { mp3Cutter } from "./mp3.ts";
 import { oggCutter } from "./ogg.ts";
 import { type Pieces, piecesOf } from "./pieces.ts";
@@ -16,7 +16,7 @@ import { pcmLayout, samplesCutter, wavCutter, wavOf } from "./wav.ts";
 
 const HEAD_BYTES = 512 * 1024;
 
-/** Chooses the cutter for a sound by its first bytes. @throws HostError, DamagedError */
+/** Creates the cutter for a sound's format from its first bytes. @throws HostError, DamagedError */
 export async function cutterOf(sound: Sound, pieces: Pieces): Promise<Cutter> {
   const { format, sizeBytes, seconds } = sound;
   if (format === "pcm") return samplesCutter(pcmLayout(sound.sampleRateHz), 0, sizeBytes);
@@ -32,7 +32,7 @@ const looksRight: Readonly<Record<Sound["format"], (head: string) => boolean>> =
   ogg: (head) => head === "OggS",
 };
 
-/** @throws HostError, DamagedError */
+/** Opens a sound. @throws HostError, DamagedError */
 export async function openSource(sound: Sound): Promise<Source> {
   const { format, sizeBytes, seconds } = sound;
   const pieces = piecesOf(sound.uri, sizeBytes);
@@ -42,7 +42,7 @@ export async function openSource(sound: Sound): Promise<Source> {
   if (!looksRight[format](String.fromCharCode(...bytes.subarray(0, 4)))) throw new DamagedError();
   const segment: Segment = {
     from: 0,
-    // As long as the browser finds it.
+    // The browser finds the duration when it decodes the bytes.
     to: Number.POSITIVE_INFINITY,
     lead: 0,
     isLast: true,

@@ -1,4 +1,4 @@
-/** Takes of one request side by side: found through the host, each with its own small waveform. */
+/** Finds the takes of one request through the host, and shows them side by side with small waveforms. */
 import { html, make } from "./elements.ts";
 import { callTool } from "./host.ts";
 import { amount, entries, fields, id } from "./received.ts";
@@ -14,12 +14,12 @@ export interface Take {
   readonly sound: Sound;
 }
 
-/** Finds the saved takes of the same request, including this one, in order. @throws HostError */
+/** Finds the saved takes of the request that `shown` belongs to, including it, in order. @throws HostError */
 export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
   const own = { shown, sound };
   const list = await callTool("list_tasks", { limit: 100 });
   const rows = entries(fields(list["structuredContent"])["tasks"], 200).map(fields);
-  // Compares hashes of requests, because the excerpts in the rows are often equal.
+  // Compares hashes of requests, because the rows contain only excerpts of texts, which are often equal.
   const requests = fields(fields(list["_meta"])["requests"]);
   const request = requests[shown.id];
   if (!request) return [own];
@@ -42,7 +42,7 @@ export async function takesOf(shown: Shown, sound: Sound): Promise<Take[]> {
   return [own, ...found.flat()].sort((a, b) => (a.shown.take ?? 1) - (b.shown.take ?? 1));
 }
 
-/** Shows the takes as buttons. @param choose called with the take whose button is pressed */
+/** Shows the takes as buttons. @param choose receives the take whose button is pressed */
 export function showTakes(
   takes: readonly Take[],
   current: Sound,
@@ -67,7 +67,7 @@ export function showTakes(
       choose(take);
     };
     const wave = new Waveform(canvas, 48);
-    // Small takes are read at once, so that they play without a wait.
+    // Reads small takes immediately, so that they play without a wait.
     if (sound.sizeBytes <= MAX_WHOLE_BYTES) void draw(sound, wave, sources);
     return made;
   });
@@ -81,6 +81,6 @@ async function draw(sound: Sound, wave: Waveform, sources: Map<string, Source>):
     const segment = await source.at(0);
     await wave.add(segment, source.seconds);
   } catch {
-    // Called when somebody wants to hear it.
+    // The error is reported when somebody plays this take.
   }
 }

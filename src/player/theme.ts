@@ -1,11 +1,11 @@
-/** Adopts the host's colours, light or dark; ignores values that are no colour, font or length. */
+/** Adopts the host's light or dark theme and its style variables, and ignores unsafe values. */
 import { type Fields, fields } from "./received.ts";
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
 let isTold = false;
 
-/** The browser's preference, until the host states one. */
+/** Applies the browser's preference until the host states a theme. */
 function followBrowser(): void {
   if (!isTold) document.documentElement.dataset["theme"] = darkness.matches ? "dark" : "light";
 }
@@ -14,7 +14,7 @@ followBrowser();
 
 const NAME = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
 
-/** Excludes functions that load (`url()`, `image()`) or read the page. */
+/** Matches allowed values. Excludes functions that load a file (`url()`, `image()`) or read the page (`attr()`). */
 const VALUE = /^(?!.*(?:url|image|src|attr|element)\s*\()[\w\s#%.,()/+*'"-]{1,200}$/i;
 
 export function applyTheme(context: Fields): void {
@@ -23,7 +23,7 @@ export function applyTheme(context: Fields): void {
   if (theme === "light" || theme === "dark") {
     isTold = true;
     root.dataset["theme"] = theme;
-    // Set only if the host states a theme, because browsers paint a frame of another colour scheme opaque.
+    // Set only if the host states a theme: browsers paint a frame opaque if its colour scheme differs from the host's.
     root.style.colorScheme = theme;
   }
   for (const [name, value] of Object.entries(fields(fields(context["styles"])["variables"])).slice(0, 200)) {

@@ -1,4 +1,4 @@
-/** The controls: play, seek by mouse and keys, speed, time. They reflect the engine's state. */
+/** Connects the controls for play, position (by mouse and keys), speed and time, and shows the engine's state. */
 import { button, element, html } from "./elements.ts";
 import type { Engine } from "./engine.ts";
 import { clock } from "./sounds.ts";
@@ -52,7 +52,7 @@ export function connectTransport(engine: Engine): void {
     seekTo(event);
   };
   slider.onpointerup = (event) => {
-    // A drag seeks only at its end, because each step on the way would request bytes.
+    // A drag does not seek on its way, because each step would request bytes.
     if (event.button === 0 && Math.abs(event.clientX - pressedAt) > 2) seekTo(event);
   };
 
@@ -72,7 +72,7 @@ export function connectTransport(engine: Engine): void {
     };
     const to = steps[key];
     if (key === " " && !isControl) toggle(engine);
-    // Up, Down and the like move the page, unless the slider has the focus.
+    // Keys such as Up, Down and Home scroll the page, unless the slider has the focus.
     else if (to !== undefined && (target === slider || (!isControl && /^Arrow[LR]/.test(key))))
       void engine.seek(to);
     else return;

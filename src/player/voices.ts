@@ -1,23 +1,23 @@
-/** Two ways to play a segment: an audio element, or decoded samples if the host's content policy forbids the element. */
+/** Plays a segment by an audio element, or as decoded samples if the host's content policy forbids the element. */
 import { DamagedError, type Segment } from "./segment.ts";
 
 export interface Voice {
   readonly segment: Segment;
   /**
-   * Plays from a moment of the whole sound, after a delay in seconds. A later play or pause cancels it.
+   * Plays from a moment of the whole sound, after a delay in seconds. A later call of play or pause cancels the delay.
    *
    * @throws Error if the browser does not allow playing
    */
   play(at: number, delaySeconds?: number): Promise<void>;
   pause(): void;
-  /** Seconds of the whole sound. */
+  /** Returns the current position, in seconds of the whole sound. */
   now(): number;
   hasEnded(): boolean;
   setSpeed(speed: number): void;
   release(): void;
 }
 
-/** Two elements suffice: one plays while the other is prepared. They are reused, because a click unlocks only existing elements. */
+/** Unused audio elements. They are reused because a click unlocks only those elements that exist by then. */
 const spare: HTMLAudioElement[] = [];
 
 function takeElement(): HTMLAudioElement {
@@ -36,7 +36,7 @@ function dataUrl({ bytes, mimeType }: Segment): Promise<string> {
   });
 }
 
-/** How long a browser may take to load a segment whose bytes it has. */
+/** Time limit in milliseconds for an audio element to load a segment, whose bytes are already in memory. */
 const LOOK_MS = 8000;
 
 const settled = (element: HTMLAudioElement, event: string): Promise<void> =>
@@ -54,12 +54,12 @@ const settled = (element: HTMLAudioElement, event: string): Promise<void> =>
     element.addEventListener("error", fail);
   });
 
-/** @throws DamagedError if the browser cannot decode it, or is forbidden to */
+/** Prepares an audio element. @throws DamagedError if the browser cannot decode the segment, or is forbidden to */
 export async function elementVoice(given: Segment): Promise<Voice> {
   const element = takeElement();
   let isReleased = false;
   const release = (): void => {
-    // Another voice may use the element by now.
+    // A second release would stop the voice that now uses the element.
     if (isReleased) return;
     isReleased = true;
     element.pause();
@@ -114,16 +114,16 @@ const wait = async (seconds: number): Promise<void> => {
 
 let context: AudioContext | undefined;
 
-/** One for the page, created by the first press of Play, because browsers mute a context that was created earlier. */
+/** Returns the page's only context. Its first use is after Play is pressed: browsers mute a context created earlier. */
 const contextOf = (): AudioContext => {
   context ??= new AudioContext();
   return context;
 };
 
-/** @throws DamagedError */
+/** Decodes a segment, to play it as samples. @throws DamagedError */
 export async function samplesVoice(given: Segment): Promise<Voice> {
   const decoder = new OfflineAudioContext(1, 1, 48_000);
-  // The decoder detaches the buffer that it is given.
+  // Copies the bytes, because the decoder detaches its input buffer.
   const buffer = await decoder.decodeAudioData(given.bytes.slice().buffer).catch(() => {
     throw new DamagedError();
   });
@@ -154,7 +154,7 @@ export async function samplesVoice(given: Segment): Promise<Voice> {
       node.connect(sounding.destination);
       startedAt = sounding.currentTime + delaySeconds;
       node.start(startedAt, lead + offset, length - offset);
-      // The segment before it plays until then.
+      // Waits until this segment starts; until then the previous segment plays.
       await wait(delaySeconds);
     },
     pause,

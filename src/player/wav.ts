@@ -1,4 +1,4 @@
-/** Cuts wav and pcm by writing a header for each run of samples. */
+/** Cuts wav and pcm files, and writes a wav header for each segment. */
 import { type Cutter, concat, DamagedError, TAIL_SECONDS, tag, viewOf } from "./segment.ts";
 
 /** Builds the `fmt ` chunk for 16-bit samples of one channel. */
@@ -14,7 +14,7 @@ export function pcmLayout(sampleRateHz: number): Uint8Array {
   return chunk;
 }
 
-/** Builds a wav file of samples in the format of a `fmt ` chunk. */
+/** Builds a wav file. @param layout content of its `fmt ` chunk, which describes the samples */
 export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new Uint8Array(20);
   head.set(new TextEncoder().encode("RIFF\0\0\0\0WAVEfmt "));
@@ -26,11 +26,11 @@ export function wavOf(layout: Uint8Array, samples: Uint8Array): Uint8Array<Array
   return concat(head, layout, data, samples);
 }
 
-/** @param start offset of the samples in the file */
+/** Creates the cutter of a file of samples. @param start offset of the samples in the file */
 export function samplesCutter(layout: Uint8Array, start: number, end: number): Cutter {
   const view = viewOf(layout);
   const [bytesPerSecond, frame] = [view.getUint32(8, true), view.getUint16(12, true)];
-  // Refuses more than eight channels at 192 kHz, because one segment of it would be too large.
+  // Refuses more than 6 MB a second, because one segment would be too large.
   if (bytesPerSecond === 0 || bytesPerSecond > 6e6 || frame === 0 || end <= start) throw new DamagedError();
   const whole = (bytes: number): number => bytes - (bytes % frame);
   return {
@@ -41,7 +41,7 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
     before: frame,
     after: whole(bytesPerSecond * TAIL_SECONDS) + frame,
     cut(bytes, offset, begin, finish) {
-      // A segment may begin inside a frame.
+      // Rounds to whole frames, because the edges of a segment may lie inside a frame.
       const [first, last] = [whole(begin - start), whole(finish - start)];
       const samples = bytes.subarray(start + first - offset);
       return {
@@ -55,7 +55,7 @@ export function samplesCutter(layout: Uint8Array, start: number, end: number): C
   };
 }
 
-/** @param head the beginning of the file */
+/** Creates the cutter of a wav file. @param head the beginning of the file */
 export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
   const view = viewOf(head);
   if (tag(head, 8) !== "WAVE") throw new DamagedError();
@@ -64,7 +64,7 @@ export function wavCutter(head: Uint8Array, sizeBytes: number): Cutter {
     const length = view.getUint32(at + 4, true);
     if (tag(head, at) === "fmt ") layout = head.slice(at + 8, at + 8 + Math.min(length, 40));
     if (tag(head, at) === "data" && layout !== undefined && layout.length >= 16) {
-      // A length of 0, one past the end, or that of RF64 means the rest of the file.
+      // A length of 0, or one past the end of the file (as in RF64), means all bytes up to the end of the file.
       const end = at + 8 + length;
       return samplesCutter(layout, at + 8, length === 0 || end > sizeBytes ? sizeBytes : end);
     }

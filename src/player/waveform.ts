@@ -1,12 +1,12 @@
-/** Draws the waveform of the bytes that were read so far. */
+/** Draws the waveform of the segments that have been read so far. */
 import type { Segment } from "./segment.ts";
 
-/** A low rate suffices for a waveform, and decoding to it takes a fraction of the memory. */
+/** Sample rate to decode to. A low rate suffices for a waveform and takes a fraction of the memory. */
 const DRAWING_HERTZ = 8000;
 
 export class Waveform {
   readonly #canvas: HTMLCanvasElement;
-  /** Loudness of each bar; -1 if nothing was read there. */
+  /** Loudness of each bar; -1 if that part of the sound has not been read. */
   #bars: Float32Array;
   #played = 0;
 
@@ -17,16 +17,16 @@ export class Waveform {
   }
 
   clear(): void {
-    // Decoding that is still running belongs to the previous sound.
+    // Replaces the array, because decoding that is still running fills the bars of the previous sound.
     this.#bars = new Float32Array(this.#bars.length).fill(-1);
     this.draw();
   }
 
-  /** Decodes what was read; the player reports bytes that cannot be decoded. */
+  /** Adds a segment. Ignores bytes that cannot be decoded, because the engine reports them when it plays them. */
   async add({ bytes, from, to, lead }: Segment, secondsTold: number): Promise<void> {
     const bars = this.#bars;
     const count = bars.length;
-    // Some browsers, and some privacy modes, have no decoder for pages.
+    // Some browsers and privacy modes offer pages no decoder.
     if (!("OfflineAudioContext" in globalThis)) return;
     const decoder = new OfflineAudioContext(1, 1, DRAWING_HERTZ);
     const buffer = await decoder.decodeAudioData(bytes.slice().buffer).catch(() => null);
@@ -46,7 +46,7 @@ export class Waveform {
     this.draw();
   }
 
-  /** @param played share of the sound, 0 to 1 */
+  /** Marks the part that has been played. @param played share of the sound, 0 to 1 */
   show(played: number): void {
     const barsOf = (part: number): number => Math.round(part * this.#bars.length);
     const isSame = barsOf(played) === barsOf(this.#played);

@@ -1,13 +1,13 @@
-/** The sandbox's clock, an interface so that tests can control time. */
+/** Defines the sandbox's clock as an interface, so that tests can control time. */
 import { setTimeout as sleepFor } from "node:timers/promises";
 
-/** The sandbox's clocks. The monotonic one measures windows, the wall clock expiry dates. */
+/** Monotonic time measures rate limit windows. Wall time dates tasks and decides when grants expire. */
 export interface SandboxClock {
-  /** Milliseconds that never run backwards, from an arbitrary start. */
+  /** Returns monotonic milliseconds from an arbitrary start. */
   now(): number;
-  /** Milliseconds since the epoch, for the expiry dates of grants. */
+  /** Returns milliseconds since the Unix epoch. */
   wallMs(): number;
-  /** Resolves after `durationMs`; rejects when the signal aborts. Never keeps the process alive. */
+  /** Resolves after `durationMs`; rejects when the signal aborts. The timer does not keep the process alive. */
   sleep(durationMs: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,18 +1,18 @@
-/** The faults that a test may switch on (docs/reference.md, Sandbox). */
+/** Defines the faults that tests can switch on (docs/reference.md, Sandbox). */
 import { z } from "zod";
 
-/** Omitted fields keep their setting. */
+/** The body of `POST /sandbox/faults`. An omitted field leaves its fault unchanged. */
 export const faultsSchema = z.strictObject({
-  /** How many of the next tasks fail. Replaces the earlier number. */
+  /** How many of the next tasks fail. Replaces the number set before. */
   fail_next_tasks: z.int().min(0).max(1_000_000).optional(),
-  /** The code of the 503 that every authenticated request gets, or null for none. */
+  /** The error code of the 503 response to every authenticated request, or null to answer normally. */
   unavailable: z.enum(["api_unavailable", "temporarily_unavailable"]).nullable().optional(),
-  /** Whether creates are refused because the site has no capacity. */
+  /** True refuses every create as if the service were at capacity. */
   capacity_full: z.boolean().optional(),
 });
 export type FaultSettings = z.infer<typeof faultsSchema>;
 
-/** The faults in force. */
+/** Stores which faults are switched on. */
 export class Faults {
   #failNextTasks = 0;
   unavailable: "api_unavailable" | "temporarily_unavailable" | null = null;
@@ -24,7 +24,7 @@ export class Faults {
     if (settings.capacity_full !== undefined) this.capacityFull = settings.capacity_full;
   }
 
-  /** Whether the task that is being created will fail; counts it. Must be called once per accepted task. */
+  /** Returns whether the next task fails, and counts it. Must be called exactly once per accepted task. */
   takeFailure(): boolean {
     if (this.#failNextTasks === 0) return false;
     this.#failNextTasks -= 1;

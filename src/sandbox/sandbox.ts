@@ -1,4 +1,4 @@
-/** Starts and stops a sandbox: puts its parts together on one loopback port. */
+/** Starts and stops a sandbox, a local imitation of the audio service on one loopback port. */
 import type { FastifyInstance } from "fastify";
 import {
   type AccountsFile,
@@ -21,30 +21,30 @@ import { SandboxUsageError } from "./usage-error.ts";
 export { SandboxUsageError } from "./usage-error.ts";
 
 const HOST = "127.0.0.1";
-/** Long enough for clients to see the states queued and processing. */
+/** Default processing time of a task, long enough for clients to see the states queued and processing. */
 const DEFAULT_PROCESSING_SECONDS = 2;
 const PROCESSING_SECONDS_MAX = 3600;
 
 export interface SandboxOptions {
-  /** 0 (default): whichever port is free. */
+  /** The port to listen on. 0 (default) takes any free port. */
   port?: number;
-  /** Default: one account with a paid pack of a million credits and one generated key. */
+  /** The accounts and their keys. Default: one account with a paid pack of a million credits and a generated key. */
   accounts?: AccountsFile;
-  /** From creation to the end of a task, 0 to 3600; speech may take longer. Default 2. */
+  /** Minimum seconds from a task's creation to its end, 0 to 3600. Rendering may take longer. Default 2. */
   processingSeconds?: number;
-  /** 0.001 to 1 (default): multiplies the 60 s limit windows; `Retry-After` still says 60. */
+  /** Factor for the 60 s rate limit windows, 0.001 to 1 (default). `Retry-After` is 60 at any factor. */
   timeScale?: number;
-  /** Default: the sandbox's own voices. Closed at stop, also when given. */
+  /** The speech engine; the sandbox's own by default. `stop` closes it, even if the caller supplied it. */
   speech?: SpeechEngine;
-  /** False lifts the limits per account (not the site's capacity). Default true. */
+  /** False lifts the limits of each account, but not the limit of all accounts together. Default true. */
   enforceLimits?: boolean;
-  /** Time, for tests. */
+  /** Replaces the system clock in tests. */
   clock?: SandboxClock;
-  /** Receives internal errors, which clients see as 503 or a failed task. Default: one line on stderr. */
+  /** Receives internal errors, which clients see as 503 or a failed task. Default: writes them to stderr. */
   onFault?: (error: unknown) => void;
 }
 
-/** Credits of an account over all its grants. Invariant: granted = left + reserved + charged, including expired grants. */
+/** Credits of an account, summed over its grants. Unusable grants count in every sum except `available`. */
 export interface AccountBalance {
   readonly accountId: string;
   readonly granted: number;
@@ -54,13 +54,13 @@ export interface AccountBalance {
 }
 
 export interface RunningSandbox {
-  /** `http://127.0.0.1:<port>`, no slash at the end. */
+  /** The address `http://127.0.0.1:<port>`, without a slash at the end. */
   readonly baseUrl: string;
-  /** The first active key of the accounts. */
+  /** The first active API key of the accounts. */
   readonly apiKey: string;
-  /** Every account's credits at this moment; no part of the contract, for tests that count them. */
+  /** Returns every account's current credits. Tests use it to check charges; the contract has no such request. */
   balances(): AccountBalance[];
-  /** Closes every connection and ends the speech engine. Tasks, balances and audio are in memory, so they are lost. */
+  /** Closes every connection and the speech engine. Tasks, balances and audio are lost, because memory holds them. */
   stop(): Promise<void>;
 }
 
@@ -101,9 +101,9 @@ function reportFault(error: unknown): void {
 }
 
 /**
- * Starts a complete service of the contract on a loopback port.
+ * Starts a local service that implements the whole contract.
  *
- * @throws SandboxUsageError for a taken port, bad accounts or numbers
+ * @throws SandboxUsageError if the port cannot be opened or an option is invalid
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<RunningSandbox> {
   const { port = 0, processingSeconds = DEFAULT_PROCESSING_SECONDS, timeScale = 1 } = options;
@@ -117,7 +117,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Runnin
       ? defaultAccounts(generateApiKey())
       : parseAccounts(options.accounts, "accounts list");
 
-  /** Open resources, closed in reverse order at stop or when a later step fails. */
+  /** Functions that close what has been opened so far. They run in reverse order at stop or if a later step fails. */
   const closers: Array<() => unknown> = [];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close();

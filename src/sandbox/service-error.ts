@@ -1,8 +1,8 @@
-/** How the sandbox refuses a request: codes, statuses and sentences (docs/contract.md, Errors). */
+/** Builds the error responses of the sandbox: codes, HTTP statuses and messages (docs/contract.md, Errors). */
 import { SERVICE_ERROR_STATUS, type ServiceErrorCode } from "../contract/service-errors.ts";
 import { RETRY_AFTER_SECONDS } from "../contract/service-limits.ts";
 
-/** An error response. Its message contains nothing but facts about the site and the request. */
+/** An error response. Clients read its message, so the message reveals no internals of the sandbox. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ServiceErrorCode;
@@ -16,13 +16,13 @@ export class ServiceError extends Error {
     return SERVICE_ERROR_STATUS[this.code];
   }
 
-  /** Every 429 carries `Retry-After: 60`, whatever the time scale. */
+  /** Adds `Retry-After: 60` to every 429, whatever the sandbox's time scale. */
   get headers(): Record<string, string> {
     return this.status === 429 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : {};
   }
 }
 
-/** `{ error: { code, message } }`, the body of every refusal. `code` is wider than the contract's for 416 alone. */
+/** Builds the body of every error response. `code` is a plain string because the contract has no code for 416. */
 export function errorBody(code: string, message: string): { error: { code: string; message: string } } {
   return { error: { code, message } };
 }

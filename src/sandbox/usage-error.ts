@@ -1,6 +1,6 @@
-/** The error that a wrong start of the sandbox causes. */
+/** Defines the error for a sandbox that cannot start with its options. */
 
-/** The sandbox cannot start: an invalid accounts file, a used port, an invalid number. The message is one sentence. */
+/** Thrown if an option of the sandbox is unusable, such as an invalid accounts file or a port in use. */
 export class SandboxUsageError extends Error {
   override readonly name = "SandboxUsageError";
 }

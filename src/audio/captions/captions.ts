@@ -1,4 +1,4 @@
-/** Makes captions (WebVTT, SubRip) for a joined file from what its parts say. */
+/** Makes captions (WebVTT, SubRip) for a joined file from the sentences of its parts. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { Span } from "../join-request.ts";
 import { mp3Loudness } from "../mp3/mp3-loudness.ts";
@@ -20,7 +20,7 @@ export interface SpokenPart {
   /** Length in seconds, as passed to {@link joinAudio}. */
   readonly durationSeconds: number;
   readonly sampleRateHz: number;
-  /** Its position in the joined file, as {@link joinAudio} returned it. */
+  /** Position of the part in the joined file, as {@link joinAudio} returned it. */
   readonly span: Span;
   readonly speaker?: string | undefined;
   /** Silence at the beginning of the part that no caption covers; absent means none. */
@@ -35,7 +35,7 @@ export interface CaptionRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Opus gives no hint: the sizes of its packets mislead more than proportion does. */
+/** Measures loudness, by format. Opus has no entry: its packet sizes predict silences worse than text lengths do. */
 export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: pcmLoudness };
 
 const NOTE = `NOTE
@@ -46,7 +46,7 @@ begins at a time reckoned from the length of its text.`;
 const HEARD = "";
 const RECKONED = "~";
 
-/** @param mark the separator before the milliseconds */
+/** Formats milliseconds as hours, minutes and seconds. @param mark the separator before the milliseconds */
 function clockTime(milliseconds: number, mark: "." | ","): string {
   const pad = (value: number, digits = 2): string => `${Math.floor(value)}`.padStart(digits, "0");
   const [hours, minutes, seconds] = [
@@ -94,7 +94,7 @@ function cuesOf(part: SpokenPart, silences: readonly Silence[]): Cue[] {
   });
 }
 
-/** Whole milliseconds, each cue after the one before and longer than nothing, as the formats demand. */
+/** Rounds to milliseconds. Each cue has a duration and begins after the previous one, as the formats require. */
 function inMilliseconds(
   cues: readonly Cue[],
 ): ReadonlyArray<Cue & { readonly start: number; readonly end: number }> {
@@ -110,7 +110,7 @@ function inMilliseconds(
 function asVtt(cues: readonly Cue[]): string {
   const blocks = inMilliseconds(cues).map(({ lines, speaker, start, end, isHeard }, index) => {
     const name = `${index + 1}${isHeard ? HEARD : RECKONED}`;
-    // A voice tag that spans the whole cue needs no closing tag.
+    // A WebVTT voice tag that spans the whole cue needs no closing tag.
     const voice = speaker === undefined ? "" : `<v ${escaped(speaker)}>`;
     const text = `${voice}${lines.map(escaped).join("\n")}`;
     return [name, `${clockTime(start, ".")} --> ${clockTime(end, ".")}`, text].join("\n");
@@ -118,7 +118,7 @@ function asVtt(cues: readonly Cue[]): string {
   return ["WEBVTT", NOTE, ...blocks, ""].join("\n\n").replace(/\n+$/, "\n");
 }
 
-/** SubRip has no place for speakers and notes. */
+/** Writes SubRip. Omits speakers and notes, because the format has neither. */
 function asSrt(cues: readonly Cue[]): string {
   const blocks = inMilliseconds(cues).map(({ lines, start, end }, index) =>
     [`${index + 1}`, `${clockTime(start, ",")} --> ${clockTime(end, ",")}`, ...lines].join("\n"),
@@ -126,18 +126,19 @@ function asSrt(cues: readonly Cue[]): string {
   return `${blocks.join("\n\n")}\n`;
 }
 
-/** The same captions in both formats; each string is a complete file. */
+/** The same captions in both formats. Each string is the content of a complete file. */
 export interface Captions {
   readonly vtt: string;
   readonly srt: string;
 }
 
 /**
- * Captions for a joined file: one cue a sentence, several for a long one, each of at most two lines of 42 columns. The
- * edges of parts are exact; those of sentences are put into the silences of the sound where the format lets it be heard.
+ * Makes captions for a joined file: one cue per sentence, or several for a long sentence, each of at most two lines
+ * of 42 columns. The edges of parts are exact. The edges of sentences are put into silences of the sound, if its
+ * loudness can be measured in its format.
  *
- * @param request `sentences` never cross a paragraph, so that no cue does
- * @throws DamagedPartError when a part cannot be read, and the reason of the signal
+ * @param request no sentence in it crosses a paragraph, so no cue does either
+ * @throws DamagedPartError if a part cannot be read, and the reason of the signal
  */
 export async function makeCaptions(request: CaptionRequest): Promise<Captions> {
   const { format, parts, signal } = request;

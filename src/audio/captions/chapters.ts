@@ -1,9 +1,9 @@
-/** Writes chapters for players that read them from a file of their own (Podcasting 2.0, JSON chapters 1.2.0). */
+/** Writes chapters for players that read them from a separate file (Podcasting 2.0, JSON chapters 1.2.0). */
 import type { JoinedChapter } from "../join-request.ts";
 
 const toMilliseconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;
 
-/** The whole of a `.chapters.json` file; times in seconds. */
+/** Returns the content of a `.chapters.json` file. Its times are in seconds. */
 export function chaptersJson(title: string | undefined, chapters: readonly JoinedChapter[]): string {
   const listed = chapters.map(({ title: name, startSeconds, endSeconds }) => ({
     startTime: toMilliseconds(startSeconds),

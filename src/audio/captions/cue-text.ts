@@ -1,23 +1,23 @@
 /** Breaks a sentence into texts that fit a caption: two lines of 42 columns. */
 
 const LINE_COLUMNS = 42;
-/** Sixteen characters, as Chinese subtitles have them; Japanese, which has kana, and all else keep the usual width. */
+/** Line width of Chinese: 16 characters, as usual in its subtitles. Text with kana is Japanese and has 42 columns. */
 const CHINESE_COLUMNS = 32;
 const HAN = /\p{Script=Han}/gu;
 const KANA = /[\u3041-\u30ff]/;
 const LINES = 2;
 
-/** East Asian characters and emoji, which take two columns. */
+/** Matches East Asian characters and emoji, which take two columns. */
 const WIDE =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
-/** Behind these a text breaks well. */
+/** Matches punctuation at the end of a text, after which a line breaks well. */
 const PAUSE = /[,;:.!?…、，；：。！？—–][”’"'»」』)）]*$/u;
-/** A line of East Asian text does not begin with these. */
+/** Matches a character at the beginning of a text that no line of East Asian text begins with. */
 const NEVER_FIRST = /^[、，。．！？；：…”’」』）】》〉ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]/u;
-/** A line of East Asian text does not end with these. */
+/** Matches a character at the end of a text that no line of East Asian text ends with. */
 const NEVER_LAST = /[“‘「『（【《〈]$/u;
 
-/** A line does not break between a title and the name behind it. */
+/** Matches a title such as "Mr." at the end of a text. A line does not break between it and the name that follows. */
 const BEFORE_NAME = /(?:^|\s)(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Sra|Srta|Dra|Mme|Mlle|Bpk|Ibu)\.\s$/u;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
@@ -30,7 +30,7 @@ function widthOf(text: string): number {
   return columns;
 }
 
-/** Units that are never broken: a word with the space behind it, or one wide character with its marks. */
+/** Splits text into units that lines do not break: a word with the space after it, or a wide character with marks. */
 function atomsOf(text: string): string[] {
   const atoms: string[] = [];
   let open = "";
@@ -52,15 +52,15 @@ function atomsOf(text: string): string[] {
   return open === "" ? atoms : [...atoms, open];
 }
 
-/** A piece of text with its width in columns, which is computed once. */
+/** A unit of text that lines do not break. Its width in columns is computed once. */
 interface Atom {
   readonly text: string;
-  /** Includes the white space behind the text. */
+  /** Width including the white space after the text. */
   readonly columns: number;
   readonly trimmedColumns: number;
 }
 
-/** Fills lines one after the other; `undefined` if they would exceed `most`. */
+/** Fills lines of at most `most` columns, one after the other. Returns undefined if two lines are too few. */
 function linesOf(atoms: readonly Atom[], most: number): string[] | undefined {
   const lines: string[] = [];
   let line = "";
@@ -78,7 +78,7 @@ function linesOf(atoms: readonly Atom[], most: number): string[] | undefined {
   return lines.length <= LINES ? lines : undefined;
 }
 
-/** Finds where to break in two: near the middle, preferably behind a comma. Returns an index between the first and the last atom. */
+/** Returns the index of the atom before which to break in two: near the middle, preferably after punctuation. */
 function breakOf(atoms: readonly Atom[]): number {
   const total = atoms.reduce((sum, { columns }) => sum + columns, 0);
   let best = { at: 1, cost: Number.POSITIVE_INFINITY };
@@ -113,6 +113,6 @@ export function cueTexts(sentence: string): string[][] {
   );
 }
 
-/** The share of a sentence's time that one of its cues takes, relative to its other cues. */
+/** Returns the weight of a cue. The cues of a sentence share its time in proportion to their weights. */
 export const cueWeight = (lines: readonly string[]): number =>
   lines.reduce((sum, line) => sum + widthOf(line), 0);

@@ -1,16 +1,18 @@
-/** Hears how long each part is silent before its first sound, so that a timeline can place the sound and not the file. */
+/** Measures the silence before each part's first sound, so that a timeline can place the sound and not the file. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { JoinPart } from "../join-request.ts";
 import { PartFiles } from "../part-file.ts";
 import { LISTENERS } from "./captions.ts";
 import { leadingSilenceOf } from "./silences.ts";
 
-/** A longer silence is intended, or is not silence. */
+/** Maximum silence to report. A longer silence is intended, or is no silence at all. */
 const SECONDS_MAX = 0.5;
 
 /**
- * @returns one for each part, in seconds; 0 for Opus, which does not say how loud it is
- * @throws DamagedPartError when a part cannot be read, and the reason of the signal
+ * Measures how long each part is silent before its first sound.
+ *
+ * @returns the silence of each part in seconds; 0 for Opus, whose loudness cannot be measured
+ * @throws DamagedPartError if a part cannot be read, and the reason of the signal
  */
 export async function leadingSilences(
   format: OutputFormat,

@@ -1,4 +1,4 @@
-/** Loudness of a part over time, as far as it can be read without a decoder. */
+/** Defines the loudness of a part over time, as far as it can be measured without a decoder. */
 import type { OutputFormat } from "../../contract/audio-format.ts";
 import type { PartFile } from "../part-file.ts";
 
@@ -8,11 +8,11 @@ export interface Loudness {
   readonly stepSeconds: number;
   /** Start of the first step, counted from the beginning of the part's sound. */
   readonly offsetSeconds: number;
-  /** How much shorter silences look than they are, because a step also has the sound beside it. */
+  /** How much shorter a silence appears than it is, because a step also contains the sound beside it. */
   readonly blurSeconds: number;
 }
 
-/** Less than the smallest step of 16 bits. */
+/** The level of silence: below the smallest amplitude of 16-bit samples. */
 export const SILENT_DB = -100;
 
 /** Measures the loudness of a part. Formats without such a function cannot be measured. */

@@ -1,23 +1,23 @@
-/** Finds which silences are the ends of sentences: by how long each sentence should take, and how long each silence is. */
+/** Finds the silences between sentences, from the expected length of each sentence and the length of each silence. */
 import type { Silence } from "./silences.ts";
 
-/** The search takes quadratic time, so only the longest silences are kept above this number. */
+/** Maximum number of silences to search. Only the longest are kept, because the search takes quadratic time. */
 const SILENCES_MAX = 150;
-/** Number of consecutive edges that may have no silence. */
+/** Maximum number of consecutive edges between sentences that have no silence. */
 const UNHEARD_MAX = 2;
 const UNHEARD_COST = 6;
-/** Relative deviation from the expected length of a stretch of speech that costs one unit. */
+/** A stretch of speech costs one unit if it deviates from its expected length by this share and TOLERANCE_SECONDS. */
 const TOLERANCE_SHARE = 0.15;
 const TOLERANCE_SECONDS = 0.25;
-/** The cost of a silence without length; a silence as long as the usual end of a sentence costs nothing. */
+/** The cost of a silence of length 0. A silence as long as the usual pause between sentences costs nothing. */
 const SHORTNESS_COST = 8;
 
-/** One edge matched to one silence, with the cheapest path that leads there. */
+/** The match of one edge with one silence, at the end of the cheapest path of matches that leads to it. */
 interface Step {
   readonly cost: number;
   /** Index of the last sentence before the edge. */
   readonly sentence: number;
-  /** End of the silence, where the next stretch of speech begins. */
+  /** The end of the silence, where the next stretch of speech begins. */
   readonly endSeconds: number;
   readonly silence: Silence | undefined;
   readonly previous: Step | undefined;
@@ -30,7 +30,7 @@ const longestOf = (silences: readonly Silence[], count: number): Silence[] =>
 
 const lengthOf = ({ startSeconds, endSeconds }: Silence): number => endSeconds - startSeconds;
 
-/** The cost of a stretch that takes `seconds` where its text would take `expected` seconds. */
+/** Returns the cost of a stretch of speech that takes `seconds`, if its text should take `expected` seconds. */
 function stretchCost(seconds: number, expected: number): number {
   const tolerance = TOLERANCE_SECONDS + TOLERANCE_SHARE * expected;
   return ((seconds - expected) / tolerance) ** 2;
@@ -39,8 +39,8 @@ function stretchCost(seconds: number, expected: number): number {
 /**
  * Matches silences to the edges between sentences, in order, at the lowest total cost.
  *
- * @param weights of the sentences, about the seconds that each takes
- * @returns for each edge its silence, or `undefined` where none goes with it
+ * @param weights the approximate speaking time of each sentence in seconds
+ * @returns the silence of each edge, or undefined for an edge without one
  */
 export function matchSilences(
   weights: readonly number[],
@@ -50,7 +50,7 @@ export function matchSilences(
   const edges = weights.length - 1;
   const silences = longestOf(all, SILENCES_MAX).sort((one, other) => one.startSeconds - other.startSeconds);
   if (edges < 1 || silences.length === 0) return Array<undefined>(Math.max(0, edges)).fill(undefined);
-  // Pauses inside sentences are silences too, but shorter than those between sentences.
+  // Takes the longest silences to be those between sentences, because pauses inside sentences are shorter.
   const longest = longestOf(silences, edges).map(lengthOf);
   const usualSeconds = longest[Math.floor(longest.length / 2)] ?? 0;
   const pausedSeconds = longest.reduce((sum, seconds) => sum + seconds, 0);
@@ -61,7 +61,7 @@ export function matchSilences(
   );
 
   const start: Step = { cost: 0, sentence: -1, endSeconds: 0, silence: undefined, previous: undefined };
-  /** Indexed by the sentence before the edge; the steps of one edge are in the order of their silences. */
+  /** The steps of each edge, indexed by the sentence before the edge and sorted by their silences. */
   const steps: Step[][] = [];
   const cheapestTo = (sentence: number, endSeconds: number): { cost: number; previous: Step } | undefined => {
     let found: { cost: number; previous: Step } | undefined;

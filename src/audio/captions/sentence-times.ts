@@ -1,15 +1,15 @@
-/** Decides when each sentence of a part is spoken: where its edges fall into silences, and in proportion where they do not. */
+/** Decides when each sentence of a part is spoken: by silences if they match, otherwise in proportion to its weight. */
 import { matchSilences } from "./match-silences.ts";
 import type { Silence } from "./silences.ts";
 
 export interface SentenceTime {
   readonly startSeconds: number;
   readonly endSeconds: number;
-  /** Whether the beginning is certain: the beginning of the part, or the end of a silence. */
+  /** True if the beginning is certain, because it is the beginning of the part or the end of a silence. */
   readonly isHeard: boolean;
 }
 
-/** Divides the time between two known edges by weight. */
+/** Divides the time between two known edges by weight. Returns the edges in between, in seconds. */
 function proportional(weights: readonly number[], startSeconds: number, endSeconds: number): number[] {
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let passed = 0;
@@ -20,10 +20,12 @@ function proportional(weights: readonly number[], startSeconds: number, endSecon
 }
 
 /**
- * @param weights of the sentences, about the seconds that each takes; more than 0
- * @param lengthSeconds of the part's sound
- * @param silences inside it; none for formats whose silences are unknown
- * @returns one for each sentence, in order, from 0 to `lengthSeconds`
+ * Computes when each sentence of a part is spoken.
+ *
+ * @param weights the approximate speaking time of each sentence in seconds, more than 0
+ * @param lengthSeconds duration of the part's sound
+ * @param silences the silences of the part; none for formats whose loudness cannot be measured
+ * @returns the times of the sentences in order, from 0 to `lengthSeconds`
  */
 export function sentenceTimes(
   weights: readonly number[],
@@ -37,7 +39,7 @@ export function sentenceTimes(
   const times: SentenceTime[] = [];
   let first = 0;
   let startSeconds = 0;
-  // Edges without a silence are spread between their two neighbours that have one.
+  // Edges without a silence are spread between the nearest edges on both sides that have one.
   for (let edge = 0; edge < weights.length; edge += 1) {
     const silence = edge < found.length ? found[edge] : undefined;
     if (edge < found.length && silence === undefined) continue;

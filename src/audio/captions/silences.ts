@@ -7,23 +7,23 @@ export interface Silence {
   readonly endSeconds: number;
 }
 
-/** Share of the range from the quietest to the loudest. */
+/** Position of the threshold for silence, as a share of the range from the quietest to the loudest level. */
 const THRESHOLD_SHARE = 0.35;
-/** The largest dynamic range of speech. Anything quieter, such as digital silence, must not lower the threshold. */
+/** The largest dynamic range of speech. Quieter levels, such as digital silence, must not lower the threshold. */
 const RANGE_DB = 60;
 const QUIET_PERCENTILE = 0.05;
 const LOUD_PERCENTILE = 0.95;
-/** Shorter silences occur inside words, before a plosive. The margin covers rounding in sums of steps. */
+/** Minimum silence; shorter ones occur inside words, before a plosive. The margin covers rounding in sums of steps. */
 const SILENCE_SECONDS_MIN = 0.08 - 1e-6;
 
 function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** A voice may begin softly, so only sound that is this much quieter than the loudest counts as silence. */
+/** How much quieter than loud sound a leading silence is. The value is large, because a voice may begin softly. */
 const SOFT_DB = 40;
 
-/** How long a part is silent before its first sound, in seconds. */
+/** Returns how long a part is silent before its first sound, in seconds. */
 export function leadingSilenceOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): number {
   const sorted = [...levelsDb].sort((one, other) => one - other);
   const thresholdDb = percentile(sorted, LOUD_PERCENTILE) - SOFT_DB;
@@ -31,7 +31,7 @@ export function leadingSilenceOf({ levelsDb, stepSeconds, offsetSeconds, blurSec
   return first < 1 ? 0 : Math.max(0, first * stepSeconds + offsetSeconds + blurSeconds / 2);
 }
 
-/** Finds the silences between sounds, in order. Silence at the beginning and the end is left out, because no sentence ends there. */
+/** Finds the silences between sounds, in order. Omits silence at both ends, because it separates no sentences. */
 export function silencesOf({ levelsDb, stepSeconds, offsetSeconds, blurSeconds }: Loudness): Silence[] {
   const sorted = [...levelsDb].sort((one, other) => one - other);
   const loudDb = percentile(sorted, LOUD_PERCENTILE);

@@ -1,14 +1,14 @@
 /** Reads the four bytes that begin every frame of MPEG audio, layer III (ISO/IEC 11172-3 and 13818-3). */
 
 export const HEADER_BYTES = 4;
-/** 320 kbit/s at 32 kHz and 160 kbit/s at 8 kHz, with their padding byte. */
+/** Length of the longest frames: 320 kbit/s at 32 kHz and 160 kbit/s at 8 kHz, with a padding byte. */
 export const FRAME_BYTES_MAX = 1441;
 
 const LAYER_III = 1;
 const MONO = 3;
 const CRC_BYTES = 2;
 
-/** Indexed by the two version bits; 1 is reserved. */
+/** MPEG versions, indexed by the two version bits of a header; 1 is reserved. */
 const VERSIONS = ["2.5", undefined, "2", "1"] as const;
 export type MpegVersion = "1" | "2" | "2.5";
 
@@ -18,7 +18,7 @@ const RATES_HZ: Readonly<Record<MpegVersion, readonly number[]>> = {
   "2.5": [11025, 12000, 8000],
 };
 
-/** Indexed by the bitrate index; 0 means free format. */
+/** Bitrates by MPEG version, indexed by the bitrate index of a header; index 0 means free format. */
 const BITRATES_V1_KBPS = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const BITRATES_V2_KBPS = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 export const BITRATE_INDEX_MAX = 14;
@@ -30,16 +30,16 @@ export interface FrameHeader {
   /** Index into the bitrate table of the version, 1 to {@link BITRATE_INDEX_MAX}. */
   readonly bitrateIndex: number;
   readonly hasCrc: boolean;
-  /** Size of the whole frame, header included. */
+  /** Length of the whole frame including its header. */
   readonly frameBytes: number;
-  /** 1,152 samples in two granules (MPEG-1), or 576 in one. */
+  /** Number of samples: 1,152 in two granules (MPEG-1), or 576 in one granule. */
   readonly samples: number;
-  /** Where the side information begins in the frame. */
+  /** Offset of the side information in the frame. */
   readonly sideOffset: number;
   readonly sideBytes: number;
 }
 
-/** Length of the side information, which is fixed by version and channels. */
+/** Returns the length of the side information, which depends on version and channels only. */
 const sideInformationBytes = (version: MpegVersion, channels: number): number =>
   version === "1" ? (channels === 1 ? 17 : 32) : channels === 1 ? 9 : 17;
 
@@ -49,7 +49,7 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
   const sampleRateHz = RATES_HZ[version][(third >> 2) & 3];
   const bitrateIndex = third >> 4;
   const kbps = (version === "1" ? BITRATES_V1_KBPS : BITRATES_V2_KBPS)[bitrateIndex];
-  // Random bytes that look like a header mostly have the reserved emphasis.
+  // Refuses reserved values too, because random bytes that resemble a header often contain one.
   if (sampleRateHz === undefined || kbps === undefined || kbps === 0 || (fourth & 3) === 2) return null;
   const channels = fourth >> 6 === MONO ? 1 : 2;
   const samples = version === "1" ? 1152 : 576;
@@ -67,13 +67,14 @@ function build(second: number, third: number, fourth: number): FrameHeader | nul
   };
 }
 
-/** A stream may have a million frames, but only a handful of different headers. */
+/** Cache of parsed headers. A stream may have a million frames, but only a handful of different headers. */
 const known = new Map<number, FrameHeader | null>();
 
 /**
- * Reads the header at an offset; `null` if there is none, or if it has free format, another layer or a reserved value.
+ * Reads the header at an offset. Returns null if there is none, or if it has free format, another layer or a
+ * reserved value.
  *
- * @param bytes with fewer than {@link HEADER_BYTES} from `offset` on there is no header
+ * @param bytes fewer than {@link HEADER_BYTES} from `offset` on contain no header
  */
 export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | null {
   const [second = 0, third = 0, fourth = 0] = [bytes[offset + 1], bytes[offset + 2], bytes[offset + 3]];
@@ -82,12 +83,12 @@ export function frameHeaderAt(bytes: Uint8Array, offset: number): FrameHeader | 
   const found = known.get(key);
   if (found !== undefined) return found;
   const header = build(second, third, fourth);
-  // Three bytes allow millions of keys; only data that is not mp3 would use more than a few.
+  // Bounds the cache, because data that is not mp3 could contain millions of different headers.
   if (known.size < 4096) known.set(key, header);
   return header;
 }
 
-/** Whether the bytes are a header of free format, whose bitrate the header does not state. */
+/** Returns whether the bytes are a header of free format, which does not state its bitrate. */
 export function isFreeFormat(bytes: Uint8Array): boolean {
   if (bytes.byteLength < HEADER_BYTES || (bytes[2] ?? 0) >> 4 !== 0) return false;
   const withBitrate = Uint8Array.from(bytes.subarray(0, HEADER_BYTES));
@@ -95,6 +96,6 @@ export function isFreeFormat(bytes: Uint8Array): boolean {
   return frameHeaderAt(withBitrate, 0) !== null;
 }
 
-/** Whether frames can follow each other in one stream; bitrate, checksum and kind of stereo may change. */
+/** Returns whether frames can share a stream. Bitrate, checksum and stereo mode may change within a stream. */
 export const areAlike = (one: FrameHeader, other: FrameHeader): boolean =>
   one.version === other.version && one.sampleRateHz === other.sampleRateHz && one.channels === other.channels;

@@ -14,15 +14,15 @@ export interface Frame {
   readonly header: FrameHeader;
   /** The whole frame. The next batch overwrites this buffer. */
   readonly bytes: Uint8Array;
-  /** Other bytes stand before the frame, so the decoder loses the frames before them. */
+  /** True if the frame does not directly follow another frame, so that the decoder has no data of earlier frames. */
   readonly afterGap: boolean;
 }
 
-/** Reads several windows of a part and carries the state from one to the next. */
+/** Finds the frames in successive windows of a part, and keeps the state from one window to the next. */
 class Walk {
-  /** The header of the first frame; all others must match it. */
+  /** The header of the first frame. The headers of all other frames must match it. */
   #like: FrameHeader | undefined;
-  /** The next frame is expected exactly where the last one ended. */
+  /** True if the next frame is expected exactly where the last one ended. */
   #isInStep = false;
   skippedBytes = 0;
   frameBytes = 0;
@@ -33,7 +33,7 @@ class Walk {
   }
 
   /**
-   * The frames of a window.
+   * Finds the frames of a window.
    *
    * @param isLast whether the sound ends with this window
    * @returns the frames, and how many bytes of the window were consumed
@@ -50,7 +50,7 @@ class Walk {
         at += this.#skip(window, at);
         continue;
       }
-      // The last frame is truncated.
+      // Omits a truncated last frame.
       if (end > window.byteLength) break;
       this.#like ??= header;
       frames.push({ header, bytes: window.subarray(at, end), afterGap: !this.#isInStep });
@@ -61,7 +61,7 @@ class Walk {
     return { frames, doneBytes: isLast ? window.byteLength : at };
   }
 
-  /** Skips at least one byte, up to the next one that may begin a header. */
+  /** Skips at least one byte, up to the next byte that may begin a header. */
   #skip(window: Uint8Array, at: number): number {
     this.#isInStep = false;
     const next = window.indexOf(0xff, at + 1);
@@ -81,10 +81,10 @@ class Walk {
 }
 
 /**
- * The frames of a part in order, in batches of what one window holds. Bytes that are neither frame nor tag are passed over,
- * and a last frame that is cut is left out.
+ * Yields the frames of a part in order, one batch per window. Skips bytes that are neither frame nor tag, and omits
+ * a truncated last frame.
  *
- * @throws DamagedPartError when there is no frame, or more between the frames than in them
+ * @throws DamagedPartError if there is no frame, or if more bytes lie between the frames than in them
  */
 export async function* framesOf(file: PartFile): AsyncGenerator<readonly Frame[]> {
   const range: ByteRange = await withoutTags(file);

@@ -1,8 +1,8 @@
-/** Writes the tag before an mp3: title, author and chapters (ID3v2.3.0, and its addendum for chapters). */
+/** Writes the tag at the beginning of an mp3 file: title, author and chapters (ID3v2.3.0 and its chapter addendum). */
 import type { JoinedChapter, JoinRequest } from "../join-request.ts";
 
 const TAG_HEADER_BYTES = 10;
-/** A table of contents counts its entries in one byte. */
+/** Maximum entries of a table of contents, which counts them in one byte. */
 const ENTRIES_MAX = 255;
 const UTF_16 = 1;
 const IS_TOP_LEVEL = 2;
@@ -21,7 +21,7 @@ const milliseconds = (seconds: number): Buffer => number32(Math.min(Math.round(s
 const frame = (id: string, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
 
-/** Little-endian behind its byte order mark, which all players read. */
+/** Builds a frame of UTF-16 text, little-endian after a byte order mark, which all players read. */
 const textFrame = (id: "TIT2" | "TPE1", text: string): Buffer =>
   frame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 

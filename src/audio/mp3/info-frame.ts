@@ -1,4 +1,4 @@
-/** Reads and writes the frame that describes the file and holds no sound (Xing, Info, VBRI). */
+/** Reads and writes the information frame, which describes the file and contains no sound (Xing, Info, VBRI). */
 import { BITRATE_INDEX_MAX, type FrameHeader, frameHeaderAt, HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 
@@ -8,12 +8,12 @@ const BYTE_COUNT = 0x2;
 const SEEK_TABLE = 0x4;
 const QUALITY = 0x8;
 const SEEK_TABLE_ENTRIES = 100;
-/** Name, flags, number of frames, number of bytes, seek table. */
+/** Length of the tag: name, flags, number of frames, number of bytes, seek table. */
 const TAG_BYTES = 4 + 4 + 4 + 4 + SEEK_TABLE_ENTRIES;
-/** Encoders write their name behind the tag, and their delay and padding at this distance from it. */
+/** Distance from the encoder's name, which follows the tag, to the encoder's delay and padding. */
 const DELAY_OFFSET = 21;
 const ENCODERS = /^(?:LAME|Lavf|Lavc)/;
-/** The delay that every decoder adds; it shortens the padding by as much. */
+/** Delay that every decoder adds. It delays all sound, so it also shortens the padding. */
 const DECODER_DELAY_SAMPLES = 529;
 
 /** Silence that encoder and decoder add around the sound of a part. */
@@ -22,7 +22,7 @@ export interface EdgeSilence {
   readonly trailingSamples: number;
 }
 
-/** The fields of an information frame; absent where the frame lacks them. */
+/** The fields of an information frame; undefined if the frame lacks them. */
 export interface Information {
   readonly frames: number | undefined;
   readonly edges: EdgeSilence | undefined;
@@ -54,7 +54,7 @@ function readTag(bytes: Uint8Array, offset: number): Information {
   };
 }
 
-/** Reads the information frame at the beginning of a file; `undefined` when the first frame is audio. */
+/** Reads the information frame at the beginning of a file; returns undefined if the first frame is audio. */
 export function readInformation({ header, bytes }: Frame): Information | undefined {
   // Programs disagree on whether a checksum moves the tag.
   for (const offset of [HEADER_BYTES + header.sideBytes, header.sideOffset + header.sideBytes]) {
@@ -63,7 +63,7 @@ export function readInformation({ header, bytes }: Frame): Information | undefin
   return textAt(bytes, VBRI_OFFSET, 4) === "VBRI" ? { frames: undefined, edges: undefined } : undefined;
 }
 
-/** Copies a header without checksum and padding byte, and with another bitrate. */
+/** Copies a header with another bitrate, and without a checksum or padding byte. */
 function plainHeader(like: Uint8Array, bitrateIndex: number): Uint8Array {
   const header = Uint8Array.from(like.subarray(0, HEADER_BYTES));
   header[1] = (header[1] ?? 0) | 0x01;
@@ -83,7 +83,7 @@ function emptyFrame(like: Uint8Array, bitrateIndex: number): { bytes: Uint8Array
 /**
  * Builds a silent frame. Side information of zeros means no sound, and takes no bits from earlier frames.
  *
- * @param like the header bytes of a frame beside which it will stand
+ * @param like the header bytes of a neighbouring frame
  */
 export function silentFrame(like: Uint8Array): Uint8Array {
   const header = frameHeaderAt(like, 0);
@@ -93,24 +93,24 @@ export function silentFrame(like: Uint8Array): Uint8Array {
 export interface InformationToWrite {
   /** The header bytes of the first frame of sound. */
   readonly like: Uint8Array;
-  /** All frames have one bitrate. */
+  /** True if all frames have one bitrate. */
   readonly isConstant: boolean;
   readonly frames: number;
-  /** Excludes the information frame itself. */
+  /** Bytes of all frames except the information frame itself. */
   readonly audioBytes: number;
-  /** Returns how many bytes of audio lie before a hundredth of the playing time, 0 to 99. */
+  /** Returns how many bytes of audio precede a hundredth of the duration, 0 to 99. */
   readonly bytesBefore: (hundredth: number) => number;
 }
 
 /**
- * Builds the first frame of the file. It states no delay and no padding, because players disagree on whether to skip
- * them, and would show different times.
+ * Builds the information frame, the first frame of the file. It states no delay and no padding: players disagree on
+ * whether to skip them, so they would show different times.
  */
 export function informationFrame(information: InformationToWrite): Uint8Array {
   const { like, isConstant, frames, audioBytes, bytesBefore } = information;
   let frame = silentFrame(like);
   let tag = 0;
-  // The lowest bitrates are too small for the tag.
+  // Raises the bitrate until the frame has room for the tag.
   for (let index = frameHeaderAt(like, 0)?.bitrateIndex ?? 1; index <= BITRATE_INDEX_MAX; index += 1) {
     const { bytes, header } = emptyFrame(like, index);
     frame = bytes;

@@ -9,8 +9,8 @@ import { type Mp3Part, readMp3, soundOf } from "./read-mp3.ts";
 import { Reservoir } from "./reservoir.ts";
 
 /**
- * What the decoder still plays after the last frame of a part: half a granule's window, then the filter bank. Both
- * have died away after two granules, which is one frame of MPEG-1, so the next part sounds as it does alone.
+ * Minimum silence between parts. After the last frame of a part the decoder still plays half a granule's window, then
+ * the filter bank. Both have decayed after two granules (one MPEG-1 frame), so the next part sounds as it does alone.
  */
 const FADING_SAMPLES = 2 * 576;
 
@@ -19,7 +19,7 @@ interface PlacedPart {
   /** Number of frames in the joined file before those of this part. */
   readonly firstFrame: number;
   readonly silentFrames: number;
-  /** Bytes of audio in the joined file before those of this part. */
+  /** Number of bytes of audio in the joined file before those of this part. */
   readonly firstByte: number;
 }
 
@@ -93,7 +93,7 @@ async function copySound(file: PartFile, part: Mp3Part, output: Output): Promise
     }
     frames += batch.length;
   }
-  // The file changed between the two passes, and the first pass's lengths are already written.
+  // Fails if the file changed after the first pass, because the lengths from that pass are already written.
   if (frames !== part.frames || audioBytes !== part.audioBytes)
     throw file.damaged("it changed while it was read");
 }

@@ -7,7 +7,7 @@ export class Milestones {
   #bytes: number[] = [];
   #stride = 1;
 
-  /** Must be called for each frame, in order. */
+  /** Records the position of a frame. Must be called for each frame, in order. */
   pass(frame: number, bytesBefore: number): void {
     if (frame % this.#stride !== 0) return;
     this.#bytes.push(bytesBefore);
@@ -16,7 +16,7 @@ export class Milestones {
     this.#stride *= 2;
   }
 
-  /** Estimates how many bytes lie before a frame, given the total of frames and bytes. */
+  /** Estimates how many bytes precede a frame, given the total number of frames and bytes. */
   bytesBefore(frame: number, frames: number, bytes: number): number {
     const index = Math.min(Math.floor(frame / this.#stride), this.#bytes.length - 1);
     const from = index * this.#stride;

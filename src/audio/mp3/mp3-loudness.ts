@@ -7,11 +7,11 @@ import { soundOf } from "./read-mp3.ts";
 import { type GranuleChannel, granulesOf } from "./side-information.ts";
 
 const GRANULE_SAMPLES = 576;
-/** Four steps of the gain double the amplitude. */
+/** Decibels per step of the gain: four steps double the amplitude. */
 const DB_PER_STEP = 20 * Math.log10(2 ** 0.25);
-/** The gain at which a value of 1 is a step of 16 bits: 210 stands for full scale in the standard's formula. */
+/** The gain that scales values by 1 in the standard's formula. */
 const FULL_SCALE_GAIN = 210;
-/** A granule is heard this much later than its position in the file, because of its window and the filter bank. */
+/** Delay of a granule's sound behind its position in the file, caused by its window and the filter bank. */
 const DELAY_SAMPLES = 529;
 
 function levelDb({ soundBits, bigValues, gain }: GranuleChannel): number {
@@ -29,7 +29,7 @@ function levelsOf(frame: Frame): number[] {
   );
 }
 
-/** One value for each granule: 24 ms at 24 kHz. */
+/** Measures the level of each granule, which lasts 24 ms at 24 kHz. */
 export async function mp3Loudness(file: PartFile): Promise<Loudness> {
   const levelsDb: number[] = [];
   let sampleRateHz = 1;

@@ -1,4 +1,4 @@
-/** The first pass over an mp3 part: finds its format, its length, and which bytes belong to which time. */
+/** Makes the first pass over an mp3 part: finds its format, its length and the byte positions of its frames. */
 import type { PartFile } from "../part-file.ts";
 import { type FrameHeader, HEADER_BYTES } from "./frame-header.ts";
 import { type Frame, framesOf } from "./frames.ts";
@@ -7,11 +7,11 @@ import { Milestones } from "./milestones.ts";
 
 export interface Mp3Part {
   readonly header: FrameHeader;
-  /** The header bytes of its first frame. */
+  /** The header bytes of the part's first frame. */
   readonly headerBytes: Uint8Array;
-  /** All its frames have one bitrate. */
+  /** True if all frames of the part have one bitrate. */
   readonly isConstant: boolean;
-  /** Frames of sound; at least one. */
+  /** Number of frames of sound, at least one. */
   readonly frames: number;
   readonly audioBytes: number;
   readonly milestones: Milestones;

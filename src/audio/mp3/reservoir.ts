@@ -1,18 +1,18 @@
 /**
- * Silences frames whose sound begins in missing frames. A frame may keep its sound in the unused bytes of those
- * before it (the bit reservoir). At the beginning of a part, and behind a gap, those would be a stranger's bytes: noise
- * far above full scale. Such frames are made silent, as a decoder that had the part alone would have nothing for them. So
- * are frames whose fields are damaged: decoders leave them out, and all that follows would come too early.
+ * Silences frames that no decoder could play. A frame may store data in the unused bytes of earlier frames (the bit
+ * reservoir). At the beginning of a part and after a gap these bytes belong to other sound, and would be decoded to
+ * noise far above full scale. A decoder of the part alone would play nothing for such a frame, so the frame is made
+ * silent. Frames with damaged fields are silenced too, because decoders drop them and later sound would play too early.
  */
 import { HEADER_BYTES } from "./frame-header.ts";
 import type { Frame } from "./frames.ts";
 import { bytesBack, isBroken } from "./side-information.ts";
 
-/** How many bytes back a frame can point: 9 bits in MPEG-1, 8 bits in MPEG-2 and 2.5. */
+/** Maximum number of bytes that a frame can point back: 9 bits in MPEG-1, 8 bits in MPEG-2 and 2.5. */
 const BACK_MAX = { long: 511, short: 255 };
 const CRC_POLYNOMIAL = 0x8005;
 
-/** The checksum of a frame: the last two bytes of the header, then the side information. */
+/** Computes the checksum of a frame, which covers the last two bytes of the header and the side information. */
 function checksum(bytes: Uint8Array, sideOffset: number, sideBytes: number): number {
   let crc = 0xffff;
   const covered = [...bytes.subarray(2, HEADER_BYTES), ...bytes.subarray(sideOffset, sideOffset + sideBytes)];
@@ -33,7 +33,7 @@ function silence({ header, bytes }: Frame): void {
   bytes[HEADER_BYTES + 1] = crc & 0xff;
 }
 
-/** The state of one part, which is a stream of its own. */
+/** Tracks how many bytes of earlier frames the decoder has, separately for each part. */
 export class Reservoir {
   #bytesSeen = 0;
 

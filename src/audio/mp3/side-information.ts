@@ -6,32 +6,32 @@ import type { Frame } from "./frames.ts";
 const BIG_VALUES = { bit: 12, bits: 9 };
 const GAIN = { bit: 21, bits: 8 };
 const BLOCK_TYPE_BITS = 2;
-/** Pairs of values: a granule has 576 values. */
+/** Maximum of the field `big_values`, which counts pairs: a granule has 576 values. */
 const BIG_VALUES_MAX = 288;
 
 export interface GranuleChannel {
-  /** Bits of sound; 0 in silence. */
+  /** Number of bits of audio data; 0 in silence. */
   readonly soundBits: number;
   readonly bigValues: number;
   readonly gain: number;
 }
 
-/** Up to 16 bits. */
+/** Reads a number of up to 16 bits that begins at the bit position `bit`. */
 function bitsAt(bytes: Uint8Array, bit: number, count: number): number {
   const at = bit >> 3;
   const three = ((bytes[at] ?? 0) << 16) | ((bytes[at + 1] ?? 0) << 8) | (bytes[at + 2] ?? 0);
   return (three >> (24 - (bit & 7) - count)) & ((1 << count) - 1);
 }
 
-/** Returns how many bytes before the frame its sound begins, in the unused bytes of earlier frames. */
+/** Returns how many bytes before the frame its data begins, in the unused bytes of earlier frames. */
 export function bytesBack({ header, bytes }: Frame): number {
   return bitsAt(bytes, header.sideOffset * 8, header.version === "1" ? 9 : 8);
 }
 
-/** One entry for each granule and each channel in it. */
+/** Returns the number of granules in a frame times its channels. */
 const countOf = ({ samples, channels }: FrameHeader): number => (samples / 576) * channels;
 
-/** Finds the first bit of the fields of the `index`th granule and channel. */
+/** Returns the position of the first bit of the fields of the `index`th granule and channel. */
 function bitOf({ version, channels, sideOffset }: FrameHeader, index: number): number {
   if (version === "1") return sideOffset * 8 + (channels === 1 ? 18 : 20) + index * 59;
   return sideOffset * 8 + (channels === 1 ? 9 : 10) + index * 63;
@@ -49,7 +49,7 @@ export function granulesOf({ header, bytes }: Frame): GranuleChannel[] {
   });
 }
 
-/** Whether a value is forbidden by the standard, so that decoders refuse the whole frame. */
+/** Returns whether the standard forbids a value in the frame. Decoders refuse such a frame. */
 export function isBroken({ header, bytes }: Frame): boolean {
   const switchBit = header.version === "1" ? 33 : 38;
   for (let index = 0; index < countOf(header); index += 1) {

@@ -1,7 +1,7 @@
-/** Finds where the sound of an mp3 file lies between the tags at its ends. */
+/** Finds the audio of an mp3 file between the tags at its beginning and end. */
 import type { PartFile } from "../part-file.ts";
 
-/** More tags than any program writes. */
+/** Maximum number of tags to skip at each end; no program writes as many. */
 const TAGS_MAX = 100;
 
 const ID3V2_BYTES = 10;
@@ -17,7 +17,7 @@ const LYRICS_SIZE_BYTES = 6;
 
 export interface ByteRange {
   readonly start: number;
-  /** Exclusive end, in bytes. */
+  /** Offset of the first byte after the range. */
   readonly end: number;
 }
 
@@ -26,7 +26,7 @@ const textAt = (bytes: Uint8Array, offset: number, length: number): string =>
 const viewOf = (bytes: Uint8Array): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Reads four bytes of seven bits each; `undefined` if one uses its eighth bit. */
+/** Reads a number of four bytes with seven bits each; returns undefined if a byte uses its eighth bit. */
 function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
   let value = 0;
   for (const byte of bytes.subarray(offset, offset + 4)) {
@@ -36,7 +36,7 @@ function syncsafe(bytes: Uint8Array, offset: number): number | undefined {
   return value;
 }
 
-/** Length of the tag that begins with these bytes; 0 when none does. */
+/** Returns the length of the tag that begins with these bytes, or 0 if no tag does. */
 function leadingTagBytes(head: Uint8Array): number {
   if (head.byteLength >= ID3V2_BYTES && textAt(head, 0, 3) === "ID3") {
     const size = syncsafe(head, 6);
@@ -50,7 +50,7 @@ function leadingTagBytes(head: Uint8Array): number {
   return 0;
 }
 
-/** Length of the tag that ends with these bytes, the last ones before `end`; 0 when none does. */
+/** Returns the length of the tag that ends with these bytes, or 0 if no tag does. */
 function trailingTagBytes(tail: Uint8Array): number {
   const length = tail.byteLength;
   if (length >= ID3V1_BYTES && textAt(tail, length - ID3V1_BYTES, 3) === "TAG") {
@@ -79,8 +79,8 @@ function trailingTagBytes(tail: Uint8Array): number {
 }
 
 /**
- * Returns the audio between ID3v2 and APE tags at the beginning and ID3v1, APE, Lyrics3 and appended ID3v2 tags at the end.
- * A leading tag that claims to be longer than the file leaves no audio; a trailing one is ignored.
+ * Returns the bytes of audio. Skips ID3v2 and APE tags at the beginning, and ID3v1, APE, Lyrics3 and appended ID3v2
+ * tags at the end. A leading tag that claims to be longer than the file leaves no audio. A trailing one is ignored.
  */
 export async function withoutTags(file: PartFile): Promise<ByteRange> {
   let start = 0;

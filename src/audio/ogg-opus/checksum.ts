@@ -1,4 +1,4 @@
-/** The checksum of Ogg pages: CRC-32 with the most significant bit first, without initial value or inversion (RFC 3533). */
+/** Computes the checksum of Ogg pages: CRC-32, most significant bit first, initial value 0, no inversion (RFC 3533). */
 
 const POLYNOMIAL = 0x04c11db7;
 const CHECKSUM_OFFSET = 22;
@@ -14,14 +14,14 @@ const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
 
 function extend(start: number, bytes: Uint8Array, from: number, to: number): number {
   let crc = start;
-  // Indexed: this runs over every byte twice, and an iterator takes several times as long.
+  // Uses an index because an iterator takes several times as long, and every byte of a file is processed twice.
   for (let index = from; index < to; index += 1) {
     crc = (crc << 8) ^ (TABLE[((crc >>> 24) ^ (bytes[index] ?? 0)) & 0xff] ?? 0);
   }
   return crc;
 }
 
-/** Computes the checksum of a whole page, with zeros in place of the checksum itself. */
+/** Computes the checksum of a whole page, as if its checksum field were 0. */
 export function checksumWithout(page: Uint8Array): number {
   const before = extend(0, page, 0, CHECKSUM_OFFSET);
   const place = extend(before, new Uint8Array(CHECKSUM_BYTES), 0, CHECKSUM_BYTES);

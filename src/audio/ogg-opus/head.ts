@@ -1,22 +1,22 @@
-/** The two packets that open a stream of Opus in Ogg (RFC 7845, 5): the format, and the comments. */
+/** Reads and writes the two header packets of Opus in Ogg (RFC 7845, section 5): the format and the comments. */
 import type { JoinedChapter, JoinRequest } from "../join-request.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR = "audio-generation-mcp";
-/** Players read three digits. */
+/** Maximum number of chapters, because players read chapter numbers of three digits. */
 const CHAPTERS_MAX = 1000;
 
 export interface OpusHead {
   readonly channels: number;
-  /** Samples at 48 kHz that the decoder needs to converge; they are not played. */
+  /** Number of leading samples at 48 kHz that are not played, because the decoder needs them to converge. */
   readonly preSkip: number;
   /** Sample rate of the source; players do not need it. */
   readonly inputSampleRateHz: number;
-  /** To be applied by players, in 1/256 dB. */
+  /** Gain that players apply, in 1/256 dB. */
   readonly outputGain: number;
 }
 
-/** Reads the first packet; returns the fault in words if it is no header, or needs a channel mapping. */
+/** Reads the first packet. Returns a clause about the fault if it is no header or needs a channel mapping. */
 export function readHead(packet: Uint8Array): OpusHead | string {
   const name = String.fromCharCode(...packet.subarray(0, 8));
   if (name !== "OpusHead" || packet.byteLength < HEAD_BYTES) return "it does not begin like Opus";

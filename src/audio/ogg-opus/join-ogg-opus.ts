@@ -8,12 +8,12 @@ import { PageWriter } from "./page-writer.ts";
 import { type OpusPart, readOggOpus, soundOf } from "./read-ogg-opus.ts";
 
 const RATE_HZ = 48_000;
-/** Length of each silent packet: 20 ms. */
+/** Length of each silent packet in samples: 20 ms. */
 const SILENCE_SAMPLES = 960;
 /**
- * A decoder's state affects the sound that follows, and is reset when the mode changes. So the last
- * silent packet before a part is of the mode that the part does not begin with; and the first is of the mode that the
- * part before ends with, which lets its sound fade as it would.
+ * Minimum number of silent packets between two parts. A change between the modes SILK and CELT resets the decoder,
+ * whose state would otherwise affect the next part. So the last silent packet has the mode in which the next part does
+ * not begin. The first one has the mode in which the previous part ends, so that its sound fades out normally.
  */
 const SILENT_PACKETS_MIN = 2;
 const CELT_SILENCE = Uint8Array.of(0xf8, 0xff, 0xfe);
@@ -28,7 +28,7 @@ interface PlacedPart {
 
 const silent = (isCelt: boolean): Uint8Array => (isCelt ? CELT_SILENCE : SILK_SILENCE);
 
-/** Counts the packets of silence that bring a position close to where a part has to begin. */
+/** Returns the number of silent packets between a position and the time at which a part has to begin. */
 const packetsUntil = (startSeconds: number, position: number): number =>
   Math.round((startSeconds * RATE_HZ - position) / SILENCE_SAMPLES);
 
@@ -39,7 +39,12 @@ function silenceBefore(first: OpusPart, startSeconds: number): Uint8Array[] {
   return packets;
 }
 
-/** @param startSeconds of the next part; @param position where its sound would begin without any silence */
+/**
+ * Returns the silent packets after a part.
+ *
+ * @param startSeconds time at which the next part has to begin
+ * @param position sample at which the sound of the next part would begin without any silence
+ */
 function silenceAfter(
   part: OpusPart,
   next: OpusPart | undefined,
@@ -47,7 +52,7 @@ function silenceAfter(
   startSeconds: number,
   position: number,
 ): Uint8Array[] {
-  // The trimmed ends of both parts are part of the pause.
+  // The trimmed end of this part and the pre-skip of the next part count toward the pause.
   const samples = pauseSeconds * RATE_HZ - part.trimSamples - (next?.head.preSkip ?? 0);
   const count =
     next === undefined
@@ -106,7 +111,7 @@ function headOf(parts: readonly OpusPart[], first: OpusPart): OpusHead {
   };
 }
 
-/** @param end the position where the stream ends; later packets are left out */
+/** Copies the packets of a part. @param end the sample at which the stream ends; later packets are omitted */
 async function copySound(file: PartFile, placed: PlacedPart, end: number, writer: PageWriter): Promise<void> {
   let packets = 0;
   let position = placed.offset;
@@ -117,7 +122,7 @@ async function copySound(file: PartFile, placed: PlacedPart, end: number, writer
       position += samples;
     }
   }
-  // The file changed between the two passes, and the first pass's lengths are already written.
+  // Fails if the file changed after the first pass, because the lengths from that pass are already written.
   if (packets !== placed.part.packets || position !== placed.offset + placed.part.samples) {
     throw file.damaged("it changed while it was read");
   }

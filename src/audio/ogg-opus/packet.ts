@@ -1,14 +1,14 @@
-/** Parses the framing of an Opus packet (RFC 6716, 3), and refuses packets that decoders must refuse. */
+/** Parses the framing of an Opus packet (RFC 6716, section 3), and refuses packets that decoders must refuse. */
 
 const FRAME_BYTES_MAX = 1275;
-/** 120 ms at 48 kHz. */
+/** Maximum duration of a packet: 120 ms at 48 kHz. */
 const PACKET_SAMPLES_MAX = 5760;
 const HAS_PADDING = 0x40;
 const IS_VARIABLE = 0x80;
 const COUNT_MASK = 0x3f;
 const IS_STEREO = 0x04;
 
-/** Frame lengths in samples at 48 kHz: four of SILK for each of three bandwidths, two of hybrid for two, four of CELT for four. */
+/** Frame lengths in samples at 48 kHz. They repeat for each bandwidth: three of SILK, two of hybrid, four of CELT. */
 const SILK_SAMPLES = [480, 960, 1920, 2880];
 const HYBRID_SAMPLES = [480, 960];
 const CELT_SAMPLES = [120, 240, 480, 960];
@@ -24,11 +24,11 @@ export interface OpusPacket {
   /** Duration in samples at 48 kHz. */
   readonly samples: number;
   readonly isStereo: boolean;
-  /** Encoded by CELT alone; other packets use SILK, or both. */
+  /** True if encoded by CELT alone. Other packets use SILK or both. */
   readonly isCelt: boolean;
 }
 
-/** Reads a frame length and how many bytes state it, one or two; `undefined` if they are missing. */
+/** Reads a frame length, and how many bytes (one or two) state it. Returns undefined if the bytes are missing. */
 function lengthAt(
   packet: Uint8Array,
   offset: number,
@@ -39,13 +39,13 @@ function lengthAt(
   return second === undefined ? undefined : { length: first + 4 * second, bytes: 2 };
 }
 
-/** Whether frames of equal length fill the bytes from `offset` on. */
+/** Returns whether `count` frames of equal length fill the bytes from `offset` to `end`. */
 function areEqual(_: Uint8Array, offset: number, end: number, count: number): boolean {
   const bytes = end - offset;
   return bytes >= 0 && bytes % count === 0 && bytes / count <= FRAME_BYTES_MAX;
 }
 
-/** Whether frames that state their lengths (all but the last) fill the bytes from `offset` on. */
+/** Returns whether `count` frames fill the bytes from `offset` to `end`, if all but the last state their lengths. */
 function areTold(packet: Uint8Array, offset: number, end: number, count: number): boolean {
   let at = offset;
   let sum = 0;
@@ -59,14 +59,14 @@ function areTold(packet: Uint8Array, offset: number, end: number, count: number)
   return last >= 0 && last <= FRAME_BYTES_MAX;
 }
 
-/** Finds where the padding begins, and where the bytes that state its length end. */
+/** Returns the end of the bytes that state the padding's length, and the beginning of the padding. */
 function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly end: number } {
   let offset = 2;
   let padding = 0;
   for (;;) {
     const value = packet[offset] ?? 0;
     offset += 1;
-    // 255 means 254 bytes and one more length byte.
+    // A value of 255 means 254 bytes of padding and that another length byte follows.
     padding += value === 255 ? 254 : value;
     if (value !== 255) return { offset, end: packet.byteLength - padding };
   }
@@ -82,7 +82,7 @@ function areFramesSound(packet: Uint8Array, code: number, count: number): boolea
   return check(packet, inner.offset, inner.end, count);
 }
 
-/** Describes a packet; `undefined` when no decoder accepts it. */
+/** Describes a packet; returns undefined if decoders must refuse it. */
 export function readPacket(packet: Uint8Array): OpusPacket | undefined {
   const [toc, layout] = packet;
   if (toc === undefined) return undefined;

@@ -5,7 +5,7 @@ import { PAGE_HEADER_BYTES, SEGMENTS_MAX } from "./pages.ts";
 
 const SEGMENT_BYTES = 255;
 const PAGE_BYTES_MAX = PAGE_HEADER_BYTES + SEGMENTS_MAX + SEGMENTS_MAX * SEGMENT_BYTES;
-/** About a second at 48 kHz; a player reads at most this much to seek to a position. */
+/** Duration after which a page ends: a second at 48 kHz. A player that seeks reads about this much at most. */
 const PAGE_SAMPLES = 48_000;
 const NO_GRANULE = 0xffff_ffff_ffff_ffffn;
 const CONTINUES = 1;
@@ -14,7 +14,7 @@ const ENDS_STREAM = 4;
 
 interface PageToWrite {
   readonly flags: number;
-  /** `undefined` when no packet ends on the page. */
+  /** Position at which the last packet of the page ends; undefined if no packet ends on the page. */
   readonly granule: number | undefined;
   readonly lacing: Uint8Array;
   readonly payload: Uint8Array;
@@ -25,7 +25,7 @@ export class PageWriter {
   readonly #serial: number;
   readonly #page = new Uint8Array(PAGE_BYTES_MAX);
   #sequence = 0;
-  /** The content of the next page so far. */
+  /** The segment table of the next page, which is filled packet by packet like the payload. */
   readonly #lacing = new Uint8Array(SEGMENTS_MAX);
   readonly #payload = new Uint8Array(SEGMENTS_MAX * SEGMENT_BYTES);
   #segments = 0;
@@ -38,7 +38,7 @@ export class PageWriter {
     this.#serial = serial;
   }
 
-  /** Writes a packet that opens the stream: on pages of its own, as many as it takes. */
+  /** Writes a header packet on pages of its own, as many as it needs. */
   async header(packet: Uint8Array): Promise<void> {
     const segments = Math.floor(packet.byteLength / SEGMENT_BYTES) + 1;
     for (let first = 0; first < segments; first += SEGMENTS_MAX) {
@@ -52,7 +52,7 @@ export class PageWriter {
     }
   }
 
-  /** @param samples how long the packet plays, at 48 kHz */
+  /** Writes an audio packet. @param samples duration of the packet in samples at 48 kHz */
   async packet(bytes: Uint8Array, samples: number): Promise<void> {
     const full = Math.floor(bytes.byteLength / SEGMENT_BYTES);
     if (this.#segments + full + 1 > SEGMENTS_MAX || this.#pageSamples >= PAGE_SAMPLES) {
@@ -67,7 +67,7 @@ export class PageWriter {
     this.#samples += samples;
   }
 
-  /** Ends the stream at a position; players do not play samples behind it. */
+  /** Ends the stream. Players do not play samples after the position `granule`. */
   async end(granule: number): Promise<void> {
     await this.#writeAudio(ENDS_STREAM, granule);
   }

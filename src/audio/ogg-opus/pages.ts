@@ -5,17 +5,17 @@ import { checksumWithout } from "./checksum.ts";
 export const PAGE_HEADER_BYTES = 27;
 export const SEGMENTS_MAX = 255;
 const SEGMENT_BYTES = 255;
-/** 48 frames of 1,275 bytes and their lengths: the longest packet that Opus allows. */
+/** Length of the longest packet that Opus allows: 48 frames of 1,275 bytes, and their lengths. */
 export const PACKET_BYTES_MAX = 61_440;
 const CONTINUES = 1;
 const BEGINS_STREAM = 2;
 const ENDS_STREAM = 4;
-/** The position of a page on which no packet ends. */
+/** The stated position of a page on which no packet ends. */
 const NO_GRANULE = -1n;
 
 export interface Page {
   readonly serial: number;
-  /** Position in samples at which the last packet of this page ends; `undefined` if no packet ends on it. */
+  /** Position in samples at which the last packet of this page ends; undefined if no packet ends on the page. */
   readonly granule: number | undefined;
   readonly endsStream: boolean;
   /** The packets that end on this page. The next page overwrites these buffers. */
@@ -32,7 +32,7 @@ interface RawPage {
   readonly bytes: number;
 }
 
-/** Reads the page at an offset; `undefined` if no page begins there. */
+/** Reads the page at an offset; returns undefined if no page begins there. */
 async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | undefined> {
   const head = await file.bytesAt(offset, PAGE_HEADER_BYTES + SEGMENTS_MAX);
   if (String.fromCharCode(...head.subarray(0, 4)) !== "OggS") return undefined;
@@ -57,13 +57,13 @@ async function rawPageAt(file: PartFile, offset: number): Promise<RawPage | unde
   };
 }
 
-/** The packet that began on an earlier page. */
+/** Collects the pieces of a packet that spans several pages. */
 class OpenPacket {
   #pieces: Uint8Array[] = [];
   #bytes = 0;
   isOpen = false;
 
-  /** Keeps only the beginning of a packet that is too long for audio, because comments may contain pictures. */
+  /** Adds a piece. Keeps only the beginning of a packet too long for audio: comments may contain large pictures. */
   add(piece: Uint8Array): void {
     this.isOpen = true;
     this.#bytes += piece.byteLength;
@@ -94,7 +94,7 @@ function packetsOf(page: RawPage, open: OpenPacket): Uint8Array[] {
   return packets;
 }
 
-/** Checks a page against the pages before it; `undefined` if it is valid. */
+/** Checks a page against the pages before it. Returns the fault, or undefined if the page is valid. */
 function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean): string | undefined {
   const begins = (page.flags & BEGINS_STREAM) !== 0;
   if (page.serial !== first.serial || begins !== (index === 0)) return "it holds more than one stream";
@@ -107,9 +107,9 @@ function pageFault(page: RawPage, first: RawPage, index: number, isOpen: boolean
 }
 
 /**
- * The pages of a part in order, up to the one that ends its stream or to the end of the file.
+ * Yields the pages of a part in order, up to the page that ends its stream or to the end of the file.
  *
- * @throws DamagedPartError when a page is broken or missing, or there is another stream
+ * @throws DamagedPartError if a page is damaged or missing, or if there is another stream
  */
 export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
   const open = new OpenPacket();
@@ -118,7 +118,7 @@ export async function* pagesOf(file: PartFile): AsyncGenerator<Page> {
   let hasEnded = false;
   for (let index = 0; offset < file.sizeBytes; index += 1) {
     const page = await rawPageAt(file, offset);
-    // Bytes behind the stream that are no page are ignored, as players ignore them.
+    // Ignores bytes after the stream that are no page, because players ignore them too.
     if (page === undefined && hasEnded) return;
     if (page === undefined) throw file.damaged("something in it is no Ogg page");
     if (hasEnded) throw file.damaged("it holds more than one stream");

@@ -1,4 +1,4 @@
-/** The first pass over an Opus part: finds its format, its length, and which samples are not played. */
+/** Makes the first pass over an Opus part: finds its format, its length and the samples that are not played. */
 import type { PartFile } from "../part-file.ts";
 import { isTags, type OpusHead, readHead } from "./head.ts";
 import { type OpusPacket, readPacket } from "./packet.ts";
@@ -8,9 +8,9 @@ export interface OpusPart {
   readonly head: OpusHead;
   readonly serial: number;
   readonly packets: number;
-  /** Samples of all packets together, at 48 kHz. */
+  /** Number of samples of all packets together, at 48 kHz. */
   readonly samples: number;
-  /** Samples at the end that are not played. */
+  /** Number of samples at the end that are not played. */
   readonly trimSamples: number;
   readonly beginsWithCelt: boolean;
   readonly endsWithCelt: boolean;
@@ -18,7 +18,7 @@ export interface OpusPart {
 }
 
 export interface AudioPacket extends OpusPacket {
-  /** The next page overwrites this buffer. */
+  /** Content of the packet. The next page overwrites this buffer. */
   readonly bytes: Uint8Array;
 }
 
@@ -29,9 +29,9 @@ interface AudioPage {
 }
 
 /**
- * The sound of a part, page by page.
+ * Yields the sound of a part, page by page.
  *
- * @param onHead receives the header's fields, before the first page of sound
+ * @param onHead receives the fields of the header before the first page of sound
  */
 export async function* soundOf(
   file: PartFile,
@@ -43,7 +43,7 @@ export async function* soundOf(
       yield { packets: packets.map((bytes) => audioPacket(bytes, file)), granule, endsStream };
       continue;
     }
-    // Each header ends its page, so no other packet is on it.
+    // Each header packet has to end its page, so no other packet may be on that page.
     if (packets.length > 1) throw file.damaged("its headers share a page with other packets");
     const [packet] = packets;
     if (packet === undefined) continue;
@@ -66,16 +66,16 @@ function audioPacket(bytes: Uint8Array, file: PartFile): AudioPacket {
 class Positions {
   samples = 0;
   #pages = 0;
-  /** How far the first stated position exceeds the samples before it. */
+  /** The first stated position minus the number of samples up to it. */
   #ahead = 0;
   #last = 0;
 
-  /** @returns what is wrong with the page's position, if anything */
+  /** Checks and counts a page. @returns the fault of its position, or undefined if it is valid */
   pass({ packets, granule }: AudioPage): string | undefined {
     this.samples += packets.reduce((sum, { samples }) => sum + samples, 0);
     if (granule === undefined) return undefined;
     if (this.#pages === 0) this.#ahead = granule - this.samples;
-    // On a single page this means that the end is not played.
+    // If the stream has a single page, a low position is valid: it means that the end is not played.
     if (this.#pages === 1 && this.#ahead < 0) return "its first position lies before its beginning";
     if (granule < this.#last) return "its positions run backwards";
     this.#pages += 1;
@@ -83,7 +83,7 @@ class Positions {
     return undefined;
   }
 
-  /** Samples at the end that are not played; 0 if the positions exceed the samples, which means a lost page. */
+  /** Number of samples at the end that are not played; 0 if positions exceed the samples, as after a lost page. */
   get trimSamples(): number {
     const offset = this.#pages > 1 ? this.#ahead : 0;
     return this.#pages === 0 ? 0 : Math.max(0, offset + this.samples - this.#last);

@@ -1,4 +1,4 @@
-/** Joins raw pcm, which has no header: 16 bits per sample, and the number of channels that its length in seconds implies. */
+/** Joins pcm parts of 16-bit samples. pcm has no header, so the number of channels follows from size and duration. */
 import type { JoinedAudio, JoinPart, JoinRequest } from "../join-request.ts";
 import { assertAlike } from "../part-errors.ts";
 import { type PartFile, PartFiles } from "../part-file.ts";
@@ -10,8 +10,8 @@ const CHANNELS_MAX = 2;
 /**
  * Derives the number of channels of 16-bit samples from their size and duration.
  *
- * @param sizeBytes of the whole part
- * @returns 1 or 2; `undefined` if neither matches the part's duration and rate
+ * @param sizeBytes size of the whole part
+ * @returns 1 or 2, or undefined if neither matches the part's duration and sample rate
  */
 export function pcmChannels(
   sizeBytes: number,
@@ -50,7 +50,7 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   assertAlike(looked.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
   const { channels, sampleRateHz } = looked[0] ?? { channels: 1, sampleRateHz: 1 };
   const frameBytes = channels * SAMPLE_BYTES;
-  // Drops a truncated last frame, which would shift every sample that follows.
+  // Drops a truncated last frame, because it would shift all samples of later parts.
   const runs = looked.map(({ sizeBytes }) => ({ offset: 0, bytes: sizeBytes - (sizeBytes % frameBytes) }));
   const nothing = new Uint8Array(0);
   return joinSamples(request, files, runs, {

@@ -1,4 +1,4 @@
-/** Joins runs of uncompressed samples with silence between them; wav and pcm differ only in header and trailer. */
+/** Joins uncompressed samples with silence between them. wav and pcm differ only in header and trailer. */
 import { chapterSpans, type JoinedAudio, type JoinRequest } from "../join-request.ts";
 import { Output } from "../output.ts";
 import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
@@ -6,13 +6,13 @@ import { type PartFile, type PartFiles, WINDOW_BYTES } from "../part-file.ts";
 /** The position of a part's samples in its file. */
 export interface SampleRun {
   readonly offset: number;
-  /** Whole frames; more than 0. */
+  /** Length of the samples: whole frames, more than 0. */
   readonly bytes: number;
 }
 
 export interface SampleLayout {
   readonly sampleRateHz: number;
-  /** Bytes of one sample of every channel. */
+  /** Length of a frame, which has one sample of every channel. */
   readonly frameBytes: number;
   /** The byte value of silence. */
   readonly silence: number;
@@ -29,7 +29,7 @@ async function copyRun(file: PartFile, run: SampleRun, output: Output): Promise<
   }
 }
 
-/** The second pass: writes everything. */
+/** Makes the second pass over the parts: writes the joined file. */
 export async function joinSamples(
   request: JoinRequest,
   files: PartFiles,

@@ -6,10 +6,10 @@ import { joinSamples } from "./join-samples.ts";
 import { frameBytesOf, readWav, WAVE_FLOAT, type WavFormat } from "./read-wav.ts";
 import { aroundWav, silenceOf } from "./wav-header.ts";
 
-/** Front left and right, or front centre: the same as a file that names no loudspeakers. */
+/** Usual loudspeaker masks by number of channels: front centre, or front left and right. No mask means the same. */
 const USUAL_MASKS: Readonly<Record<number, number>> = { 1: 0x4, 2: 0x3 };
 
-/** Makes equivalent formats equal. */
+/** Removes a usual loudspeaker mask, so that equivalent formats are equal. */
 function withoutUsualMask(format: WavFormat): WavFormat {
   const isUsual = format.channelMask === USUAL_MASKS[format.channels];
   return isUsual ? { ...format, channelMask: 0 } : format;

@@ -5,36 +5,36 @@ const RIFF_HEADER_BYTES = 12;
 const CHUNK_HEADER_BYTES = 8;
 const PLAIN_FORMAT_BYTES = 16;
 const EXTENSIBLE_FORMAT_BYTES = 40;
-/** More chunks than any writer makes. Bounds the time for a hostile file of a million empty chunks. */
+/** Maximum number of chunks; no program writes as many. Bounds the time for a hostile file of a million chunks. */
 const CHUNKS_MAX = 1000;
-/** Placeholders that writers use for an unknown length, or one that exceeds 32 bits. */
+/** Placeholder that programs write for a length that is unknown or exceeds 32 bits. */
 const UNKNOWN_SIZE = 0xffffffff;
 const CHANNELS_MAX = 255;
 
 export const WAVE_PCM = 1;
 export const WAVE_FLOAT = 3;
 const WAVE_EXTENSIBLE = 0xfffe;
-/** The fixed bytes behind the format number in the GUID of a sub-format. */
+/** The fixed bytes after the format number in the GUID of a sub-format. */
 const SUB_FORMAT_TAIL = "000000001000800000aa00389b71";
 
 export interface WavFormat {
-  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}: the sub-format of an extensible one. */
+  /** {@link WAVE_PCM} or {@link WAVE_FLOAT}. For an extensible format this is its sub-format. */
   readonly encoding: number;
   readonly channels: number;
   readonly sampleRateHz: number;
-  /** Size of one sample in the file. */
+  /** Number of bits of one sample in the file. */
   readonly bitsPerSample: number;
-  /** How many of those bits carry sound. */
+  /** Number of bits of a sample that carry sound. */
   readonly validBits: number;
-  /** Which loudspeakers the channels are for; 0 where the file does not say. */
+  /** Bit mask of the loudspeakers that the channels are for; 0 if the file does not state them. */
   readonly channelMask: number;
 }
 
 export interface WavPart {
   readonly format: WavFormat;
-  /** Where the samples begin. */
+  /** Offset of the samples in the file. */
   readonly offset: number;
-  /** Whole frames; more than 0. */
+  /** Length of the samples: whole frames, more than 0. */
   readonly bytes: number;
 }
 
@@ -72,7 +72,7 @@ function readFormat(bytes: Uint8Array, file: PartFile): WavFormat {
     channels: view.getUint16(2, true),
     sampleRateHz: view.getUint32(4, true),
     bitsPerSample,
-    // Some writers leave it at 0.
+    // Some programs leave the number of valid bits at 0.
     validBits: validBits === 0 || validBits > bitsPerSample ? bitsPerSample : validBits,
     channelMask: isExtensible ? view.getUint32(20, true) : 0,
   };
@@ -93,11 +93,11 @@ function formatFault(format: WavFormat, blockBytes: number): string | undefined 
   return undefined;
 }
 
-/** Bytes of one sample of every channel. */
+/** Returns the length of a frame, which has one sample of every channel. */
 export const frameBytesOf = ({ channels, bitsPerSample }: WavFormat): number =>
   (channels * bitsPerSample) / 8;
 
-/** Reads the length of the samples from the `ds64` chunk of RF64; `undefined` if it states none. */
+/** Reads the length of the samples from the `ds64` chunk of RF64; returns undefined if it states none. */
 async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undefined> {
   const bytes = await file.bytesAt(ds64.offset, 16);
   if (bytes.byteLength < 16) return undefined;
@@ -105,7 +105,7 @@ async function longDataSize(file: PartFile, ds64: Chunk): Promise<number | undef
   return size > 0 && Number.isSafeInteger(size) ? size : undefined;
 }
 
-/** Whether chunks with sensible names fill the file from here to its very end. */
+/** Returns whether chunks with valid names fill the file from `offset` to its end. */
 async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   let at = offset;
   for (let count = 0; count < CHUNKS_MAX && at < file.sizeBytes; count += 1) {
@@ -116,12 +116,12 @@ async function endsInChunks(file: PartFile, offset: number): Promise<boolean> {
   return at === file.sizeBytes || at === file.sizeBytes + 1;
 }
 
-/** Returns the number of bytes of samples: the stated one if it is possible. */
+/** Returns the number of bytes of samples. The file's own statement is used if it is possible. */
 async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefined): Promise<number> {
   const left = file.sizeBytes - data.offset;
   const said = data.sizeBytes === UNKNOWN_SIZE && longSize !== undefined ? longSize : data.sizeBytes;
   if (said > left) return left;
-  // A writer that could not seek back leaves 0, but a file without samples also states 0.
+  // A length of 0 is stated by a program that could not seek back, but also by a file without samples.
   if (said === 0) return (await endsInChunks(file, data.offset)) ? 0 : left;
   return said;
 }
@@ -129,7 +129,7 @@ async function dataBytes(file: PartFile, data: Chunk, longSize: number | undefin
 /**
  * Reads what a joiner needs from a wav file, including RF64.
  *
- * @throws DamagedPartError if it is no wav file, has no samples, or compressed ones
+ * @throws DamagedPartError if it is no wav file, has no samples, or has compressed samples
  */
 export async function readWav(file: PartFile): Promise<WavPart> {
   const header = await file.bytesAt(0, RIFF_HEADER_BYTES);

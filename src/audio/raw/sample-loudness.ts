@@ -69,12 +69,12 @@ async function rms(file: PartFile, { offset, bytes, format }: Samples): Promise<
   };
 }
 
-/** Measures the mean level of each 20 ms. */
+/** Measures the mean level of each 20 ms of a wav file. */
 export async function wavLoudness(file: PartFile): Promise<Loudness> {
   return rms(file, await readWav(file));
 }
 
-/** Measures the mean level of each 20 ms of 16-bit samples. */
+/** Measures the mean level of each 20 ms of a pcm file with 16-bit samples. */
 export async function pcmLoudness(
   file: PartFile,
   part: { readonly durationSeconds: number; readonly sampleRateHz: number },

@@ -1,4 +1,4 @@
-/** Writes header and trailer of a wav file: RIFF with title and author, or RF64 (EBU Tech 3306) if 32 bits are too few. */
+/** Writes the header and trailer of a wav file: RIFF, or RF64 (EBU Tech 3306) if its length exceeds 32 bits. */
 import type { JoinRequest } from "../join-request.ts";
 import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
@@ -39,7 +39,7 @@ function formatPayload(format: WavFormat): Uint8Array {
   return payload;
 }
 
-/** Builds the chunk with the lengths of RF64; the 32-bit fields hold {@link SIZE_MAX}. */
+/** Builds the `ds64` chunk with the 64-bit lengths of RF64, whose 32-bit lengths are {@link SIZE_MAX}. */
 function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8Array {
   const payload = new Uint8Array(DS64_BYTES);
   const view = new DataView(payload.buffer);
@@ -49,11 +49,11 @@ function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8A
   return chunk("ds64", payload);
 }
 
-/** The value of silence: 8-bit samples are unsigned, so their silence is the middle value. */
+/** Returns the byte value of silence. 8-bit samples are unsigned, so their silence is the middle value. */
 export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
   encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
 
-/** Puts title and author behind the samples, so that readers that expect samples at byte 44 can play the file. */
+/** Builds the chunk of title and author. It follows the samples, because some programs expect samples at byte 44. */
 function infoChunk({ title, author }: Pick<JoinRequest, "title" | "author">): Uint8Array {
   const entries = [["INAM", title] as const, ["IART", author] as const].flatMap(([id, text]) => {
     if (text === undefined) return [];

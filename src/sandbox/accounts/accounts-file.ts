@@ -1,10 +1,10 @@
-/** The schema of an accounts file, and the messages for its faults. */
+/** Reads and validates the accounts file, and writes the error message if it is invalid. */
 import { randomBytes } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import { SandboxUsageError } from "../usage-error.ts";
 
-/** Enough credits for six thousand tasks, so that the default account never runs out. */
+/** Credits of the default account: enough for six thousand tasks, so that it does not run out. */
 const DEFAULT_CREDITS = 1_000_000;
 
 const keySchema = z.strictObject({
@@ -13,12 +13,12 @@ const keySchema = z.strictObject({
   active: z.boolean().default(true),
 });
 
-/** One purchase or gift. For a subscription it is the current period (docs/contract.md, Billing). */
+/** A purchase or gift of credits. A subscription's grant stands for its current period (docs/contract.md, Billing). */
 const grantSchema = z.strictObject({
   kind: z.enum(["pack", "subscription", "gift"]),
   credits: z.int().min(0).max(1_000_000_000),
   state: z.enum(["paid", "refunded", "disputed"]).default("paid"),
-  /** Absent: never expires. */
+  /** A grant without this date never expires. */
   expires_at: z.iso.datetime({ offset: true }).optional(),
 });
 
@@ -40,18 +40,23 @@ export const accountsFileSchema = z
     const twice = ids.find((id, index) => ids.indexOf(id) !== index);
     if (twice !== undefined) refuse(`the account id ${JSON.stringify(twice)} occurs twice`);
     const distinct = new Set(keys.map((entry) => entry.key));
-    // A key is a secret even here: the message says that one is repeated, not which.
+    // The message does not quote the repeated key, because keys are secrets even in the sandbox.
     if (distinct.size !== keys.length) refuse("the same key occurs twice");
     if (!keys.some((entry) => entry.active)) refuse("no account has an active key, so nobody could use it");
   });
 
-/** Accounts as a caller may write them: `active`, `state` and `grants` may be left out. */
+/** Accounts before parsing: `active`, `state` and `grants` are optional. */
 export type AccountsFile = z.input<typeof accountsFileSchema>;
 /** Accounts with every default filled in. */
 export type ParsedAccounts = z.output<typeof accountsFileSchema>;
 export type GrantTerms = z.output<typeof grantSchema>;
 
-/** @throws SandboxUsageError with one sentence naming the first thing wrong. */
+/**
+ * Validates accounts and fills in the defaults.
+ *
+ * @param source what the error message calls the input, for example `accounts list`
+ * @throws SandboxUsageError whose one-sentence message names the first fault
+ */
 export function parseAccounts(value: unknown, source: string): ParsedAccounts {
   const parsed = accountsFileSchema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -69,13 +74,13 @@ export function parseAccounts(value: unknown, source: string): ParsedAccounts {
  * Reads and checks an accounts file.
  *
  * @param path a JSON file in the shape of {@link accountsFileSchema}
- * @throws SandboxUsageError when it is missing, unreadable, no JSON or of the wrong shape
+ * @throws SandboxUsageError if the file is missing, unreadable, not JSON or of the wrong shape
  */
 export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   const source = `accounts file ${JSON.stringify(path)}`;
   let text: string;
   try {
-    // Refuses a pipe, which would block for ever, and a device, which has no end.
+    // Only regular files are read: reading a pipe could block for ever, and a device may have no end.
     if (!(await stat(path)).isFile()) {
       throw new SandboxUsageError(`The ${source} is no regular file and cannot be read.`);
     }
@@ -94,7 +99,7 @@ export async function readAccountsFile(path: string): Promise<ParsedAccounts> {
   return parseAccounts(value, source);
 }
 
-/** Builds the default account: one paid pack, and the given key. */
+/** Builds one account that has the given key and one paid pack of credits. */
 export function defaultAccounts(apiKey: string): ParsedAccounts {
   return {
     accounts: [

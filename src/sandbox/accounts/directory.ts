@@ -24,8 +24,8 @@ export class AccountDirectory {
   }
 
   /**
-   * The account behind an `Authorization` header, or `undefined` for a missing, malformed, unknown or revoked
-   * key, which the contract does not distinguish.
+   * Returns the account of the bearer key in an `Authorization` header. Returns `undefined` for a missing,
+   * malformed, unknown or revoked key, because the contract gives all four the same response.
    */
   accountFor(authorization: string | undefined): Account | undefined {
     const key = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];

@@ -1,13 +1,13 @@
-/** The credit rules of grants: access, balance, reservation, settlement (docs/contract.md, Billing). */
+/** Implements the credit rules of grants: access, balance, reservation and settlement (docs/contract.md, Billing). */
 import type { GrantTerms } from "./accounts-file.ts";
 
-/** A grant and the use of its credits. Invariant: `credits` = left + reserved + charged. */
+/** A grant with its reserved and charged credits. The rest of `credits` is left for new tasks. */
 export interface Grant extends GrantTerms {
   reserved: number;
   charged: number;
 }
 
-/** Credits that a task takes out of one grant. */
+/** The credits that one task reserves in one grant. */
 export interface Draw {
   readonly grant: Grant;
   readonly credits: number;
@@ -16,32 +16,32 @@ export interface Draw {
 const expiryMs = (grant: GrantTerms): number =>
   grant.expires_at === undefined ? Number.POSITIVE_INFINITY : Date.parse(grant.expires_at);
 
-/** A grant that is expired, refunded or disputed gives neither credits nor access. */
+/** Returns false for an expired, refunded or disputed grant, which gives neither credits nor access. */
 const isAlive = (grant: GrantTerms, wallMs: number): boolean =>
   grant.state === "paid" && wallMs < expiryMs(grant);
 
-/** Whether a paid pack or an active paid subscription unlocks creation; gifts alone do not. */
+/** Returns whether an account may create tasks: it needs a paid pack or an active paid subscription, not only gifts. */
 export function unlocks(grants: readonly GrantTerms[], wallMs: number): boolean {
   return grants.some((grant) => grant.kind !== "gift" && isAlive(grant, wallMs));
 }
 
 const leftIn = (grant: Grant): number => Math.max(0, grant.credits - grant.reserved - grant.charged);
 
-/** Credits that a new task could reserve now. */
+/** Counts the credits that a new task could reserve now. */
 export function availableCredits(grants: readonly Grant[], wallMs: number): number {
   return grants.reduce((sum, grant) => sum + (isAlive(grant, wallMs) ? leftIn(grant) : 0), 0);
 }
 
 /**
- * Chooses the grants of a reservation: earliest expiry first, so that credits are not lost to a date while
- * longer-lived ones are spent.
+ * Chooses the grants that a reservation draws on. Grants that expire first are used first, so that fewer credits
+ * expire unused.
  *
  * @returns the draws in drawing order, or `undefined` when fewer than `credits` are available
  */
 export function planDraws(grants: readonly Grant[], credits: number, wallMs: number): Draw[] | undefined {
   const byExpiry = grants
     .filter((grant) => isAlive(grant, wallMs) && leftIn(grant) > 0)
-    // Two grants without expiry would subtract to NaN.
+    // Grants without an expiry date need the equality check, because Infinity minus Infinity is NaN.
     .sort((a, b) => (expiryMs(a) === expiryMs(b) ? 0 : expiryMs(a) - expiryMs(b)));
   const draws: Draw[] = [];
   let missing = credits;
@@ -59,8 +59,8 @@ export function reserve(draws: readonly Draw[]): void {
 }
 
 /**
- * Ends a reservation: splits the charge over the draws, in drawing order. What is not charged returns to the very
- * grant it came from, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
+ * Ends a reservation: charges the draws in drawing order until the charge is covered. Credits that are not charged
+ * return to their grant, whose expiry date does not change (docs/contract.md, Billing). A charge of 0 returns all.
  */
 export function settle(draws: readonly Draw[], chargeCredits: number): void {
   let owed = chargeCredits;

@@ -1,8 +1,8 @@
-/** Enforces the limits per minute (docs/contract.md, Limits) by sliding windows per account, on the monotonic clock. */
+/** Enforces the limits per minute (docs/contract.md, Limits) with a sliding window per account. */
 import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS, READS_PER_WINDOW } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
 
-/** At most `limit` admissions in any `windowMs`. Memory: at most `limit` instants for each name that was seen. */
+/** Admits at most `limit` requests in any `windowMs` milliseconds. Stores at most `limit` timestamps for each name. */
 class SlidingWindow {
   readonly #admitted = new Map<string, number[]>();
   readonly #limit: number;
@@ -25,12 +25,12 @@ class SlidingWindow {
 
 export interface AccountLimitsOptions {
   readonly clock: SandboxClock;
-  /** 0.001 to 1: multiplies the 60 s of both windows. */
+  /** Factor from 0.001 to 1 for the length of both windows, which is 60 s at 1. */
   readonly timeScale: number;
   readonly enforced: boolean;
 }
 
-/** Creates, and queries with downloads, counted per account over all of its keys. */
+/** Limits creates and reads of each account in separate windows. All keys of an account count together. */
 export class AccountLimits {
   readonly #creates: SlidingWindow;
   readonly #reads: SlidingWindow;

@@ -1,4 +1,4 @@
-/** The HTTP server: its routes, and the contract's shape for every answer. */
+/** Builds the HTTP server: registers its routes and gives every error the contract's shape. */
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -14,12 +14,12 @@ import { queryRoute } from "./query-route.ts";
 import { readBodies } from "./request-body.ts";
 import type { Site } from "./site.ts";
 
-/** Longer than any request head, so that ids of any length reach the route, which counts them and answers 404. */
+/** Maximum length of an id. It exceeds any request head, so every id reaches its route, which counts it (404). */
 const ID_MAX_CHARACTERS = 65_536;
-/** Time for head and body of a request to arrive. */
+/** Time limit for receiving the head and body of a request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
-/** Renders an error for clients. Internal errors (a broken disk, a bug) appear as 503. */
+/** Converts an error to the one that clients see. An internal error, such as a bug, becomes a 503. */
 function asServiceError(error: FastifyError, site: Site): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error.statusCode !== undefined && error.statusCode < 500) {
@@ -33,7 +33,7 @@ function refuse(error: ServiceError, reply: FastifyReply): FastifyReply {
   return reply.code(error.status).headers(error.headers).send(errorBody(error.code, error.message));
 }
 
-/** The app, not yet listening. */
+/** Builds the app. The caller makes it listen. */
 export function buildHttpApp(site: Site): FastifyInstance {
   const app = fastify({
     exposeHeadRoutes: false,
@@ -44,7 +44,7 @@ export function buildHttpApp(site: Site): FastifyInstance {
   });
   app.addHook("onRequest", async (request, reply) => {
     reply.header("cache-control", "no-store");
-    // Without a key, unknown paths and methods answer 401 like known ones.
+    // Unknown paths and methods answer 401 to a request without a valid key, like known ones.
     if (request.is404) requireAccount(site.directory, request);
   });
   readBodies(app);

@@ -1,4 +1,4 @@
-/** The first two checks of every request, 401 and 503, and the account of the caller (docs/contract.md, Authentication). */
+/** Answers 401 or 503 before any other check, and finds the caller's account (docs/contract.md, Authentication). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Account, AccountDirectory } from "../accounts/directory.ts";
 import type { Faults } from "../faults.ts";
@@ -6,7 +6,7 @@ import { ServiceError } from "../service-error.ts";
 
 const CALLER = "caller";
 
-/** Finds the account of the request's key. @throws ServiceError invalid_api_key */
+/** Finds the account of the request's API key. @throws ServiceError invalid_api_key */
 export function requireAccount(
   directory: AccountDirectory,
   request: Pick<FastifyRequest, "headers">,
@@ -18,7 +18,7 @@ export function requireAccount(
   return account;
 }
 
-/** Makes every route of `app` check for 401 first, then for 503 while the fault `unavailable` is on. */
+/** Makes every route of `app` check the API key (401) first, and then the fault `unavailable` (503). */
 export function authenticate(app: FastifyInstance, directory: AccountDirectory, faults: Faults): void {
   app.decorateRequest(CALLER);
   app.addHook("onRequest", async (request) => {
@@ -32,7 +32,7 @@ export function authenticate(app: FastifyInstance, directory: AccountDirectory, 
   });
 }
 
-/** The authenticated caller; set only in routes under {@link authenticate}. */
+/** Returns the caller's account. Works only in routes that {@link authenticate} covers. */
 export function callerOf(request: FastifyRequest): Account {
   return request.getDecorator<Account>(CALLER);
 }

@@ -1,20 +1,20 @@
-/** Reads a Range header (docs/contract.md, Download). */
+/** Parses a Range header (docs/contract.md, Download). */
 
-/** Bytes `start` to `end`, both included. */
+/** The bytes from `start` to `end`, both included. */
 interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Reads a Range header against a size.
+ * Resolves a Range header to bytes of a file.
  *
- * A single range (`bytes=0-99`, `bytes=100-`) and a suffix (`bytes=-100`) are served. Several ranges, a range
- * that begins past the end, `bytes=-0` and anything malformed are unsatisfiable (416 in the contract, where
- * plain HTTP would ignore the malformed ones). A unit other than bytes is ignored, as HTTP has it.
+ * Accepts a single range (`bytes=0-99`, `bytes=100-`) and a suffix (`bytes=-100`). Several ranges, a range that
+ * begins past the end, and `bytes=-0` are unsatisfiable. Malformed ranges are too: the contract answers 416, while
+ * plain HTTP would ignore them. A unit other than bytes is ignored, as HTTP requires.
  *
- * @param sizeBytes length of the whole, greater than 0
- * @returns the range, `"whole"` when there is nothing to obey, or `"unsatisfiable"`
+ * @param sizeBytes length of the file, greater than 0
+ * @returns the range, `"whole"` if no range applies, or `"unsatisfiable"`
  */
 export function readByteRange(
   header: string | undefined,

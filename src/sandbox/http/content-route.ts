@@ -1,4 +1,4 @@
-/** GET and HEAD of a task's audio (docs/contract.md, Download). */
+/** Serves GET and HEAD of a task's audio (docs/contract.md, Download). */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import { errorBody, ServiceError } from "../service-error.ts";
@@ -7,10 +7,10 @@ import { requestedTask } from "./query-route.ts";
 import type { Site } from "./site.ts";
 
 /**
- * Answers 200, 206 or 416. HEAD answers like GET, including ranges, but without the body: the contract lists
- * `Range` for both. A failed task's audio will never be ready; the contract has no code for that, so it is 409
- * `not_ready` like that of any task without audio. The service sends no validators, so an `If-Range` can match
- * nothing, and the whole is sent.
+ * Answers 200, 206 or 416. HEAD answers like GET without the body, and supports ranges too, because the contract
+ * lists `Range` for both. A failed task gets 409 `not_ready` like any task without audio, because the contract has
+ * no code for audio that will never exist. A request with `If-Range` gets the whole file: the service sends no
+ * validators, so the condition cannot match.
  */
 async function serveContent(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { state } = requestedTask(site, request);
@@ -27,7 +27,7 @@ async function serveContent(site: Site, request: FastifyRequest, reply: FastifyR
   const header = request.headers["if-range"] === undefined ? request.headers.range : undefined;
   const range = readByteRange(header, sizeBytes);
   if (range === "unsatisfiable") {
-    // No code is stated for 416 and its body is not shown; the shape is that of every other refusal.
+    // The contract states no error code and no body for 416, so the body has the shape of every other error.
     return reply
       .code(416)
       .header("content-range", `bytes */${sizeBytes}`)

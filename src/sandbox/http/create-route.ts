@@ -1,4 +1,4 @@
-/** POST /api/v1/audio/generations: the checks of a create in their order (docs/contract.md, Create). */
+/** Serves POST /api/v1/audio/generations: checks a create in the contract's order (docs/contract.md, Create). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type AudioInput, audioInputSchema, normalizeAudioInput } from "../../contract/audio-input.ts";
@@ -18,7 +18,7 @@ function idempotencyKeyOf(request: FastifyRequest): string {
   return key;
 }
 
-/** Parses the body as AudioInput. @throws ServiceError invalid_request naming the first invalid field */
+/** Parses the body as AudioInput. @throws ServiceError invalid_request, whose message names the first invalid field */
 function audioInputOf(request: FastifyRequest): AudioInput {
   const parsed = audioInputSchema.safeParse(jsonOf(request));
   if (parsed.success) return parsed.data;
@@ -28,10 +28,11 @@ function audioInputOf(request: FastifyRequest): AudioInput {
 }
 
 /**
- * Answers 202 with the new task, or with the original for a replay whatever its state.
+ * Answers 202 with the new task. A replay gets the original task, whatever its state.
  *
- * Behind the hooks for 401, 503 and 413 the order is: 400, 429 rate_limit, replay or idempotency_conflict, 403,
- * 402, 429 concurrency_limit and capacity. Only well-formed creates count toward the 6 a minute.
+ * The checks for 401, 503 and 413 run before this handler. The handler checks in this order: 400, 429 rate_limit,
+ * replay or idempotency_conflict, 403, 402, 429 concurrency_limit (for the account, then for the service's capacity).
+ * Only valid creates count toward the 6 a minute.
  */
 export function createRoute(app: FastifyInstance, site: Site): void {
   app.post(GENERATIONS_PATH, async (request, reply) => {

@@ -1,12 +1,13 @@
-/** POST /sandbox/faults, the controls for tests (docs/reference.md, Sandbox); no part of the contract, needs no key. */
+/** Serves POST /sandbox/faults, which is outside the contract and needs no API key (docs/reference.md, Sandbox). */
 import type { FastifyInstance } from "fastify";
 import { type Faults, faultsSchema } from "../faults.ts";
 import { invalidRequest } from "../service-error.ts";
 import { jsonOf } from "./request-body.ts";
 
 /**
- * `{ fail_next_tasks?, unavailable?, capacity_full? }` answers 204; anything else 400. The server listens on
- * loopback alone; a web page in a browser there is kept out by the `Origin` that every browser sends with a POST.
+ * Answers 204 to the body `{ fail_next_tasks?, unavailable?, capacity_full? }`, and 400 to any other. Refuses
+ * requests with an `Origin` header, which every browser sends with a POST: the server listens on loopback only,
+ * but a web page in a browser on this machine could still reach it.
  */
 export function faultsRoute(app: FastifyInstance, faults: Faults): void {
   app.post("/sandbox/faults", async (request, reply) => {

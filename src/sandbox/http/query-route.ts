@@ -1,4 +1,4 @@
-/** GET /api/v1/audio/generations/{id}, and finding a caller's own task (docs/contract.md, Query). */
+/** Serves GET /api/v1/audio/generations/{id}, and finds a caller's task by id (docs/contract.md, Query). */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { GENERATIONS_PATH } from "../../contract/wire.ts";
@@ -10,9 +10,10 @@ import type { Site } from "./site.ts";
 const idParameter = z.object({ id: z.string() });
 
 /**
- * Finds the task of a query or download, and counts the request toward the 60 a minute that both share.
+ * Finds the task of a query or download. Counts the request toward the 60 a minute that queries and downloads share.
  *
- * @throws ServiceError rate_limit; not_found also for another account's task, which looks the same (docs/contract.md, Query)
+ * @throws ServiceError rate_limit or not_found. Another account's task gets the same not_found as an id that does
+ * not exist (docs/contract.md, Query).
  */
 export function requestedTask(site: Site, request: FastifyRequest): Task {
   const account = callerOf(request);

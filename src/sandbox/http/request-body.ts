@@ -1,12 +1,12 @@
-/** Reads a JSON body. Checks its size first (413), then content type, encoding and JSON (400). */
+/** Reads a JSON body. Checks its size first (413), then its content type, encoding and JSON (400). */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { REQUEST_BODY_MAX_BYTES } from "../../contract/service-limits.ts";
 import { invalidRequest, ServiceError } from "../service-error.ts";
 
 /**
- * How much of an oversized body is read and dropped before the refusal. A connection that is closed over unread
- * bytes is reset, and the client would lose the answer.
+ * Maximum bytes to read from an oversized body before answering 413. Closing a connection that has unread bytes
+ * resets it, and the client would lose the answer.
  */
 const DRAIN_MAX_BYTES = 16 * 1024 * 1024;
 
@@ -25,7 +25,7 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
       if (receivedBytes > DRAIN_MAX_BYTES) break;
     }
   } catch {
-    // The client closed the connection, which is no fault of the sandbox.
+    // The client closed the connection. This is not reported as an internal error.
     throw invalidRequest("The body broke off.");
   }
   if (receivedBytes > REQUEST_BODY_MAX_BYTES) {
@@ -35,8 +35,8 @@ async function readBounded(payload: IncomingMessage): Promise<Buffer> {
 }
 
 /**
- * Gives every route of `app` its body as bytes, at most 32 KiB. Removes the content type first, because the
- * framework would check it before the size, and 413 comes before 400.
+ * Gives every route of `app` its body as bytes, at most 32 KiB. Removes the content type first: fastify would check
+ * it before the size, but the contract requires 413 before 400.
  */
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
@@ -51,8 +51,8 @@ export function readBodies(app: FastifyInstance): void {
 }
 
 /**
- * Refuses a body whose content type is not JSON (docs/contract.md, Create). Ignores parameters, because JSON is
- * always UTF-8.
+ * Refuses a body that is compressed or whose content type is not JSON (docs/contract.md, Create). Ignores
+ * parameters such as `charset`, because JSON is always UTF-8.
  *
  * @throws ServiceError invalid_request
  */

@@ -1,4 +1,4 @@
-/** Dependencies of every route. */
+/** Lists the dependencies that every route receives. */
 import type { AccountDirectory } from "../accounts/directory.ts";
 import type { AccountLimits } from "../accounts/limit-windows.ts";
 import type { Faults } from "../faults.ts";
@@ -11,8 +11,8 @@ export interface Site {
   readonly limits: AccountLimits;
   readonly tasks: TaskRegistry;
   readonly generator: Generator;
-  /** Known once it listens, before the first request. */
+  /** Returns the server's address. It is known once the server listens, so before the first request. */
   readonly baseUrl: () => string;
-  /** Receives errors that the client must not read. */
+  /** Receives internal errors, which clients must not see. */
   readonly onFault: (error: unknown) => void;
 }

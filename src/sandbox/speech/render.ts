@@ -1,4 +1,4 @@
-/** Turns a request into a finished audio file, in whatever thread calls it. */
+/** Renders a speech request to an audio file, in the calling thread. */
 import { VOICES } from "../../contract/voices.ts";
 import { encode, encoderRateHz } from "./encode/encode.ts";
 import { RATE_STEP_HZ, resample } from "./sound/resample.ts";
@@ -9,13 +9,13 @@ import { traitsOf, type VoiceTraits } from "./synthesis/voices.ts";
 import { type Breath, breathsOf, type Gap } from "./text/breaths.ts";
 import { readPrompt } from "./text/prompt.ts";
 
-/** Five times the length of the most expensive audio; only the longest prompts in syllabic scripts come near it. */
+/** Longest audio: five times the 120 s that cost the maximum. Only the longest prompts in syllabic scripts near it. */
 const AUDIO_SECONDS_MAX = 600;
-/** The loudest sample at volume 1: volume 2 stays below full scale. */
+/** Amplitude of the loudest sample at volume 1. It is below 0.5, so that volume 2 does not clip. */
 const PEAK = 0.42;
 const SEMITONES_PER_OCTAVE = 12;
 
-/** Silence at speed 1; it stretches with the speech. */
+/** Seconds of silence after a breath at speed 1. A higher speed shortens the silence like the speech. */
 const GAP_SECONDS: Readonly<Record<Gap, number>> = { none: 0.03, short: 0.16, long: 0.32 };
 const LEAD_SECONDS = 0.06;
 const TAIL_SECONDS = 0.1;
@@ -27,15 +27,15 @@ function traitsFor({ voice, rendition }: SpeechRequest): VoiceTraits {
   return { ...traits, tempo: traits.tempo * (rendition?.pace ?? 1) };
 }
 
-/** Renders the speech between two pauses, without silence around it, at `rateHz`. */
+/** Renders one breath at `rateHz`, without silence around it. */
 async function renderBreath(
   breath: Breath,
   traits: VoiceTraits,
   request: SpeechRequest,
   rateHz: number,
 ): Promise<Float32Array> {
-  // Treating samples as if they had a higher rate raises all frequencies and shortens the sound. Pitch
-  // and length requested from the engine compensate for that, so that only the formants move.
+  // Treating samples as if they had a higher rate raises all frequencies and shortens the sound. The pitch
+  // and duration requested from the engine compensate for this, so that only the formants move.
   const takenRateHz = Math.round((FLITE_RATE_HZ * traits.formantShift) / RATE_STEP_HZ) * RATE_STEP_HZ;
   const shift = takenRateHz / FLITE_RATE_HZ;
   const raw = await speakWithFlite({
@@ -50,7 +50,7 @@ async function renderBreath(
   return resample(sound, takenRateHz, rateHz);
 }
 
-/** Renders all speech with its silences, cut off at `AUDIO_SECONDS_MAX`; `null` if nothing is audible. */
+/** Renders all breaths with silences between them, up to `AUDIO_SECONDS_MAX`. Returns null if nothing is audible. */
 async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Float32Array | null> {
   const traits = traitsFor(request);
   const languages = VOICES.find((voice) => voice.id === request.voice)?.languages ?? [];
@@ -77,9 +77,9 @@ async function renderSamples(request: SpeechRequest, rateHz: number): Promise<Fl
 }
 
 /**
- * Speaks a request. The same request always gives the same bytes.
+ * Renders a request to a file. The same request always gives the same bytes.
  *
- * @throws {UnspeakablePromptError} when nothing speakable is in the prompt
+ * @throws {UnspeakablePromptError} if the prompt contains nothing that can be spoken
  */
 export async function renderSpeech(request: SpeechRequest): Promise<SpokenAudio> {
   const samples = await renderSamples(request, encoderRateHz(request.outputFormat, request.sampleRate));

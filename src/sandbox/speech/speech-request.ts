@@ -1,12 +1,12 @@
-/** Request and result of the speech engine. */
+/** Defines the request and the result of the speech engine. */
 import { z } from "zod";
 import { OUTPUT_FORMATS, SAMPLE_RATES } from "../../contract/audio-format.ts";
 import { REQUEST_FIELDS } from "../../contract/request-fields.ts";
 import { VOICE_IDS } from "../../contract/voices.ts";
 
-/** How a take differs from the engine's plain reading: audibly, but without sounding like another voice. */
+/** Variation of one take: large enough to hear, but too small to sound like another voice. */
 const renditionSchema = z.object({
-  /** 1.02 is 2 % faster. */
+  /** Factor of the speaking rate: 1.02 is 2 % faster. */
   pace: z.number().min(0.9).max(1.1),
   semitones: z.number().min(-1).max(1),
 });
@@ -14,30 +14,30 @@ export type Rendition = z.infer<typeof renditionSchema>;
 
 export const speechRequestSchema = z.object({
   prompt: z.string(),
-  /** Absent: the engine's own default voice. */
+  /** The voice preset, or undefined for the engine's default voice. */
   voice: z.enum(VOICE_IDS).or(z.undefined()),
   outputFormat: z.enum(OUTPUT_FORMATS),
-  /** In Hz. */
+  /** Sample rate in Hz. */
   sampleRate: z.literal(SAMPLE_RATES),
-  /** 2 is twice as fast. */
+  /** Factor of the speaking rate: 2 is twice as fast. */
   speed: REQUEST_FIELDS.speed.schema,
-  /** Gain: 2 is twice the amplitude. */
+  /** Factor of the amplitude: 2 is twice the amplitude. */
   volume: REQUEST_FIELDS.volume.schema,
-  /** In semitones. */
+  /** Change of pitch in semitones. */
   pitch: REQUEST_FIELDS.pitch.schema,
-  /** Absent: the plain reading. */
+  /** Variation of this take. Without it the speech does not vary. */
   rendition: renditionSchema.optional(),
 });
 export type SpeechRequest = z.infer<typeof speechRequestSchema>;
 
 export const spokenAudioSchema = z.object({
   bytes: z.custom<Uint8Array>((value) => value instanceof Uint8Array),
-  /** Exact length of the audio in the file: samples divided by rate. */
+  /** Exact duration of the audio in the file: its samples divided by its sample rate. */
   audioSeconds: z.number().positive(),
 });
 export type SpokenAudio = z.infer<typeof spokenAudioSchema>;
 
-/** Nothing in the prompt can be spoken, such as in one of emoji only. */
+/** Thrown if nothing in the prompt can be spoken, for example because it contains only emoji. */
 export class UnspeakablePromptError extends Error {
   override readonly name = "UnspeakablePromptError";
 

@@ -1,4 +1,4 @@
-/** The sandbox's speech engine: one queue for at most two worker threads. */
+/** Runs the sandbox's speech engine: one queue of requests for at most two worker threads. */
 import { availableParallelism } from "node:os";
 import type { SpeechRequest, SpokenAudio } from "./speech-request.ts";
 import { SpeechWorker } from "./worker-handle.ts";
@@ -10,10 +10,10 @@ const WORKERS_MAX = Math.min(2, availableParallelism());
 
 export interface SpeechEngine {
   /**
-   * Speaks a prompt; requests beyond the number of threads wait their turn.
+   * Speaks a prompt. Requests wait in a queue while all threads are busy.
    *
-   * @param signal drops the request while it waits; one that is being spoken is spoken to its end
-   * @throws {UnspeakablePromptError} (as a rejection) when nothing speakable is in the prompt
+   * @param signal cancels the request while it waits; a request that a thread has started is finished
+   * @throws {UnspeakablePromptError} (as a rejection) if the prompt contains nothing that can be spoken
    */
   speak(request: SpeechRequest, signal?: AbortSignal): Promise<SpokenAudio>;
   /** Ends the threads. Rejects pending and later requests. */
@@ -83,9 +83,9 @@ class PooledSpeechEngine implements SpeechEngine {
 const closedError = (): Error => new Error("the speech engine is closed");
 
 /**
- * A speech engine whose threads start with the first request and never keep the process alive while idle.
+ * Creates a speech engine. Its threads start when requests need them. Idle threads do not keep the process alive.
  *
- * @param startWorker for tests: another way to start a thread
+ * @param startWorker starts a thread; tests replace it
  */
 export function createSpeechEngine(startWorker: () => SpeechWorker = () => new SpeechWorker()): SpeechEngine {
   return new PooledSpeechEngine(startWorker);

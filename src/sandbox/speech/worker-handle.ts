@@ -1,12 +1,12 @@
-/** One worker thread that runs one job at a time: start, time limit and end. */
+/** Starts and ends a worker thread, and runs one job at a time on it with a time limit. */
 import { Worker } from "node:worker_threads";
 import { type SpeechRequest, type SpokenAudio, UnspeakablePromptError } from "./speech-request.ts";
 import { type WorkerAnswer, workerAnswerSchema } from "./worker-messages.ts";
 
-/** Time limit for a hanging job. The longest prompts take a tenth of it on an idle machine. */
+/** Time limit of a job, in case it hangs. The longest prompts take a tenth of it on an idle machine. */
 const SPEAK_TIMEOUT_MS = 180_000;
 
-/** From source the worker is a neighbour in TypeScript; in the bundle it is an entry of its own. */
+/** Returns the worker's script: worker.ts when running from source, otherwise a separate file of the bundle. */
 function workerUrl(): URL {
   const name = import.meta.url.endsWith(".ts") ? "./worker.ts" : "./speech-worker.js";
   return new URL(name, import.meta.url);
@@ -25,10 +25,10 @@ export class SpeechWorker {
   #job: Job | undefined;
   #isDead = false;
 
-  /** @param timeoutMs how long a job may take, the thread's start included */
+  /** Starts the thread. @param timeoutMs time limit of a job, which includes the start of the thread */
   constructor(url: URL = workerUrl(), timeoutMs: number = SPEAK_TIMEOUT_MS) {
     this.#timeoutMs = timeoutMs;
-    // Drops the parent's flags, such as a test runner's loader.
+    // The thread must not inherit flags of this process, such as a test runner's loader.
     this.#worker = new Worker(url, { execArgv: [] });
     this.#worker.unref();
     this.#worker.on("message", (message: unknown) => this.#receive(message));
@@ -44,7 +44,7 @@ export class SpeechWorker {
     return this.#isDead;
   }
 
-  /** May be called only while {@link isIdle}. Rejects if the thread ends, hangs or reports a failure. */
+  /** Runs a job; call it only while {@link isIdle}. Rejects if the thread ends, hangs or reports a failure. */
   speak(request: SpeechRequest): Promise<SpokenAudio> {
     if (!this.isIdle) throw new Error("the speech worker is busy or dead");
     return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
-/** Messages from the speech worker to the main thread. */
+/** Defines the messages from the speech worker to the main thread. */
 import { z } from "zod";
 import { spokenAudioSchema } from "./speech-request.ts";
 
-/** The worker posts one answer for each request, before the next request. */
+/** The worker posts exactly one answer per request. The main thread waits for it before the next request. */
 export const workerAnswerSchema = z.discriminatedUnion("outcome", [
   spokenAudioSchema.extend({ outcome: z.literal("spoken") }),
   z.object({ outcome: z.literal("unspeakable") }),

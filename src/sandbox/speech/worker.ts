@@ -1,4 +1,4 @@
-/** Runs in the worker thread: receives a request and posts one answer. */
+/** Runs in the worker thread: receives requests and posts one answer to each. */
 import { parentPort } from "node:worker_threads";
 import { renderSpeech } from "./render.ts";
 import { speechRequestSchema, UnspeakablePromptError } from "./speech-request.ts";

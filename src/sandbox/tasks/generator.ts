@@ -1,4 +1,4 @@
-/** Moves a task from queued to its final state: when, with which audio, or with which error (docs/contract.md, States). */
+/** Moves a task from queued to its final state, with audio or with an error (docs/contract.md, States). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { RECOVERY_WINDOW_SECONDS } from "../../contract/service-limits.ts";
 import type { SandboxClock } from "../clock.ts";
@@ -7,10 +7,10 @@ import { renditionOf } from "./rendition.ts";
 import type { Task, TaskEnding } from "./task.ts";
 import type { TaskRegistry } from "./task-registry.ts";
 
-/** Share of the processing time for which a task stays queued. */
+/** The share of the processing time during which a task is queued. */
 const QUEUED_SHARE = 0.25;
 
-/** A failure whose message clients may read; it says nothing about internals. */
+/** A failure whose message clients may read, because it reveals nothing about internals. */
 class GenerationFailure extends Error {
   readonly code: string;
 
@@ -41,9 +41,9 @@ export interface GeneratorOptions {
   readonly clock: SandboxClock;
   readonly engine: SpeechEngine;
   readonly tasks: TaskRegistry;
-  /** Shortest time from creation to the end. Speech may take longer. */
+  /** Minimum time from a task's creation to its end. Rendering may take longer. */
   readonly processingSeconds: number;
-  /** Receives errors that clients must not read, such as a broken engine. */
+  /** Receives internal errors, such as a broken engine, which clients must not see. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -56,19 +56,19 @@ export class Generator {
     this.#options = options;
   }
 
-  /** Starts to process a queued task, and returns at once. */
+  /** Starts to process a queued task, and returns without waiting for its end. */
   start(task: Task): void {
     const run = this.#run(task).finally(() => this.#runs.delete(run));
     this.#runs.add(run);
   }
 
-  /** Leaves unfinished tasks as they are. */
+  /** Stops processing. Unfinished tasks keep their state. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#runs);
   }
 
-  /** Never rejects: an error becomes the task's failure, or is dropped while stopping. */
+  /** Processes a task to its end. Never rejects: an error becomes the task's failure, or is ignored while stopping. */
   async #run(task: Task): Promise<void> {
     const { clock, tasks, processingSeconds, onFault } = this.#options;
     const stop = this.#stopping.signal;
@@ -99,7 +99,7 @@ export class Generator {
     return { status: "succeeded", chargedCredits, audioSeconds, audio: bytes };
   }
 
-  /** Recovery of a task lasts up to 60 minutes from its creation (docs/contract.md, Polling). */
+  /** Renders a task's speech, or fails 60 minutes after the task's creation (docs/contract.md, Polling). */
   async #speakInTime(task: Task): ReturnType<SpeechEngine["speak"]> {
     const { clock, engine } = this.#options;
     const remainingMs = task.createdMs + RECOVERY_WINDOW_SECONDS * 1000 - clock.wallMs();

@@ -1,15 +1,15 @@
-/** Varies each task of the same request a little, as takes of a real service differ. */
+/** Varies the speech of each task slightly, because takes of the real service differ for the same request. */
 import { createHash } from "node:crypto";
 import type { Rendition } from "../speech/speech.ts";
 
 const PACE_SPREAD = 0.03;
 const PITCH_SPREAD_SEMITONES = 0.3;
 
-/** Derives a number from -1 to 1 from two bytes. */
+/** Converts four bytes of a digest to a number from -1 to 1. */
 const spread = (digest: Buffer, offset: number): number =>
   (digest.readUInt32BE(offset) / 0xffff_ffff) * 2 - 1;
 
-/** Derives the variation from a hash of the task's id. */
+/** Derives the variation from the task's id, so that it is fixed for each task. */
 export function renditionOf(taskId: string): Rendition {
   const digest = createHash("sha256").update(`rendition of ${taskId}`).digest();
   return {

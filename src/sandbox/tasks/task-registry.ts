@@ -1,4 +1,4 @@
-/** Holds all tasks, and changes a task together with its credits at its creation and at its end. */
+/** Stores all tasks. Reserves credits when a task is created, and settles them when it ends. */
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import { RESERVED_CREDITS } from "../../contract/billing.ts";
 import { IN_FLIGHT_TASKS } from "../../contract/service-limits.ts";
@@ -9,13 +9,13 @@ import type { Faults } from "../faults.ts";
 import { ServiceError } from "../service-error.ts";
 import { newTaskId, type Task, type TaskEnding } from "./task.ts";
 
-/** Limit of unfinished tasks over all accounts, which bounds the queue for speech. */
+/** Maximum number of unfinished tasks over all accounts. It bounds the queue of the speech engine. */
 const SITE_CAPACITY_TASKS = 256;
 
 export interface TaskRegistryOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
-  /** False lifts the in-flight limit of each account; the site's capacity stays. */
+  /** False lifts the in-flight limit of each account, but not the limit of all accounts together. */
   readonly enforceLimits: boolean;
 }
 
@@ -34,10 +34,10 @@ export class TaskRegistry {
   }
 
   /**
-   * Creates a task with its reservation, or finds the one that this key already made (docs/contract.md, Idempotency). A refused
-   * create leaves the key unused.
+   * Creates a task and reserves its credits, or returns the task that this idempotency key created earlier
+   * (docs/contract.md, Idempotency). A refused create leaves the key unused.
    *
-   * @returns the task, and whether it is a replay: one needs neither credits nor a slot
+   * @returns the task, and whether it is a replay, which needs neither credits nor a slot
    * @throws ServiceError in this order: idempotency_conflict, purchase_required, insufficient_credits,
    *   concurrency_limit (for the account's two slots and for the site's capacity)
    */
@@ -46,7 +46,7 @@ export class TaskRegistry {
     idempotencyKey: string,
     input: NormalizedAudioInput,
   ): { task: Task; replayed: boolean } {
-    // Keys contain no space, so two accounts never share an entry.
+    // Idempotency keys contain no space, so the combined keys of two accounts are never equal.
     const accountKey = `${idempotencyKey} ${account.id}`;
     const original = this.#byKey.get(accountKey);
     if (original !== undefined) {
@@ -69,7 +69,7 @@ export class TaskRegistry {
     return { task, replayed: false };
   }
 
-  /** Ends a task and its reservation as one change. */
+  /** Ends a task and settles its credits. Does nothing if the task has already ended. */
   end(task: Task, ending: TaskEnding): void {
     if (!this.#open.delete(task)) return;
     task.state = ending;
@@ -85,7 +85,7 @@ export class TaskRegistry {
         `This account already has ${IN_FLIGHT_TASKS} tasks in progress.`,
       );
     }
-    // The contract names no code for site capacity; this one is about tasks in progress.
+    // The contract has no code for a service at capacity. This code is the closest: it is about tasks in progress.
     if (faults.capacityFull || this.#open.size >= SITE_CAPACITY_TASKS) {
       throw new ServiceError("concurrency_limit", "The site is at capacity. Wait before trying again.");
     }
@@ -93,8 +93,8 @@ export class TaskRegistry {
 }
 
 /**
- * Whether two inputs are the same (docs/contract.md, Idempotency). The normaliser builds its fields in one fixed
- * order, and the order of references matters (`@Audio1`, `@Audio2`), so equal inputs have equal JSON.
+ * Returns whether two inputs are the same (docs/contract.md, Idempotency). Equal inputs have equal JSON, because the
+ * normaliser writes its fields in a fixed order. Inputs with references in another order (`@Audio1`, `@Audio2`) differ.
  */
 const isSameInput = (one: NormalizedAudioInput, other: NormalizedAudioInput): boolean =>
   JSON.stringify(one) === JSON.stringify(other);

@@ -1,4 +1,4 @@
-/** A task as the sandbox stores it, and its view for clients in each state (docs/contract.md, AudioTask and States). */
+/** Defines a stored task, and builds the AudioTask that clients see (docs/contract.md, AudioTask and States). */
 import { randomBytes } from "node:crypto";
 import type { NormalizedAudioInput } from "../../contract/audio-input.ts";
 import type { AudioTask } from "../../contract/audio-task.ts";
@@ -8,7 +8,7 @@ import { GENERATIONS_PATH } from "../../contract/wire.ts";
 import type { Account } from "../accounts/directory.ts";
 import type { Draw } from "../accounts/grants.ts";
 
-/** How a task ended: with audio and a charge, or with an error and none. */
+/** The final state of a task: succeeded with audio and a charge, or failed with an error and no charge. */
 export type TaskEnding =
   | {
       readonly status: "succeeded";
@@ -22,23 +22,23 @@ export interface Task {
   readonly id: string;
   readonly account: Account;
   readonly input: NormalizedAudioInput;
-  /** The credits that the task has reserved until its end. */
+  /** The credits that the task reserved at its creation, by grant. */
   readonly draws: readonly Draw[];
-  /** Whether `fail_next_tasks` makes it fail. */
+  /** True if the fault `fail_next_tasks` makes this task fail. */
   readonly isDoomed: boolean;
   readonly createdMs: number;
   state: { readonly status: "queued" | "processing" } | TaskEnding;
 }
 
-/** Generates 96 random bits, so that an id cannot be guessed and reveals nothing about other tasks. */
+/** Generates an id from 96 random bits, so that it cannot be guessed and reveals nothing about other tasks. */
 export function newTaskId(): string {
   return `aud_${randomBytes(12).toString("hex")}`;
 }
 
 /**
- * The AudioTask of a task. `output`, `usage`, charge and refund are null until the task is terminal; a failed
- * task has no output and no usage, was charged 0 and refunded 150. (The contract does not state the nulls of
- * the states other than succeeded; these are the ones that say nothing untrue.)
+ * Builds the AudioTask of a task. `output`, `usage`, charge and refund are null until the task ends. A failed task
+ * has no output and no usage, was charged 0 and refunded 150. The contract states these fields for succeeded tasks
+ * only; in other states the sandbox uses null where any value would be untrue.
  */
 export function taskView({ id, input, state }: Task, baseUrl: string): AudioTask {
   const succeeded = state.status === "succeeded" ? state : null;
@@ -54,7 +54,7 @@ export function taskView({ id, input, state }: Task, baseUrl: string): AudioTask
       refunded_credits: charged === null ? null : RESERVED_CREDITS - charged,
     },
     output: succeeded && {
-      // The address of the content needs the API key too (docs/contract.md, Download).
+      // Downloading from this address needs the API key too (docs/contract.md, Download).
       url: `${baseUrl}${GENERATIONS_PATH}/${id}/content`,
       format: input.output_format,
       sample_rate: input.sample_rate,

@@ -1,11 +1,11 @@
-/** Chooses the encoder of a format, and its input sample rate. */
+/** Chooses the encoder of an output format and the sample rate of its input. */
 import type { OutputFormat, SampleRate } from "../../../contract/audio-format.ts";
 import { encodeMp3 } from "./mp3.ts";
 import { encodeOpus, opusRateHz } from "./opus.ts";
 import { pcm16Bytes } from "./pcm16.ts";
 import { encodeWav } from "./wav.ts";
 
-/** A finished file and the exact length in seconds of what it plays. */
+/** An encoded file, and the exact duration in seconds that it plays. */
 export interface EncodedAudio {
   readonly bytes: Uint8Array;
   readonly audioSeconds: number;
@@ -16,7 +16,7 @@ export function encoderRateHz(format: OutputFormat, sampleRate: SampleRate): num
   return format === "ogg_opus" ? opusRateHz(sampleRate) : sampleRate;
 }
 
-/** @param samples mono, -1 to 1, at {@link encoderRateHz} */
+/** Encodes samples in the requested format. @param samples mono, -1 to 1, at {@link encoderRateHz} */
 export async function encode(
   samples: Float32Array,
   format: OutputFormat,

@@ -1,4 +1,4 @@
-/** Concatenates bytes. */
+/** Concatenates byte arrays. */
 
 export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   const joined = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));

@@ -1,20 +1,20 @@
-/** The Info frame that opens a constant-bitrate MP3 and states its exact length. */
+/** Builds the Info frame, which opens an MP3 of constant bitrate and states its exact length. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 
 const HEADER_BYTES = 4;
-/** Side information of a mono frame, zero here: a decoder that does not know the tag plays silence. */
+/** Length of a mono frame's side information. Its bytes stay 0, so decoders that do not know the tag play silence. */
 const SIDE_INFO_BYTES = { mpeg1: 17, mpeg2: 9 };
 const HAS_FRAMES_BYTES_TABLE = 0x07;
 const SEEK_TABLE_ENTRIES = 100;
 
 const isMpeg1 = (sampleRate: SampleRate): boolean => sampleRate >= 32000;
 
-/** Samples in one frame: 1,152 in MPEG-1, half of that in MPEG-2 and 2.5. */
+/** Returns the number of samples in one frame: 1,152 in MPEG-1, half of that in MPEG-2 and 2.5. */
 export const samplesPerFrame = (sampleRate: SampleRate): number => (isMpeg1(sampleRate) ? 1152 : 576);
 
 export interface InfoFrameFacts {
   readonly firstAudioFrameHeader: Uint8Array;
-  /** Length of this frame; at least 144 bytes, which every mono bitrate from 32 kbit/s at 8 kHz gives. */
+  /** Length of the Info frame. The tag needs 137 bytes; every bitrate in mp3.ts gives at least 192. */
   readonly frameBytes: number;
   readonly audioBytes: number;
   readonly frames: number;
@@ -22,14 +22,14 @@ export interface InfoFrameFacts {
 }
 
 /**
- * Builds the frame that precedes the audio. It states no delay or padding, because the audio is whole frames
- * from its first sample to its last, so there is nothing for a player to drop.
+ * Builds the Info frame, which precedes the audio frames. It states no delay and no padding, because the audio
+ * fills its frames completely and players have nothing to trim.
  */
 export function infoFrame(facts: InfoFrameFacts): Uint8Array {
   const frame = new Uint8Array(facts.frameBytes);
   const view = new DataView(frame.buffer);
   frame.set(facts.firstAudioFrameHeader, 0);
-  // This frame has the plain length: without the padding byte that the copied header may announce.
+  // Clears the padding bit of the copied header, because the Info frame has no padding byte.
   view.setUint8(2, view.getUint8(2) & ~0x02);
   const tag = HEADER_BYTES + (isMpeg1(facts.sampleRate) ? SIDE_INFO_BYTES.mpeg1 : SIDE_INFO_BYTES.mpeg2);
   frame.set(new TextEncoder().encode("Info"), tag);

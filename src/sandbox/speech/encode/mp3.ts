@@ -1,13 +1,13 @@
 /**
- * Encodes MP3 of constant bitrate with a length that all players agree on: whole frames, with the encoder's delay in
- * place of leading silence.
+ * Encodes MP3 of constant bitrate. All players agree on its length, because it plays whole frames. The encoder's
+ * delay replaces leading silence.
  */
 import type { WasmMediaEncoder } from "wasm-media-encoders";
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
 import { infoFrame, samplesPerFrame } from "./mp3-info-frame.ts";
 
-/** Constant bitrates in kbit/s, each giving a frame roomy enough for the info tag. */
+/** Bitrates in kbit/s by sample rate in Hz. Each gives a frame that is large enough for the Info tag. */
 const BITRATES_KBPS = {
   8000: 32,
   16000: 64,
@@ -17,20 +17,20 @@ const BITRATES_KBPS = {
   48000: 128,
 } as const satisfies Record<SampleRate, number>;
 
-/** Delay of encoder and decoder together, in samples: 0.14 s at 8 kHz, heard as silence. */
+/** Delay of encoder and decoder together, in samples. It is heard as leading silence: 0.14 s at 8 kHz. */
 const DELAY_SAMPLES = 576 + 529;
-/** LAME turns every input down by 5 %; undone so that all formats are equally loud. */
+/** LAME lowers its input by 5 %. Samples are divided by this factor first, so that all formats are equally loud. */
 const ENCODER_GAIN = 0.95;
 const ENCODE_BLOCK_SAMPLES = 1152 * 64;
 
-/** Bytes of the frame that begins at `offset`: the average, plus one where the padding bit says so. */
+/** Returns the length of the frame at `offset`: the average rounded down, plus 1 if its padding bit is set. */
 function frameBytesAt(bytes: Uint8Array, offset: number, sampleRate: SampleRate): number {
   const paddingBytes = ((bytes[offset + 2] ?? 0) >> 1) & 1;
   const average = ((samplesPerFrame(sampleRate) / 8) * BITRATES_KBPS[sampleRate] * 1000) / sampleRate;
   return Math.floor(average) + paddingBytes;
 }
 
-/** The leading `frames` frames; the encoder flushes one or two beyond what the samples need. */
+/** Returns the first `frames` frames. The encoder flushes one or two more than the samples need. */
 function firstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate): Uint8Array {
   let end = 0;
   for (let frame = 0; frame < frames; frame++) end += frameBytesAt(bytes, end, sampleRate);
@@ -38,13 +38,13 @@ function firstFrames(bytes: Uint8Array, frames: number, sampleRate: SampleRate):
   return bytes.subarray(0, end);
 }
 
-/** Counts the samples of exact silence at the start, at most the length of the delay. */
+/** Counts the leading samples that are exactly 0, up to the length of the encoder's delay, which replaces them. */
 function replaceableSilence(samples: Float32Array): number {
   const loud = samples.findIndex((sample) => sample !== 0);
   return Math.min(DELAY_SAMPLES, loud === -1 ? samples.length : loud);
 }
 
-/** One encoder for each thread. `configure` resets it, and creating one takes longer than encoding a sentence. */
+/** One encoder per thread, because creating one takes longer than encoding a sentence. `configure` resets it. */
 let sharedEncoder: Promise<WasmMediaEncoder<"audio/mpeg">> | undefined;
 
 function mp3Encoder(): Promise<WasmMediaEncoder<"audio/mpeg">> {
@@ -57,7 +57,7 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
   const bitrate = BITRATES_KBPS[sampleRate];
   encoder.configure({ channels: 1, sampleRate, outputSampleRate: sampleRate, bitrate });
   const parts: Uint8Array[] = [];
-  // The encoder returns views of its own memory, so each block is copied before the next call.
+  // Copies each encoded block before the next call, because the encoder returns views of its own memory.
   for (let start = 0; start < samples.length; start += ENCODE_BLOCK_SAMPLES) {
     const block = samples
       .subarray(start, start + ENCODE_BLOCK_SAMPLES)
@@ -69,8 +69,10 @@ async function encodeFrames(samples: Float32Array, sampleRate: SampleRate): Prom
 }
 
 /**
+ * Encodes samples as an MP3 file with an Info frame.
+ *
  * @param samples mono, -1 to 1, at `sampleRate`
- * @returns the file, and how many samples it plays: at most the delay and one frame more than it was given
+ * @returns the file, and how many samples it plays: at most the delay and one frame more than `samples`
  */
 export async function encodeMp3(
   samples: Float32Array,

@@ -1,4 +1,4 @@
-/** The Ogg container of RFC 3533 for one logical stream. */
+/** Writes pages of the Ogg container (RFC 3533) for one logical stream. */
 import { joinBytes } from "./join-bytes.ts";
 
 const CRC_POLYNOMIAL = 0x04c11db7;
@@ -11,7 +11,7 @@ export const FIRST_PAGE = 2;
 export const MIDDLE_PAGE = 0;
 export const LAST_PAGE = 4;
 
-/** Ogg's CRC is the plain most-significant-bit-first one: no reflection, no initial value, no final inversion. */
+/** Lookup table of Ogg's CRC-32: most significant bit first, no reflection, initial value 0, no final inversion. */
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let remainder = byte << 24;
   for (let bit = 0; bit < 8; bit++) {
@@ -26,13 +26,13 @@ function checksum(bytes: Uint8Array): number {
   return crc >>> 0;
 }
 
-/** Lacing: 255 for every full segment, then the rest, which is 0 when the packet is a multiple of 255. */
+/** Returns a packet's segment table entries: 255 for each full segment, then the rest, which may be 0. */
 function lacing(packet: Uint8Array): number[] {
   const full = Math.floor(packet.length / SEGMENT_BYTES);
   return [...Array<number>(full).fill(SEGMENT_BYTES), packet.length % SEGMENT_BYTES];
 }
 
-/** How many entries of a page's segment table a packet takes; a page has room for {@link PAGE_SEGMENTS}. */
+/** Counts the segment table entries that a packet needs. A page has room for {@link PAGE_SEGMENTS}. */
 export const segmentsOf = (packet: Uint8Array): number => Math.floor(packet.length / SEGMENT_BYTES) + 1;
 export const PAGE_SEGMENTS = SEGMENTS_MAX;
 
@@ -42,7 +42,7 @@ export interface OggPage {
   readonly granulePosition: number;
   readonly serial: number;
   readonly sequence: number;
-  /** Whole packets only; their segments must fit one page. */
+  /** Complete packets, whose segments must fit in one page. */
   readonly packets: readonly Uint8Array[];
 }
 

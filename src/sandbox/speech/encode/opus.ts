@@ -1,11 +1,11 @@
-/** Encodes Opus in Ogg (RFC 7845): packets, the two header packets, pre-skip and end trimming. */
+/** Encodes Opus in Ogg (RFC 7845): header packets, audio packets, pre-skip and end trimming. */
 import type { SampleRate } from "../../../contract/audio-format.ts";
 import { joinBytes } from "./join-bytes.ts";
 import { FIRST_PAGE, LAST_PAGE, MIDDLE_PAGE, oggPage, PAGE_SEGMENTS, segmentsOf } from "./ogg-pages.ts";
 
 type OpusRate = 8000 | 16000 | 24000 | 48000;
 
-/** Opus counts time at 48 kHz whatever it encodes. */
+/** Granule positions of Opus count samples at 48 kHz, whatever the input rate. */
 const GRANULE_RATE_HZ = 48000;
 const FRAME_SECONDS = 0.02;
 const PACKETS_PER_PAGE = 50;
@@ -13,10 +13,10 @@ const MAX_PACKET_BYTES = 1500;
 const BITRATE_BPS = 32000;
 /** Encoder complexity, 0 to 10. Higher values double the time and do not improve synthetic speech. */
 const COMPLEXITY = 5;
-/** Fixed, so that the same request gives the same bytes. */
+/** Serial number of the Ogg stream. It is fixed, so that the same request gives the same bytes. */
 const SERIAL = 0x5eecb00c;
 
-/** Returns the input rate for {@link encodeOpus}, because libopus lacks 32,000 and 44,100 Hz. */
+/** Returns the input rate that {@link encodeOpus} needs. libopus lacks 32,000 and 44,100 Hz, so these use 48,000. */
 export function opusRateHz(sampleRate: SampleRate): OpusRate {
   return sampleRate === 32000 || sampleRate === 44100 ? 48000 : sampleRate;
 }
@@ -67,8 +67,10 @@ async function encodePackets(
 }
 
 /**
- * @param samples mono, -1 to 1, at {@link opusRateHz} of the asked rate
- * @param sampleRate what the caller asked for; recorded as the input sample rate, which no decoder needs
+ * Encodes samples as an Opus file in Ogg.
+ *
+ * @param samples mono, -1 to 1, at {@link opusRateHz} of `sampleRate`
+ * @param sampleRate the requested rate in Hz, recorded in the header as the input sample rate; no decoder needs it
  */
 export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate): Promise<Uint8Array> {
   const rateHz = opusRateHz(sampleRate);
@@ -99,7 +101,7 @@ export async function encodeOpus(samples: Float32Array, sampleRate: SampleRate):
     pages.push(
       oggPage({
         kind: isLast ? LAST_PAGE : MIDDLE_PAGE,
-        // A final position before the end of the last packet makes decoders drop the rest of it.
+        // If the final granule position lies before the end of the last packet, decoders drop the rest of that packet.
         granulePosition: isLast ? endGranule : done * packetGranules,
         serial: SERIAL,
         sequence: pages.length,

@@ -1,4 +1,4 @@
-/** Puts the RIFF header before 16-bit mono samples. */
+/** Writes WAV files of 16-bit mono samples. */
 import { joinBytes } from "./join-bytes.ts";
 import { pcm16Bytes } from "./pcm16.ts";
 
@@ -7,9 +7,9 @@ const BYTES_PER_SAMPLE = 2;
 const FORMAT_PCM = 1;
 
 /**
- * A header for mono 16-bit audio.
+ * Builds the RIFF header of a 16-bit mono WAV file.
  *
- * @param dataBytes length of the samples that follow
+ * @param dataBytes length in bytes of the samples that follow the header
  */
 export function wavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
   const header = new Uint8Array(HEADER_BYTES);
@@ -30,7 +30,7 @@ export function wavHeader(sampleRateHz: number, dataBytes: number): Uint8Array {
   return header;
 }
 
-/** @param samples mono, -1 to 1 */
+/** Encodes samples as a WAV file. @param samples mono, -1 to 1 */
 export function encodeWav(samples: Float32Array, sampleRateHz: number): Uint8Array {
   const data = pcm16Bytes(samples);
   return joinBytes([wavHeader(sampleRateHz, data.length), data]);

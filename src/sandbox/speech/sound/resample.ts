@@ -1,11 +1,11 @@
 /** Changes the sample rate without aliasing, in blocks of bounded memory. */
 import type { create } from "@alexanderolsen/libsamplerate-js";
 
-/** A rate is rounded to this, so that a block boundary falls on a whole sample at either rate. */
+/** All rates are multiples of this, so that a block boundary falls on a whole sample at both rates. */
 export const RATE_STEP_HZ = 100;
-/** The resampler's own memory holds about a million samples either way. */
+/** Seconds of input in a block. The resampler's memory holds about a million samples of input and of output. */
 const BLOCK_SECONDS = 8;
-/** Context on both sides of a block, longer than the resampler's filter, thrown away afterwards. */
+/** Seconds of extra input on both sides of a block, longer than the resampler's filter. Their output is discarded. */
 const CONTEXT_SECONDS = 0.1;
 
 type Resampler = Awaited<ReturnType<typeof create>>;
@@ -23,6 +23,8 @@ const greatestCommonDivisor = (a: number, b: number): number =>
   b === 0 ? a : greatestCommonDivisor(b, a % b);
 
 /**
+ * Converts samples from one rate to another.
+ *
  * @param samples mono
  * @param fromHz multiple of {@link RATE_STEP_HZ}
  * @param toHz multiple of {@link RATE_STEP_HZ}
@@ -32,7 +34,7 @@ export async function resample(samples: Float32Array, fromHz: number, toHz: numb
   const engine = await resampler();
   if (engine.inputSampleRate !== fromHz) engine.inputSampleRate = fromHz;
   if (engine.outputSampleRate !== toHz) engine.outputSampleRate = toHz;
-  // The library keeps its initial ratio when its rates change.
+  // The library does not update its ratio when its rates change.
   engine.ratio = toHz / fromHz;
   const unit = fromHz / greatestCommonDivisor(fromHz, toHz);
   const block = Math.ceil((BLOCK_SECONDS * fromHz) / unit) * unit;

@@ -1,20 +1,20 @@
-/** Processes one run of rendered speech: trims silent ends, sets the timbre, fades the edges. */
+/** Processes rendered speech: trims silent ends, changes treble and volume, fades both ends. */
 
-/** Below this share of the loudest sample, the ends of a stretch count as silence: -44 dB. */
+/** Samples at the ends count as silence if they are below this share of the loudest sample (-44 dB). */
 const SILENCE_SHARE = 0.006;
-/** Kept beyond the last audible sample, so that no consonant is clipped. */
+/** Audio to keep before the first and after the last audible sample, so that no consonant is cut off. */
 const MARGIN_SECONDS = 0.01;
 const FADE_SECONDS = 0.004;
 const TREBLE_FROM_HZ = 1500;
 
-// Loops are indexed throughout: there can be tens of millions of samples, and an iterator takes ten times as long.
+// Loops in this file use an index: an iterator takes ten times as long, and there can be tens of millions of samples.
 export function peakOf(samples: Float32Array): number {
   let peak = 0;
   for (let index = 0; index < samples.length; index++) peak = Math.max(peak, Math.abs(samples[index] ?? 0));
   return peak;
 }
 
-/** The stretch without its silent ends; empty when all of it is silent. */
+/** Returns a copy of the samples without silent ends; it is empty if all samples are silent. */
 export function withoutSilentEnds(samples: Float32Array, rateHz: number): Float32Array {
   const threshold = peakOf(samples) * SILENCE_SHARE;
   const isAudible = (sample: number): boolean => Math.abs(sample) > threshold;
@@ -28,7 +28,7 @@ export function withoutSilentEnds(samples: Float32Array, rateHz: number): Float3
 /**
  * Raises or lowers treble against bass, in place.
  *
- * @param brightness 0 for no change, 1 for about twice the treble, -1 for none of it
+ * @param brightness 0 for no change, 1 for about twice the treble, -1 for no treble
  */
 export function brighten(samples: Float32Array, rateHz: number, brightness: number): void {
   const coefficient = 1 - Math.exp((-2 * Math.PI * TREBLE_FROM_HZ) / rateHz);

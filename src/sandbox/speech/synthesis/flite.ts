@@ -1,27 +1,27 @@
-/** Has the Flite engine speak one run of text, and reads its output. */
+/** Runs the Flite engine on one breath of tokens and reads the audio it produces. */
 import { readFile } from "node:fs/promises";
 import { wavHeader } from "../encode/wav.ts";
 import type { SpeechToken } from "../text/tokens.ts";
 import { Program } from "./wasi-host.ts";
 
-/** The engine's voices that follow a requested pitch; its voice `rms` does not. */
+/** The engine's voices that follow a requested pitch. Its voice `rms` is missing because it ignores the pitch. */
 export type FliteVoice = "kal16" | "awb" | "slt";
 
 export const FLITE_RATE_HZ = 16000;
 
-/** How far the pitch of natural intonation spreads, as a share of its mean. */
+/** Standard deviation of the pitch in natural intonation, as a share of the mean pitch. */
 const INTONATION_SPREAD: Readonly<Record<FliteVoice, number>> = { kal16: 0.12, awb: 0.13, slt: 0.12 };
 
-/** From here on the pitch of `kal16` exceeds the requested one, by a power law (measured up to 380 Hz). */
+/** Above this pitch `kal16` speaks higher than requested, by a power law (measured up to 380 Hz). */
 const OVERSHOOT_FROM_HZ = 130;
 const OVERSHOOT_POWER = 1.15;
 
 export interface FliteRequest {
   readonly tokens: readonly SpeechToken[];
   readonly voice: FliteVoice;
-  /** Mean pitch of the intonation; the engine limits it to 50 to 500 Hz. */
+  /** Mean pitch of the intonation. The engine limits it to the range from 50 to 500 Hz. */
   readonly meanF0Hz: number;
-  /** 2 is twice as long. */
+  /** Factor of the duration: 2 is twice as long. */
   readonly durationStretch: number;
 }
 
@@ -34,18 +34,18 @@ function flite(): Promise<Program> {
   return loaded;
 }
 
-/** Returns the setting with which a voice speaks at `f0Hz`. */
+/** Returns the pitch to request from the engine so that a voice speaks at `f0Hz`. */
 function askedF0Hz(voice: FliteVoice, f0Hz: number): number {
   if (voice !== "kal16" || f0Hz <= OVERSHOOT_FROM_HZ) return f0Hz;
   return OVERSHOOT_FROM_HZ * (f0Hz / OVERSHOOT_FROM_HZ) ** (1 / OVERSHOOT_POWER);
 }
 
-/** The name of a phone sequence. The engine reads only the punctuation of a name, and the phones. */
+/** Placeholder text of a `<phoneme>` element. The engine speaks its phones and reads only punctuation in the text. */
 const PHONES_NAME = "x";
 
 /**
- * The engine speaks only the first of equal neighbours, even across a pause: a repeated phone
- * sequence begins with a space more, which it does not hear, than the one before it.
+ * Writes tokens as SSML. The engine skips a phone sequence that equals the one before it, even across a pause, so
+ * equal neighbours are made to differ by a leading space, which is not audible.
  */
 function markup(tokens: readonly SpeechToken[]): string {
   const written: string[] = [];
@@ -70,9 +70,9 @@ function markup(tokens: readonly SpeechToken[]): string {
 }
 
 /**
- * Speaks tokens in one breath.
+ * Speaks the tokens of one breath.
  *
- * @returns mono samples, -1 to 1, at {@link FLITE_RATE_HZ}, with the engine's silence at either end
+ * @returns mono samples, -1 to 1, at {@link FLITE_RATE_HZ}, with the silence that the engine adds at both ends
  */
 export async function speakWithFlite(request: FliteRequest): Promise<Float32Array> {
   const program = await flite();
@@ -90,13 +90,13 @@ export async function speakWithFlite(request: FliteRequest): Promise<Float32Arra
       "--setf",
       `int_f0_target_stddev=${spread}`,
       "-ssml",
-      // Without -t, a text without spaces is taken for a file name.
+      // Without -t the engine takes a text without spaces for a file name.
       "-t",
       markup(request.tokens),
       "-o",
       "/speech.wav",
     ],
-    // In this mode the engine appends to a file, which must exist.
+    // With -ssml the engine appends its audio to the output file, which must therefore exist.
     file: wavHeader(FLITE_RATE_HZ, 0),
   });
   const data = wav.subarray(wavHeader(FLITE_RATE_HZ, 0).length);

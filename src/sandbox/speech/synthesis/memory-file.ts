@@ -1,4 +1,4 @@
-/** A file in memory that grows as it is written. */
+/** A file in memory, which grows as it is written. */
 export class MemoryFile {
   #bytes: Uint8Array;
   #length: number;

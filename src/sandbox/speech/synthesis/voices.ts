@@ -1,17 +1,17 @@
-/** How each preset sounds, and the voice of a request without one. */
+/** Defines how each voice preset sounds, and the default voice for requests without a preset. */
 import type { VoiceId } from "../../../contract/voices.ts";
 import type { FliteVoice } from "./flite.ts";
 
-/** Traits that distinguish the voices. */
+/** The settings that make one voice sound different from another. */
 export interface VoiceTraits {
   readonly engineVoice: FliteVoice;
-  /** Mean pitch at `pitch` 0. */
+  /** Mean pitch in Hz when the request's `pitch` is 0. */
   readonly meanF0Hz: number;
-  /** Above 1 the formants lie higher, as in a smaller head. */
+  /** Factor of the formant frequencies. Above 1 the speaker sounds as if they had a smaller head. */
   readonly formantShift: number;
-  /** Pace relative to the engine's own; 1.1 is a tenth faster. */
+  /** Factor of the engine's own speaking rate: 1.1 is a tenth faster. */
   readonly tempo: number;
-  /** Treble relative to bass: 0 leaves the engine's timbre, 1 about doubles what lies above 1.5 kHz. */
+  /** Change of treble: 0 keeps the engine's timbre, 1 about doubles the amplitude above 1.5 kHz. */
   readonly brightness: number;
 }
 
@@ -26,8 +26,8 @@ function traits(
 }
 
 /**
- * The engine is asked for pitch divided by formant shift: 110 to 220 Hz, so that an octave up or
- * down stays within its limits of 50 to 500 Hz.
+ * Settings of each preset. The engine is asked for the mean pitch divided by the formant shift. That quotient is
+ * between 110 and 220 Hz, so that an octave up or down stays within the engine's limits of 50 to 500 Hz.
  */
 const VOICES: Readonly<Record<VoiceId, VoiceTraits>> = {
   stokie_en: traits("awb", 112, 0.96, 1.05, 0.2),

@@ -1,6 +1,6 @@
 /**
- * A minimal WASI host: arguments, discarded output and one file in memory, with a stopped
- * clock, so that every run has the same result.
+ * Runs WASI commands with arguments and one file in memory. The clock is always 0, so that every run has the same
+ * result. Output of the program is used only for error messages.
  */
 import { MemoryFile } from "./memory-file.ts";
 
@@ -22,34 +22,34 @@ class ProgramExit extends Error {
   }
 }
 
-/** Input of one run of a command. */
+/** The input of one run of a command. */
 export interface ProgramRun {
-  /** The program's name first, as every C program expects. */
+  /** The arguments, beginning with the program's name, as C programs expect. */
   readonly args: readonly string[];
-  /** Content of the file before the program opens it. */
+  /** Content of the in-memory file before the run. */
   readonly file: Uint8Array;
 }
 
-/** State that one run sees of its host. */
+/** The state of one run. */
 interface Session {
   readonly args: readonly Uint8Array[];
-  /** The only file; every name opens it. */
+  /** The only file. The program gets it whatever file name it opens. */
   readonly file: MemoryFile;
   output: string;
 }
 
-/** A command in memory. */
+/** An instantiated command. */
 interface Loaded {
   readonly memory: WebAssembly.Memory;
-  /** The memory before the run. */
+  /** A copy of the memory as it was before the first run. */
   readonly pristine: Uint8Array;
   readonly start: () => unknown;
   session: Session;
 }
 
 /**
- * A WASI command that runs again and again, each time as if it were the first. Its memory is made once and set back
- * before each further run: a fresh one of 18 MB each time cost about half of what short runs take.
+ * Runs a WASI command any number of times, each time from the same initial state. The 18 MB of memory are reset
+ * between runs, because allocating them anew would take about half the time of a short run.
  */
 export class Program {
   readonly #module: WebAssembly.Module;
@@ -62,14 +62,14 @@ export class Program {
   /**
    * Runs the command to its end.
    *
-   * @returns the file as the program left it
-   * @throws when the program traps or ends with a code other than 0
+   * @returns the content of the file after the run
+   * @throws if the program traps or exits with a code other than 0
    */
   run({ args, file }: ProgramRun): Uint8Array {
     const encoded = args.map((arg) => new TextEncoder().encode(`${arg}\0`));
     const session: Session = { args: encoded, file: new MemoryFile(file), output: "" };
     const loaded = this.#ready(session);
-    // A program that trapped left its stack in an unknown state, so the next run needs a new instance.
+    // The instance is reused only if its run returns normally, because a trap leaves the stack in an unknown state.
     this.#loaded = undefined;
     try {
       loaded.start();
@@ -101,7 +101,7 @@ function load(module: WebAssembly.Module, first: Session): Loaded {
   const bytes = (): Uint8Array => new Uint8Array(there().memory.buffer);
   const view = (): DataView => new DataView(there().memory.buffer);
 
-  /** Calls `visit` with each buffer of a scatter list, until it returns less than the buffer's length. */
+  /** Calls `visit` with each buffer of a WASI list, until `visit` handles fewer bytes than a buffer has. */
   const eachBuffer = (list: number, count: number, visit: (buffer: Uint8Array) => number): number => {
     let total = 0;
     for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-/** The few types of WebAssembly that this project uses: neither TypeScript's es2024 nor Node's types have them. */
+/** Declares the WebAssembly types that this project uses, because TypeScript's es2024 and Node's types lack them. */
 
 declare namespace WebAssembly {
   class Module {

@@ -1,20 +1,20 @@
-/** Divides tokens into breaths: runs that the engine plans and renders at once. */
+/** Divides tokens into breaths: sequences that the engine renders in one call. */
 import { type SpeechToken, syllableCount } from "./tokens.ts";
 
 /** The pause after a breath. */
 export type Gap = "none" | "short" | "long";
 
-/** Tokens said in one go; never begins or ends with a pause. */
+/** Tokens that the engine speaks in one call. The first and the last token are never pauses. */
 export interface Breath {
   readonly tokens: readonly SpeechToken[];
   readonly gapAfter: Gap;
 }
 
-/** A shorter sentence is joined with the next one, because every call of the engine costs some milliseconds. */
+/** A sentence of fewer syllables joins the next one, because every call of the engine costs some milliseconds. */
 const FEW_SYLLABLES = 8;
-/** From here on a comma ends a breath. */
+/** A comma ends a breath that has at least this many syllables. */
 const MANY_SYLLABLES = 20;
-/** Ends a breath at any token, so that the engine's memory stays bounded. */
+/** A breath ends at any token once it has this many syllables, so that the engine's memory stays bounded. */
 const MAX_SYLLABLES = 64;
 
 function endsBreath(pause: "short" | "long", syllables: number): boolean {

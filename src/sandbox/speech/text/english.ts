@@ -1,12 +1,12 @@
-/** Prepares English words and numbers for the engine, which can read both. */
+/** Prepares English words and numbers for the engine, which reads both by itself. */
 import type { SpeechToken } from "./tokens.ts";
 
-/** Longest word that the engine's letter-to-sound rules accept. */
+/** Number of letters in the longest word that the engine's letter-to-sound rules accept. */
 const LETTERS_MAX = 16;
-/** A longer run of digits is read digit by digit, as a code. */
+/** A run of more digits than this is read digit by digit, like a code. */
 const QUANTITY_DIGITS_MAX = 6;
 
-/** Letters that do not decompose into an ASCII letter and marks. */
+/** Replacements for letters that Unicode does not decompose into an ASCII letter and marks. */
 const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ß: "ss",
   æ: "ae",
@@ -23,10 +23,10 @@ const UNSTRIPPABLE: Readonly<Record<string, string>> = {
   ə: "a",
 };
 
-/** Replaces a Latin letter without an ASCII equivalent. */
+/** Replaces any other Latin letter that has no ASCII equivalent. */
 const STRANGE_LETTER = "a";
 
-/** @param word Latin letters and apostrophes, in lower case */
+/** Converts a word to one or more tokens. @param word Latin letters and apostrophes, in lower case */
 export function readEnglishWord(word: string): SpeechToken[] {
   const ascii = [...word.normalize("NFD").replace(/\p{M}/gu, "")]
     .map((letter) => (/[a-z']/.test(letter) ? letter : (UNSTRIPPABLE[letter] ?? STRANGE_LETTER)))
@@ -36,7 +36,7 @@ export function readEnglishWord(word: string): SpeechToken[] {
   return pieces.map((text) => ({ kind: "word", text }));
 }
 
-/** @param number ASCII digits, with points, commas or colons between them */
+/** Converts a number to tokens. @param number ASCII digits, with points, commas or colons between them */
 export function readEnglishNumber(number: string): SpeechToken[] {
   const longest = Math.max(...number.split(/\D+/).map((digits) => digits.length));
   const isQuantity = longest <= QUANTITY_DIGITS_MAX && number.length <= LETTERS_MAX;

@@ -1,9 +1,9 @@
-/** Reads kana. Kanji are read as Mandarin elsewhere: nothing here knows Japanese readings. */
+/** Reads kana. The sandbox has no Japanese readings of kanji, so mandarin.ts reads them as Mandarin. */
 import { spellingReader } from "./spelling-rules.ts";
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
 const romaji = spellingReader([
-  // Drops the first of two equal consonants, because the engine cannot lengthen one.
+  // Drops the first of two equal consonants, because the engine cannot lengthen a consonant.
   ["([kstpgzdbhfmrjwc])(?=\\1)", ""],
   ["t(?=ch)", ""],
   ["sh", "sh"],
@@ -33,7 +33,7 @@ const romaji = spellingReader([
   ["v", "v"],
 ]);
 
-/** @param text a run of hiragana or katakana */
+/** Converts kana to tokens. @param text a run of hiragana or katakana */
 export async function readKana(text: string): Promise<SpeechToken[]> {
   const { toRomaji } = await import("wanakana");
   return toRomaji(text)
@@ -44,7 +44,7 @@ export async function readKana(text: string): Promise<SpeechToken[]> {
 
 const DIGIT_WORDS = "zero ichi ni san yon go roku nana hachi kyuu".split(" ");
 
-/** @param digit 0 to 9 */
+/** Reads a digit in Japanese. @param digit 0 to 9 */
 export function readJapaneseDigit(digit: number): SpeechToken[] {
   return phoneTokens(romaji(DIGIT_WORDS[digit] ?? ""), "penultimate");
 }

@@ -1,8 +1,8 @@
-/** Guesses which of the service's languages a run of Latin letters is in. */
+/** Guesses which of the service's languages a text in Latin letters is written in. */
 
 export type LatinLanguage = "en" | "es" | "pt" | "id";
 
-/** The most common short words of each language. Words that several share cancel each other out. */
+/** The most common short words of each language. A word that two languages share counts for both. */
 const COMMON_WORDS: Readonly<Record<LatinLanguage, ReadonlySet<string>>> = {
   en: new Set(
     `the a an and or of to in on at is are was were be been it this that these you i we he she they for with as by
@@ -30,7 +30,7 @@ const COMMON_WORDS: Readonly<Record<LatinLanguage, ReadonlySet<string>>> = {
   ),
 };
 
-/** Letters and marks of only one of the languages, which count as much as three words. */
+/** Letters and marks that occur in only one of the languages. A text with any of them scores like three words. */
 const TELLING_MARKS: ReadonlyArray<readonly [LatinLanguage, RegExp]> = [
   ["es", /[ñ¿¡]/u],
   ["pt", /[ãõç]/u],
@@ -40,7 +40,7 @@ const TELLING_WEIGHT = 3;
 const LANGUAGES: readonly LatinLanguage[] = ["en", "es", "pt", "id"];
 
 /**
- * Returns the language with the most evidence, or `null` without any or on a tie.
+ * Returns the language with the most evidence, or null if there is no evidence or a tie.
  *
  * @param text in lower case and composed form
  */

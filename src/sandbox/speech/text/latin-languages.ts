@@ -1,4 +1,4 @@
-/** The reading rules and digits of Spanish, Portuguese and Indonesian. */
+/** Reads words and digits of Spanish, Portuguese and Indonesian. */
 import { type SpellingRule, spellingReader } from "./spelling-rules.ts";
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
@@ -110,16 +110,19 @@ const DIGIT_WORDS: Readonly<Record<SpelledLanguage, readonly string[]>> = {
   id: "nol satu dua tiga empat lima enam tujuh delapan sembilan".split(" "),
 };
 
-/** Spanish and Portuguese words that end in a consonant other than n, s or m are stressed on the last syllable. */
+/**
+ * Matches Spanish and Portuguese words that are stressed on the last syllable. They end in a consonant other than
+ * n, s or m, or in an accented vowel; a further n or s may follow.
+ */
 const STRESSED_AT_END = /(?:[^aeiouáéíóúâêôãõnsm]|[áéíóúâêôã]o?)[ns]?$/u;
 
-/** @param word in lower case and composed form, accents as the language writes them */
+/** Reads a word by its language's rules. @param word in lower case and composed form, with its accents */
 export function readSpelledWord(word: string, language: SpelledLanguage): SpeechToken[] {
   const stress = language !== "id" && STRESSED_AT_END.test(word) ? "last" : "penultimate";
   return phoneTokens(READERS[language](word), stress);
 }
 
-/** @param digit 0 to 9 */
+/** Reads a digit in the given language. @param digit 0 to 9 */
 export function readSpelledDigit(digit: number, language: SpelledLanguage): SpeechToken[] {
   return readSpelledWord(DIGIT_WORDS[language][digit] ?? "", language);
 }

@@ -1,4 +1,4 @@
-/** Reads Han characters as Mandarin, without the tones, which the engine lacks. */
+/** Reads Han characters as Mandarin. Tones are left out because the engine cannot speak them. */
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
 const INITIALS: Readonly<Record<string, string>> = {
@@ -69,7 +69,7 @@ const FINALS: Readonly<Record<string, string>> = {
   ün: "y uw n",
 };
 
-/** After these initials, i stands for a syllabic consonant, which these vowels approximate. */
+/** Vowels that approximate the syllabic consonant which pinyin writes as i after these initials. */
 const HELD_I: Readonly<Record<string, string>> = {
   zh: "er",
   ch: "er",
@@ -80,7 +80,7 @@ const HELD_I: Readonly<Record<string, string>> = {
   s: "ih",
 };
 
-/** Converts syllables that are written with y and w to the finals they stand for. */
+/** Converts a pinyin syllable without an initial to its final: replaces the y or w that it is written with. */
 function bareFinal(syllable: string): string {
   if (syllable.startsWith("yu")) return `ü${syllable.slice(2)}`;
   if (syllable.startsWith("yi")) return syllable.slice(1);
@@ -100,10 +100,10 @@ function pinyinPhones(syllable: string): string {
   return vowel === undefined ? "" : `${INITIALS[initial] ?? ""} ${vowel}`.trim();
 }
 
-/** Reading of rare characters without one of their own. */
+/** The phone of rare characters that have no known reading. */
 const UNKNOWN_CHARACTER = "ah";
 
-/** Makes one token for each character, because single syllables keep the pace even. */
+/** Converts Han characters to tokens: one for each character, because single syllables keep the pace even. */
 export async function readHan(text: string): Promise<SpeechToken[]> {
   const { pinyin } = await import("pinyin-pro");
   const syllables = pinyin(text, { toneType: "none", type: "array", v: true });
@@ -112,7 +112,7 @@ export async function readHan(text: string): Promise<SpeechToken[]> {
 
 const DIGIT_SYLLABLES = "ling yi er san si wu liu qi ba jiu".split(" ");
 
-/** @param digit 0 to 9 */
+/** Reads a digit in Mandarin. @param digit 0 to 9 */
 export function readMandarinDigit(digit: number): SpeechToken[] {
   return phoneTokens(pinyinPhones(DIGIT_SYLLABLES[digit] ?? ""));
 }

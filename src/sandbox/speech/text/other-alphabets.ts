@@ -1,6 +1,6 @@
 /**
- * Approximates scripts outside the service's six languages, so that every letter is audible: Cyrillic,
- * Greek and Hangul by their letters, all others by a made-up syllable for each character.
+ * Approximates scripts that the service's six languages do not use, so that every letter is audible. Cyrillic,
+ * Greek and Hangul are read by their letters; any other character becomes a made-up syllable.
  */
 import { phoneTokens, type SpeechToken } from "./tokens.ts";
 
@@ -36,14 +36,14 @@ function hangulPhones(codePoint: number): string {
 const SYLLABLE_ONSETS = "b d g k l m n p r s t v z hh".split(" ");
 const SYLLABLE_VOWELS = "aa eh iy ow uw".split(" ");
 
-/** Makes up a syllable for a character: always the same one, and different from its neighbours'. */
+/** Makes up a syllable for a character: always the same one, and a different one for the next code point. */
 function madeUpSyllable(codePoint: number): string {
   const onset = SYLLABLE_ONSETS[codePoint % SYLLABLE_ONSETS.length];
   const vowel = SYLLABLE_VOWELS[codePoint % SYLLABLE_VOWELS.length];
   return `${onset} ${vowel}`;
 }
 
-/** @param word letters of any script, in lower case and composed form */
+/** Converts a word to tokens. @param word letters of any script, in lower case and composed form */
 export function readOtherScript(word: string): SpeechToken[] {
   const phones = [...word].map((letter) => {
     const codePoint = letter.codePointAt(0) ?? 0;

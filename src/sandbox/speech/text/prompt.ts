@@ -1,6 +1,6 @@
 /**
- * Turns a prompt into tokens: cleans it, divides it by script, and passes each run to the reader of its
- * language.
+ * Converts a prompt to tokens: cleans the text, divides it into runs of one script, and passes each run to the
+ * reader of its language.
  */
 import type { Language } from "../../../contract/voices.ts";
 import { readEnglishNumber, readEnglishWord } from "./english.ts";
@@ -14,7 +14,7 @@ import { LONG_PAUSE, SHORT_PAUSE, type SpeechToken } from "./tokens.ts";
 const EMOJI =
   /\p{RGI_Emoji}|[0-9#*]\uFE0F?\u20E3|\p{Extended_Pictographic}|\p{Regional_Indicator}|[\uFE00-\uFE0F\u200D]/gv;
 
-/** Signs that are read by their English names, but do not make a prompt speakable by themselves. */
+/** English names for reading signs. A prompt that contains only signs still counts as unspeakable. */
 const SIGN_NAMES: Readonly<Record<string, string>> = {
   "&": "and",
   "%": "percent",
@@ -30,11 +30,11 @@ const SIGN_NAMES: Readonly<Record<string, string>> = {
   ">": "greater than",
 };
 
-/** Matches one run of each kind; the order matters only for the last two. */
+/** Matches one run of characters of one kind. `other` follows the named scripts, because it would match them too. */
 const RUN =
   /(?<han>[\p{Script=Han}]+)|(?<kana>[\p{Script=Hiragana}\p{Script=Katakana}ー]+)|(?<latin>\p{Script=Latin}[\p{Script=Latin}\p{M}'’]*)|(?<number>\p{Nd}+(?:[.,:]\p{Nd}+)*)|(?<other>[\p{L}\p{Nl}\p{No}][\p{L}\p{M}\p{Nl}\p{No}]*)|(?<sign>[&%+=@$€£¥°<>])|(?<long>[.!?。！？…;；\n]+)|(?<short>[,،、，:：()（）「」“”"—–]+)/gu;
 
-/** A full stop ends a sentence only before white space, because it may be part of a number or a host name. */
+/** Matches the end of a sentence. A full stop counts only before white space: it may be in a number or a host name. */
 const SENTENCE_END = /(?<=[!?。！？\n]|\.(?=\s))/u;
 
 function cleaned(prompt: string): string {
@@ -45,7 +45,7 @@ function cleaned(prompt: string): string {
     .toLowerCase();
 }
 
-/** Converts digits of any script to ASCII; each script has its ten digits in a row, beginning with 0. */
+/** Converts digits of any script to ASCII. In Unicode each script has its ten digits in a row, beginning with 0. */
 function asciiDigits(number: string): string {
   return number.replace(/\p{Nd}/gu, (digit) => {
     const codePoint = digit.codePointAt(0) ?? 0;
@@ -97,10 +97,10 @@ function latinDefault(languages: readonly Language[]): LatinLanguage {
 }
 
 /**
- * Reads a prompt sentence by sentence, each in the language that it seems to be in.
+ * Reads a prompt sentence by sentence, each in its detected language.
  *
- * @param voiceLanguages languages of the voice, for text that shows none; empty without a voice
- * @returns no tokens when the prompt has no letter and no digit, such as emoji only
+ * @param voiceLanguages languages of the voice, used if no language is detected; empty without a voice
+ * @returns the tokens; none if the prompt has no letter and no digit, for example only emoji
  */
 export async function readPrompt(
   prompt: string,

@@ -1,9 +1,9 @@
-/** Reads a word by rules, the longest or most specific first. */
+/** Converts spelling to phones by rules. The first rule that matches applies, so specific rules come first. */
 
-/** A regular expression to match at the current position, and its phones ("" for silent). */
+/** A regular expression for the current position, and the phones of the text it matches ("" if silent). */
 export type SpellingRule = readonly [pattern: string, phones: string];
 
-/** Builds a reader of words; letters that no rule matches are silent. */
+/** Builds a function that converts a word to phones. Letters that no rule matches are silent. */
 export function spellingReader(rules: readonly SpellingRule[]): (word: string) => string {
   const compiled = rules.map(([pattern, phones]) => ({ pattern: new RegExp(pattern, "yu"), phones }));
   return (word) => {

@@ -1,4 +1,4 @@
-/** The tokens of a text before it is spoken: words, phones and pauses. */
+/** Defines the tokens that the speech engine speaks: words, phones and pauses. */
 
 const VOWELS: ReadonlySet<string> = new Set("aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split(" "));
 const CONSONANTS: ReadonlySet<string> = new Set(
@@ -8,24 +8,24 @@ const CONSONANTS: ReadonlySet<string> = new Set(
 export type SpeechToken =
   /** An English word or number: ASCII letters, digits and `'.,:$%` only. */
   | { readonly kind: "word"; readonly text: string }
-  /** A word of any language in the phones of American English; each vowel ends in its stress, 0 or 1. */
+  /** A word of any language in the phones of American English. Each vowel ends in 1 if stressed, otherwise in 0. */
   | { readonly kind: "phones"; readonly phones: readonly string[] }
   | { readonly kind: "pause"; readonly length: "short" | "long" };
 
 export const SHORT_PAUSE: SpeechToken = { kind: "pause", length: "short" };
 export const LONG_PAUSE: SpeechToken = { kind: "pause", length: "long" };
 
-/** Index of the stressed vowel, for words with that many vowels. */
+/** The stressed vowel of a word, counted from the end. A word with a single vowel has its stress there. */
 export type Stress = "last" | "penultimate";
 
-/** Longest word that is passed to the engine, which plans each word as a whole. */
+/** Maximum number of phones passed to the engine as one word, because it plans each word as a whole. */
 const PHONES_MAX = 24;
 
 /**
- * One word in phones, cut where it is too long for one.
+ * Converts the phones of a word to tokens with stress marks. A word of too many phones becomes several tokens.
  *
  * @param spelling phones of the CMU dictionary in lower case, separated by spaces, without stress: `n iy hh aw`
- * @throws Error for a phone that the engine lacks, which is a mistake in a language's table
+ * @throws Error for a phone that the engine lacks: then the table of the language has a mistake
  */
 export function phoneTokens(spelling: string, stress: Stress = "last"): SpeechToken[] {
   const phones = spelling.split(" ").filter((phone) => phone !== "");
