@@ -1,5 +1,5 @@
-/** Computes length and price of each chapter of a plan. */
-import type { StoredPlan } from "./narration-state.ts";
+/** Computes length and remaining price of each chapter of a plan. */
+import type { PartEstimate } from "./part-summary.ts";
 import { chapterNumbers } from "./plan/chapter-number.ts";
 
 export interface ChapterSum {
@@ -8,15 +8,15 @@ export interface ChapterSum {
   /** `null` for the text before the first heading. */
   readonly title: string | null;
   readonly seconds: number;
+  /** What its parts will cost; those that are paid for cost nothing more. */
   readonly credits: number;
 }
-
-type Planned = Pick<StoredPlan["parts"][number], "section" | "estimatedSeconds" | "estimatedCredits">;
 
 /** Returns nothing if the text has fewer than two chapters. */
 export function chapterSums(
   sections: ReadonlyArray<{ readonly title: string | null }>,
-  parts: readonly Planned[],
+  parts: ReadonlyArray<{ readonly section: number }>,
+  estimates: readonly PartEstimate[],
 ): ChapterSum[] {
   if (sections.length < 2) return [];
   const numbers = chapterNumbers(sections);
@@ -26,11 +26,12 @@ export function chapterSums(
     seconds: 0,
     credits: 0,
   }));
-  for (const { section, estimatedSeconds, estimatedCredits } of parts) {
+  for (const [index, { section }] of parts.entries()) {
     const sum = sums[section];
     if (sum === undefined) continue;
-    sum.seconds += estimatedSeconds;
-    sum.credits += estimatedCredits;
+    const { seconds = 0, credits = 0 } = estimates[index] ?? {};
+    sum.seconds += seconds;
+    sum.credits += credits;
   }
   // Chapters that were not chosen have no parts.
   return sums.filter(({ seconds }) => seconds > 0);

@@ -10,7 +10,7 @@ import { hasWords } from "./plan/characters.ts";
 import { readReplacement } from "./plan/plan-narration.ts";
 import { split } from "./plan/split.ts";
 import { PARAGRAPH_JOINT } from "./plan/units.ts";
-import { chaptersRemark, EDGES_BEGIN, edgesRemark } from "./plan-remarks.ts";
+import { inheritedRemarks } from "./plan-remarks.ts";
 import { spokenPart } from "./spoken-part.ts";
 
 export interface Edit {
@@ -100,23 +100,17 @@ function editedTitles(plan: StoredPlan, texts: readonly string[]): StoredPlan["s
   });
 }
 
-/** Remarks with prices or shares of the text before the edit. */
-const PRICED = /^\d+ chapters, from |parts are shorter than |^\d+ parts instead of |^Spoken by /;
 const BRACKETS = /[[(（［][^[\]()（）［］]{1,60}[\])）］]/u;
 
-/** Reports what a listener may not expect of the words that edits bring, and how the text begins and ends now. */
+/** Reports what a listener may not expect of the words that edits bring. */
 function editedRemarks(
-  { remarks, sections }: StoredPlan,
+  remarks: readonly string[],
   parts: readonly StoredPart[],
   edits: readonly Edit[],
 ): string[] {
-  const edges = edgesRemark({ parts });
   const brackets = edits.flatMap(({ replacement }) => BRACKETS.exec(replacement)?.[0] ?? []);
   return [
-    ...remarks
-      .filter((remark) => !PRICED.test(remark))
-      .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark)),
-    ...chaptersRemark({ sections, parts }),
+    ...inheritedRemarks(remarks, { parts }),
     ...shortPartsRemarks({ parts }),
     ...(brackets.length === 0
       ? []
@@ -156,13 +150,12 @@ export function editedPlan(
   if (parts.length === 0) {
     throw new AudioError("invalid_request", "The edits leave nothing to speak. Nothing was sent.");
   }
-  const sections = editedTitles(plan, texts);
   return {
     ...plan,
     ...(rules.length === 0 ? {} : { pronunciations: rules }),
-    sections,
+    sections: editedTitles(plan, texts),
     parts,
-    remarks: editedRemarks({ ...plan, sections }, parts, edits),
+    remarks: editedRemarks(plan.remarks, parts, edits),
   };
 }
 

@@ -17,6 +17,8 @@ export interface NarrationRow {
   readonly paths: readonly string[];
   /** The files of the row. */
   readonly files: readonly NarrationFile[];
+  /** Whether it ended with its process, and goes on with the next call. */
+  readonly isInterrupted: boolean;
   /** Paths of saved files that no longer exist. */
   readonly missingPaths: readonly string[];
   readonly audioSeconds: number | null;
@@ -49,6 +51,7 @@ export async function rowOf(
     totalParts: state.totalParts,
     paths: pathsThat(true),
     files: state.files.filter((_, index) => isThere[index]),
+    isInterrupted: statusOf(entry) !== state.status,
     missingPaths: pathsThat(false),
     audioSeconds: state.files.length === 0 ? null : Math.round(seconds * 1000) / 1000,
   };
@@ -79,8 +82,9 @@ export async function rowsOf(
   return found;
 }
 
-/** Texts that a query searches: title, text, requested name and file names. */
-const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] => [
+/** Texts that a query searches: title, text, requested name and names of files. */
+const searched = ({ state }: NarrationEntry, { parts, sourceName = "" }: StoredPlan): string[] => [
+  sourceName,
   state.title,
   state.fileName ?? "",
   ...state.files.map(({ path }) => basename(path)),
@@ -88,14 +92,22 @@ const searched = ({ state }: NarrationEntry, { parts }: StoredPlan): string[] =>
 ];
 
 /** Names the next call to make, with its arguments. */
-export function nextStepOf({ narrationId, status, missingPaths, credits }: NarrationRow): string {
+export function nextStepOf({
+  narrationId,
+  status,
+  isInterrupted,
+  missingPaths,
+  credits,
+}: NarrationRow): string {
   switch (status) {
     case "planned":
       return `Nothing was sent. narrate with narration_id ${narrationId} tells its price.`;
     case "running":
       return `narrate with narration_id ${narrationId} waits for it.`;
     case "stopped":
-      return `narrate with narration_id ${narrationId} tells why, and how to go on.`;
+      return isInterrupted
+        ? `The process that ran it has ended; narrate with narration_id ${narrationId} goes on, within the limit that was agreed.`
+        : `narrate with narration_id ${narrationId} says why, and how to go on.`;
     case "finished":
       return missingPaths.length === 0
         ? "None; it is saved."

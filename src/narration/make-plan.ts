@@ -94,10 +94,16 @@ const SKIPPED: Readonly<Record<SkippedKind, readonly [one: string, many: string]
 };
 
 /** @param isChosen whether chapters were chosen; what is left out was counted before */
-function skippedRemark({ kind, count, excerpt }: Skipped, isChosen: boolean): string {
+const NOT_SPOKEN = "Not spoken: ";
+
+function skippedRemark({ kind, count, excerpt }: Skipped): string {
   const [one, many] = SKIPPED[kind];
-  return `Not spoken${isChosen ? " of the whole text" : ""}: ${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
+  return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
+
+/** Words for chosen chapters what is not spoken of the text, because it is counted over the whole. */
+export const ofWholeText = (unspoken: string): string =>
+  unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 
 /** Reports short parts, such as turns of a dialogue, because each costs the minimum charge. */
 export function shortPartsRemarks({
@@ -213,7 +219,7 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     .slice(0, VOICELESS_MAX)
     .map(
       ({ name, count }) =>
-        `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice: the name will be spoken.`,
+        `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
@@ -224,7 +230,7 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     files,
     title: titleOfChosen(titleOf(plan), plan).replaceAll(UNSEEN, " ").trim(),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
-    sections: plan.sections.map(({ title }) => ({ title })),
+    sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,
     ...storedRules(options),
     remarks: [
@@ -238,6 +244,8 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
       ...voiceless,
       ...shortPartsRemarks(plan),
     ],
-    unspoken: plan.skipped.map((row) => skippedRemark(row, plan.chosen !== undefined)),
+    unspoken: plan.skipped
+      .map(skippedRemark)
+      .map((sentence) => (plan.chosen === undefined ? sentence : ofWholeText(sentence))),
   };
 }

@@ -54,11 +54,15 @@ export const storedPlanSchema = z.object({
   files: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
+  /** Name of the file that the text was read from, which a person may search for. */
+  sourceName: z.string().optional(),
   /** The author that the text itself names. */
   author: z.string().optional(),
   sections: z.array(
     z.object({
       title: z.string().nullable(),
+      /** Level of its heading, 1 (the highest) to 6. */
+      level: z.int().positive().optional(),
       /** The file name that the sheet gives, if any. */
       fileName: z.string().optional(),
     }),

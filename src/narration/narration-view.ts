@@ -25,7 +25,7 @@ export interface NarrationView extends NarrationFigures {
   readonly title: string;
   /** Whether it is a sheet, which may have a thousand files. */
   readonly isSheet: boolean;
-  /** Estimated length and price of each chapter; empty for a text with fewer than two. */
+  /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two. */
   readonly chapters: readonly ChapterSum[];
   readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
@@ -37,6 +37,10 @@ export interface NarrationView extends NarrationFigures {
   readonly unjoinedParts: readonly number[];
   /** Whether it was finished before this call, which then cost nothing. */
   readonly isRepeat: boolean;
+  /** Whether a retake of the call named no take. */
+  readonly hasUsualRetake: boolean;
+  /** What this call was charged for changes of a finished narration; `null` if the whole was made. */
+  readonly chargedByCall: number | null;
   /** Paths of saved files that were moved, deleted, or are on another machine. */
   readonly missingPaths: readonly string[];
   /** Companion files that changed since they were saved. */
@@ -47,13 +51,17 @@ export interface NarrationView extends NarrationFigures {
 
 const EXCERPT_CODE_POINTS = 60;
 
+/** Room for parts that get longer than estimated. */
+const ESTIMATE_MARGIN = 1.25;
+
 /**
- * The sum of all charges, room for parts that get longer than estimated, and the reservations of the
- * last tasks; but not more than the missing tasks can cost.
+ * The sum of all charges with room for longer parts, and the reservation of the last task; but not more than the
+ * missing tasks can cost.
  */
 function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
-  return charged + Math.min(Math.ceil(1.2 * toCome) + 300, RESERVED_CREDITS * missingTasks);
+  const likely = Math.ceil(ESTIMATE_MARGIN * toCome) + RESERVED_CREDITS;
+  return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
 }
 
 /** The best possible pace over minutes. The first parts may be created at once. */
@@ -81,8 +89,12 @@ export function statusOf({ state, leaseOwner }: NarrationEntry): NarrationStatus
   return state.status === "running" && leaseOwner === null ? "stopped" : state.status;
 }
 
-export const viewOf = (known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationView =>
-  viewWith(known, figuresOf(known, partSummary, nowMs));
+export function viewOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationView {
+  const { plan } = known;
+  const view = viewWith(known, figuresOf(known, partSummary, nowMs));
+  if (view.status !== "planned" || view.isSheet) return view;
+  return { ...view, chapters: chapterSums(plan.sections, plan.parts, partSummary.estimates) };
+}
 
 export function figuresOf(known: KnownNarration, partSummary: PartSummary, nowMs: number): NarrationFigures {
   const { state } = known;
@@ -130,7 +142,7 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     status,
     title: state.title,
     isSheet: plan.files === "rows",
-    chapters: status === "planned" && plan.files !== "rows" ? chapterSums(plan.sections, plan.parts) : [],
+    chapters: [],
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
     // Failures come first, then parts that a person should listen to.
@@ -145,6 +157,8 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     unspoken: state.unspoken,
     unjoinedParts: unjoinedParts(plan, state),
     isRepeat: false,
+    hasUsualRetake: false,
+    chargedByCall: null,
     missingPaths: [],
     changedPaths: [],
     refusedLimit: null,

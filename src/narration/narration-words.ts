@@ -5,6 +5,7 @@ import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
+import { USUAL_RETAKE } from "./retakes.ts";
 
 const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;
 
@@ -102,10 +103,10 @@ function unjoinedWords({ status, files, parts, unjoinedParts }: NarrationView): 
 /** A file counts as missing if it was moved, or is on another machine. */
 function missingWords({ missingPaths }: NarrationView): string {
   if (missingPaths.length === 0) return "";
-  const [it, is] = missingPaths.length === 1 ? ["It", "is"] : ["They", "are"];
+  const it = missingPaths.length === 1 ? "It" : "They";
   const shown = missingPaths.slice(0, MAX_PROBLEMS).join(", ");
   const others = missingPaths.length > MAX_PROBLEMS ? ` and ${missingPaths.length - MAX_PROBLEMS} more` : "";
-  return `Not on this machine (any more): ${shown}${others}. ${it} ${is} joined again from the saved parts, free.`;
+  return `Not on this machine (any more): ${shown}${others}. ${it} can be joined again from the saved parts, free.`;
 }
 
 /** Reports files that got a number because their name was taken. */
@@ -136,6 +137,13 @@ function toComeWords({ credits }: NarrationView): string[] {
   ];
 }
 
+/** Announces the file of a narration that was just stopped, which is joined after the call returns. */
+function joinWords({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
+  const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
+  if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
+  return ["What is saved is joined to one file, with (incomplete) in its name."];
+}
+
 /** "part 3", "parts 1 to 3 and 7", counted from 1. */
 function partNumbers(indexes: readonly number[], total: number): string {
   const list = numberSpans(indexes.map((index) => index + 1));
@@ -160,6 +168,29 @@ function planWords(view: NarrationView): string {
   return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes} Nothing was sent or charged.`;
 }
 
+/** "40 to 90 s", "2 to 9 min", "12 credits". */
+function range(values: readonly number[], unit: string): string {
+  const least = Math.round(Math.min(...values));
+  const most = Math.round(Math.max(...values));
+  return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
+}
+
+const SHORT_CHAPTER_SECONDS = 120;
+
+/** Sums up the chapters of a plan, because a list of many shows only the first ones. */
+function chaptersWords({ chapters: all }: NarrationView): string {
+  const chapters = all.filter(({ title }) => title !== null);
+  const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
+  if (chapters.length < 2 || !first || !last) return "";
+  const seconds = chapters.map((chapter) => chapter.seconds);
+  const isShort = seconds.every((one) => one < SHORT_CHAPTER_SECONDS);
+  const minutes = seconds.map((one) => one / 60);
+  const length = isShort ? range(seconds, "s") : range(minutes, "min");
+  const prices = chapters.map(({ credits }) => credits);
+  const price = Math.max(...prices) === 0 ? "" : ` and ${range(prices, "credits")}`;
+  return `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length}${price}.`;
+}
+
 const MAX_CHAPTERS_SHOWN = 30;
 
 /** The chapters of a plan with number, length and price; the structured form has them in a field. */
@@ -178,8 +209,12 @@ export function chapterWords({ chapters }: NarrationView): string {
 
 const HOLD = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
-const lowLimitWords = ({ refusedLimit, credits }: NarrationView): string =>
-  `max_credits ${refusedLimit} is likely to end it early, because ${HOLD}; ${credits.suggestedMax} is not.`;
+/** Explains a limit that may end the narration early: it is below the price, or does not cover the last hold. */
+function lowLimitWords(limit: number, { credits }: NarrationView): string {
+  const why =
+    limit < credits.estimate ? `because about ${credits.estimate} credits are needed` : `because ${HOLD}`;
+  return `max_credits ${limit} is likely to end it early, ${why}; ${credits.suggestedMax} is not.`;
+}
 
 /** Whether a limit covers the likely charge and the hold of the last part. */
 const isEnough = (limit: number, { estimate }: NarrationView["credits"]): boolean =>
@@ -196,7 +231,12 @@ function soFar({ parts, credits }: NarrationView): string {
  */
 export function messageOf(view: NarrationView, saved = fileWords(view)): string {
   const { status, remarks, unspoken } = view;
-  const ofText = status === "planned" ? [...remarks, ...unspoken] : status === "running" ? [] : unspoken;
+  const ofText =
+    status === "planned"
+      ? [chaptersWords(view), ...remarks, ...unspoken]
+      : status === "running"
+        ? []
+        : unspoken;
   const files = status === "finished" || fileWords(view) === "" ? "" : saved;
   const words = [
     headOf(view, saved),
@@ -214,7 +254,9 @@ export function messageOf(view: NarrationView, saved = fileWords(view)): string 
 function headOf(view: NarrationView, saved: string): string {
   switch (view.status) {
     case "planned":
-      return view.refusedLimit === null ? planWords(view) : `${planWords(view)} ${lowLimitWords(view)}`;
+      return view.refusedLimit === null
+        ? planWords(view)
+        : `${planWords(view)} ${lowLimitWords(view.refusedLimit, view)}`;
     case "running": {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
       const { max } = view.credits;
@@ -224,17 +266,23 @@ function headOf(view: NarrationView, saved: string): string {
     }
     case "stopped": {
       const ended = view.problems.length === 0 ? ["The process that ran it has ended."] : [];
-      return [`Stopped: ${soFar(view)}`, ...ended, ...toComeWords(view)].join(" ");
+      return [`Stopped: ${soFar(view)}`, ...ended, ...toComeWords(view), ...joinWords(view)].join(" ");
     }
     case "finished":
       return [saved, costWords(view)].filter((sentence) => sentence !== "").join(" ");
   }
 }
 
-function costWords({ isRepeat, credits, parts }: NarrationView): string {
-  if (isRepeat) return `Cost ${credits.charged} credits in all (nothing for this call).`;
+function costWords({ isRepeat, hasUsualRetake, chargedByCall, credits, parts }: NarrationView): string {
+  if (isRepeat) {
+    const retake = hasUsualRetake
+      ? ` A retake without take is take ${USUAL_RETAKE}, which is in the file already; take ${USUAL_RETAKE + 1} makes another one.`
+      : "";
+    return `Cost ${credits.charged} credits in all (nothing for this call).${retake}`;
+  }
   const paid = parts.alreadyPaid > 0 ? `; ${plural(parts.alreadyPaid, "part")} had been paid for before` : "";
-  return `Cost ${credits.charged} credits${paid}.`;
+  const here = chargedByCall === null ? "" : `, ${chargedByCall} of them for this call`;
+  return `Cost ${credits.charged} credits in all${here}${paid}.`;
 }
 
 /** Names the next call to make, with its arguments. */

@@ -33,6 +33,7 @@ import { figuresOf, type NarrationView, statusOf, viewOf, withoutMissing } from 
 import { progressOf } from "./narration-words.ts";
 import { partRequest, takeOf } from "./part-request.ts";
 import { type PartStatus, type PartSummary, summarizeParts } from "./part-summary.ts";
+import { isUsualRetake } from "./retakes.ts";
 import { likelyLate } from "./timeline/late-cues.ts";
 
 export type { NarrateChanges } from "./changes.ts";
@@ -45,7 +46,15 @@ export type NarrateSource =
       readonly edits: readonly Edit[];
       readonly pronunciations: readonly Pronunciation[];
     }
-  | { readonly kind: "text"; readonly source: InputText; readonly options: PlanSettings }
+  /** Some chapters of a narration: a new narration of these parts. */
+  | { readonly kind: "chosen"; readonly narrationId: string; readonly chapters: string }
+  /** @param fileName the name of the file that was read; absent for a text */
+  | {
+      readonly kind: "text";
+      readonly source: InputText;
+      readonly fileName?: string;
+      readonly options: PlanSettings;
+    }
   /** @param mayGoOn whether to continue, within its limit, a narration whose process has ended */
   | { readonly kind: "narration"; readonly narrationId: string; readonly mayGoOn?: boolean };
 
@@ -126,7 +135,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     if (isNarrationId(narrationId)) return await repository.get(narrationId);
     throw new AudioError(
       "invalid_request",
-      "narration_id must be an id that narrate returned: nar_ and 32 digits.",
+      "narration_id must be an id that narrate returned: nar_ and 32 letters and digits.",
     );
   };
 
@@ -134,12 +143,18 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   const planOf = async (source: Exclude<NarrateSource, { kind: "narration" }>): Promise<StoredPlan> => {
     if (source.kind === "text") {
       const { planText } = await import("./plan-text.ts");
-      return await planText(source.source, source.options);
+      const plan = await planText(source.source, source.options);
+      return source.fileName === undefined ? plan : { ...plan, sourceName: source.fileName };
     }
     const { plan, state } = await known(source.narrationId);
-    const { editedPlan } = await import("./edits.ts");
     const { remarks, unspoken } = state;
-    return editedPlan({ ...plan, remarks, unspoken }, source.edits, source.pronunciations);
+    const current = { ...plan, remarks, unspoken };
+    if (source.kind === "chosen") {
+      const { chosenPlan } = await import("./chosen-plan.ts");
+      return chosenPlan(current, source.chapters);
+    }
+    const { editedPlan } = await import("./edits.ts");
+    return editedPlan(current, source.edits, source.pronunciations);
   };
 
   const find = async (source: NarrateSource): Promise<FoundNarration> => {
@@ -335,8 +350,14 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       throw error;
     }
     const view = await currentView(narrationId, changes);
-    const isRepeat = before.status === "finished" && view.credits.charged === Math.round(chargedCredits);
-    return { ...view, isRepeat };
+    const wasFinished = before.status === "finished";
+    const chargedByCall = view.credits.charged - Math.round(chargedCredits);
+    return {
+      ...view,
+      isRepeat: wasFinished && chargedByCall === 0,
+      hasUsualRetake: changes.retakes.some(isUsualRetake),
+      chargedByCall: wasFinished && chargedByCall > 0 ? chargedByCall : null,
+    };
   };
 
   /**

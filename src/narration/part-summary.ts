@@ -28,6 +28,13 @@ export interface PartSummary {
   readonly missingTasks: number;
   readonly estimatedSeconds: number;
   readonly savedSeconds: number;
+  /** Length and likely charge of each part, in the order of the plan; a part that is paid for costs nothing more. */
+  readonly estimates: readonly PartEstimate[];
+}
+
+export interface PartEstimate {
+  readonly seconds: number;
+  readonly credits: number;
 }
 
 /** Number of records that are read at a time. */
@@ -100,6 +107,7 @@ export async function summarizeParts(
     toComeCredits: 0,
     strayCredits: bill.reservedCredits,
   };
+  const estimates: PartEstimate[] = [];
   plan.parts.forEach((part, index) => {
     const record = records[index] ?? null;
     const isSaved = statuses[index] === "saved";
@@ -109,10 +117,12 @@ export async function summarizeParts(
     if (isSaved && record !== null && !bill.chargedByWork.has(workName(record.workId)))
       partSummary.alreadyPaid += 1;
     const task = JSON.stringify(partRequest(plan, state, index));
-    if (isSaved || tasks.has(task)) return;
+    const isToPay = !isSaved && !tasks.has(task);
+    const credits = isToPay ? chargeForSeconds(part.estimatedSeconds * pace) : 0;
+    estimates.push({ seconds: seconds + part.pauseAfterSeconds, credits });
+    if (!isToPay) return;
     tasks.add(task);
     partSummary.missingTasks += 1;
-    const credits = chargeForSeconds(part.estimatedSeconds * pace);
     partSummary.estimatedCredits += credits;
     if (record === null || flightOf(record) === null || !bill.chargedByWork.has(workName(record.workId)))
       return;
@@ -126,5 +136,6 @@ export async function summarizeParts(
     strayCredits: Math.max(0, partSummary.strayCredits),
     statuses,
     records,
+    estimates,
   };
 }

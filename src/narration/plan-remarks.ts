@@ -1,6 +1,5 @@
-/** Remarks on a plan before it is paid: chapters, language, and how much each speaker says. */
+/** Remarks on a plan before it is paid: chosen chapters, language, and how much each speaker says. */
 import { languageNotes } from "../text-language.ts";
-import { chapterSums } from "./chapter-sums.ts";
 import { numberSpans } from "./number-spans.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { chapterNumbers } from "./plan/chapter-number.ts";
@@ -9,17 +8,13 @@ import type { NarrationPlan } from "./plan/plan.ts";
 
 const VOICES_SHOWN = 10;
 
-/** "40 to 90 s", "2 to 9 min", "12 credits". */
-function range(values: readonly number[], unit: string): string {
-  const least = Math.round(Math.min(...values));
-  const most = Math.round(Math.max(...values));
-  return least === most ? `${least} ${unit}` : `${least} to ${most} ${unit}`;
-}
-
 const MAX_NAMED_CHAPTERS = 5;
 
 /** `Moby-Dick, chapters 3 to 5`; chapters without a number by their titles. */
-export function titleOfChosen(title: string, { sections, chosen }: NarrationPlan): string {
+export function titleOfChosen(
+  title: string,
+  { sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">,
+): string {
   if (chosen === undefined) return title;
   const all = chapterNumbers(sections);
   const numbers = chosen.flatMap((index) => all[index] ?? []);
@@ -32,42 +27,12 @@ export function titleOfChosen(title: string, { sections, chosen }: NarrationPlan
 }
 
 /** Names the chosen chapters by number and title. */
-export function chosenRemark({ sections, chosen }: NarrationPlan): string[] {
+export function chosenRemark({ sections, chosen }: Pick<NarrationPlan, "sections" | "chosen">): string[] {
   if (chosen === undefined) return [];
   const count = sections.filter(({ title }) => title !== null).length;
   const named = chosen.slice(0, MAX_NAMED_CHAPTERS).map((index) => shownChapter(sections, index));
   const rest = chosen.length - named.length;
   return [`Of ${count} chapters: ${named.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`];
-}
-
-const SHORT_SECONDS = 120;
-
-/** Reports number, length and price of chapters. */
-export function chaptersRemark({
-  sections,
-  parts,
-}: {
-  readonly sections: ReadonlyArray<{ readonly title: string | null }>;
-  readonly parts: Parameters<typeof chapterSums>[1];
-}): string[] {
-  const chapters = chapterSums(sections, parts).filter(({ title }) => title !== null);
-  const [first, last] = [chapters[0]?.title, chapters.at(-1)?.title];
-  if (chapters.length < 2 || !first || !last) return [];
-  const seconds = chapters.map((chapter) => chapter.seconds);
-  const isShort = seconds.every((one) => one < SHORT_SECONDS);
-  const length = isShort
-    ? range(seconds, "s")
-    : range(
-        seconds.map((one) => one / 60),
-        "min",
-      );
-  const price = range(
-    chapters.map(({ credits }) => credits),
-    "credits",
-  );
-  return [
-    `${chapters.length} chapters, from ${JSON.stringify(excerptOf(first))} to ${JSON.stringify(excerptOf(last))}, each of ${length} and ${price}.`,
-  ];
 }
 
 function languageRemarks({ parts }: NarrationPlan, voice: string | undefined): string[] {
@@ -95,7 +60,7 @@ function voicesRemark({ parts }: NarrationPlan, voice: string | undefined): stri
 }
 
 /** The beginning of every remark of {@link edgesRemark}. */
-export const EDGES_BEGIN = "It begins ";
+const EDGES_BEGIN = "It begins ";
 
 /** Shows how the text begins and ends, so that a truncated or wrong file is noticed before it is paid for. */
 export function edgesRemark({ parts }: { readonly parts: readonly { readonly text: string }[] }): string {
@@ -106,9 +71,22 @@ export function edgesRemark({ parts }: { readonly parts: readonly { readonly tex
   return `${EDGES_BEGIN}${JSON.stringify(excerptOf(flat[0] ?? ""))} and ends ${JSON.stringify(ending)}.`;
 }
 
+/** Remarks with prices or shares of the whole text, which are wrong for a plan that is made from another one. */
+const OF_THE_WHOLE = /parts are shorter than |^\d+ parts instead of |^Spoken by |^Of \d+ chapters: /;
+
+/** Keeps the remarks that hold for a plan that is made from another one, and shows how that one begins and ends. */
+export function inheritedRemarks(
+  remarks: readonly string[],
+  plan: { readonly parts: readonly { readonly text: string }[] },
+): string[] {
+  const edges = edgesRemark(plan);
+  return remarks
+    .filter((remark) => !OF_THE_WHOLE.test(remark))
+    .map((remark) => (remark.startsWith(EDGES_BEGIN) ? edges : remark));
+}
+
 /** @param voice of the narration; absent for the service's default */
 export const planRemarks = (plan: NarrationPlan, voice: string | undefined): string[] => [
-  ...chaptersRemark(plan),
   ...languageRemarks(plan, voice),
   ...voicesRemark(plan, voice),
 ];

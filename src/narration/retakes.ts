@@ -6,11 +6,20 @@ import { findPartsByQuote } from "./plan/quotes.ts";
 export interface Retake {
   /** Words of exactly one part, or `cue 12` of subtitles. */
   readonly quote: string;
-  /** Number of the take, so that a repeated call pays nothing; 1 returns to the first, free. */
-  readonly take: number;
+  /**
+   * Number of the take, so that a repeated call pays nothing; 1 returns to the first, free. Absent for the present take
+   * at another speed, or without a speed for {@link USUAL_RETAKE}.
+   */
+  readonly take?: number | undefined;
   /** Replaces the plan's speed; absent for the plan's. */
   readonly speed?: number | undefined;
 }
+
+/** A retake without a number means the second take, because a quote alone asks for another one. */
+export const USUAL_RETAKE = 2;
+
+/** Whether a retake leaves its number to {@link USUAL_RETAKE}. */
+export const isUsualRetake = ({ take, speed }: Retake): boolean => take === undefined && speed === undefined;
 
 /**
  * Stores chosen takes with the narration. The cost of replaced takes stays on its bill.
@@ -24,10 +33,13 @@ export function applyRetakes(
   retakes: readonly Retake[],
 ): NarrationState {
   let after = state;
-  for (const { quote, ...choice } of retakes) {
-    const cue = cueOf(plan, quote);
-    const parts = cue === null ? findPartsByQuote(plan.parts, quote) : [cue];
-    for (const part of parts) after = retaken(after, part, choice);
+  for (const retake of retakes) {
+    const cue = cueOf(plan, retake.quote);
+    const parts = cue === null ? findPartsByQuote(plan.parts, retake.quote) : [cue];
+    for (const part of parts) {
+      const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? takeOf(after, part));
+      after = retaken(after, part, take, retake.speed);
+    }
   }
   return after;
 }
@@ -42,7 +54,8 @@ function cueOf({ parts }: StoredPlan, quote: string): number | null {
 function retaken(
   before: NarrationState,
   part: number,
-  { take, speed }: Omit<Retake, "quote">,
+  take: number,
+  speed: number | undefined,
 ): NarrationState {
   if (takeOf(before, part) === take && speedOf(before, part) === speed) return before;
   const others = before.takes.filter((retake) => retake.part !== part);

@@ -71,7 +71,7 @@ export const listVoices = defineTool({
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   input: z.strictObject({
     language: z
-      .enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}`)
+      .enum(LANGUAGES, `must be one of ${LANGUAGES.join(", ")}; no voice speaks another language`)
       .meta({ description: `${LANGUAGES.join(", ")}, or its English name` })
       .optional(),
     query: z

@@ -1,4 +1,5 @@
 /** The arguments of the tool `narrate`: schema, rules, and the request that a call makes. */
+import { basename } from "node:path";
 import { z } from "zod";
 import { numberFrom, wholeNumberFrom } from "../contract/bounded-number.ts";
 import { readValue } from "../contract/read-arguments.ts";
@@ -19,6 +20,14 @@ import {
   waitSeconds,
 } from "./shared-fields.ts";
 import type { ToolDeps } from "./tool.ts";
+
+/** A call's text or file, and how it is to be planned. */
+export interface PlanRequest {
+  readonly source: InputText;
+  /** Name of the file; absent for a text. */
+  readonly fileName?: string;
+  readonly options: PlanSettings;
+}
 
 const TEXT_MAX_CODE_POINTS = 100_000;
 const PAUSE_SECONDS_MAX = 10;
@@ -136,7 +145,7 @@ export const narrateInput = z.strictObject({
     .array(
       z.strictObject({
         quote: z.string("must be a string"),
-        take: take.meta({ description: "1 to 999" }).optional(),
+        take: take.meta({ description: "1 to 999, default 2" }).optional(),
         // Has no description, because the schema describes speed only once.
         speed: numberFrom(0.5, 2).optional(),
       }),
@@ -153,7 +162,8 @@ export const narrateInput = z.strictObject({
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
 
-const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files", "chapters"] as const;
+/** Arguments that a plan is made with, and that a made plan cannot take. */
+const OF_THE_PLAN = [...SETTING_NAMES, "voices", "pronounce", "pause_seconds", "files"] as const;
 
 type Complain = (path: PropertyKey[], message: string) => void;
 
@@ -168,12 +178,12 @@ function checkSource(args: NarrateArgs, complain: Complain): void {
       complain(["edits"], "needs the narration_id of the narration that is edited");
     return;
   }
+  if (args.chapters !== undefined && args.edits !== undefined) {
+    complain(["chapters"], "cannot be chosen in the call that edits; choose them in the next one");
+  }
   for (const name of OF_THE_PLAN) {
     if (args[name] === undefined || (name === "pronounce" && args.edits !== undefined)) continue;
-    complain(
-      [name],
-      "belongs to a plan, and narration_id names one that is made; give the text or file with it",
-    );
+    complain([name], "needs the text or file again in place of narration_id, because it changes the plan");
   }
 }
 
@@ -224,7 +234,7 @@ const voicesSchema = z.record(z.string(), speakerSchema);
 export async function planRequestOf(
   args: NarrateArgs,
   deps: Pick<ToolDeps, "defaultVoice" | "pronunciations" | "readInput">,
-): Promise<{ readonly source: InputText; readonly options: PlanSettings }> {
+): Promise<PlanRequest> {
   const source: InputText =
     args.text === undefined ? await deps.readInput(args.file ?? "") : { text: args.text, format: "markdown" };
   const voice = args.voice ?? deps.defaultVoice ?? undefined;
@@ -236,6 +246,7 @@ export async function planRequestOf(
   const pronunciations = pronunciationsOf(args.pronounce, deps);
   return {
     source,
+    ...(args.file === undefined ? {} : { fileName: basename(args.file) }),
     options: {
       settings,
       voices,
@@ -252,7 +263,7 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   // 0 counts as an omitted limit, because some clients turn null into 0.
   maxCredits: args.max_credits === 0 ? null : (args.max_credits ?? null),
   stop: args.stop ?? false,
-  retakes: (args.retakes ?? []).map(({ take: chosen = 1, ...retake }) => ({ ...retake, take: chosen })),
+  retakes: args.retakes ?? [],
   skipsFailed: args.skip_failed ?? null,
   fileName: args.file_name ?? null,
 });

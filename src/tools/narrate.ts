@@ -116,6 +116,9 @@ async function sourceOf(args: NarrateArgs, deps: ToolDeps): Promise<NarrateSourc
       const pronunciations = pronunciationsOf(args.pronounce, deps);
       return { kind: "edited", narrationId: args.narration_id, edits: args.edits, pronunciations };
     }
+    if (args.chapters !== undefined) {
+      return { kind: "chosen", narrationId: args.narration_id, chapters: args.chapters };
+    }
     return { kind: "narration", narrationId: args.narration_id, mayGoOn: args.max_credits === undefined };
   }
   return { kind: "text", ...(await planRequestOf(args, deps)) };

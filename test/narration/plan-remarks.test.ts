@@ -13,12 +13,6 @@ const remarks = (text: string, voice?: string): string[] =>
 
 it.each([
   [
-    "chapters",
-    `Chapter 1. Dawn\n\n${EN}\n\nChapter 2. Noon\n\n${EN}`,
-    undefined,
-    '2 chapters, from "Chapter 1. Dawn" to "Chapter 2. Noon", each of 7 s and 10 credits.',
-  ],
-  [
     "a voice of another language",
     ES,
     "stokie_en",

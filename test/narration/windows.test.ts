@@ -181,7 +181,7 @@ describe("a call that cannot be right", () => {
     [
       "a plan's argument with an id",
       { narration_id: `nar_${"0".repeat(32)}`, speed: 1.2 },
-      /speed.*belongs to a plan/,
+      /speed needs the text or file again/,
     ],
     ["an unknown voice", { text: "Hello.", voice: "sofia" }, /voice.*sophie_en_zh/],
     ["an unknown speaker's voice", { text: "A: Hello.", voices: { A: "sofia" } }, /voices has "A: sofia": /],

@@ -18,6 +18,8 @@ const planned: NarrationView = {
   remarks: [],
   unspoken: [],
   isRepeat: false,
+  hasUsualRetake: false,
+  chargedByCall: null,
   missingPaths: [],
   changedPaths: [],
   chapters: [],

@@ -132,12 +132,25 @@ export function chosenSections(sections: Sections, wanted: string): number[] {
 export function withChapters(plan: NarrationPlan, wanted: string): NarrationPlan {
   const chosen = chosenSections(plan.sections, wanted);
   if (chosen.length === plan.sections.length) return plan;
+  return { ...plan, title: titleOf(plan), chosen, parts: partsOf(plan.parts, chosen) };
+}
+
+interface PartOfSection {
+  readonly section: number;
+  readonly pauseAfterSeconds: number;
+}
+
+/**
+ * Returns the parts of the chosen sections, which are those of the whole text.
+ *
+ * @throws AudioError `invalid_request` if the chapters have nothing to speak
+ */
+export function partsOf<Part extends PartOfSection>(all: readonly Part[], chosen: readonly number[]): Part[] {
   const indexes = new Set(chosen);
-  const parts = plan.parts.filter(({ section }) => indexes.has(section));
+  const parts = all.filter(({ section }) => indexes.has(section));
   const last = parts.pop();
   // Nothing follows it here.
-  if (last !== undefined)
-    return { ...plan, title: titleOf(plan), chosen, parts: [...parts, { ...last, pauseAfterSeconds: 0 }] };
+  if (last !== undefined) return [...parts, { ...last, pauseAfterSeconds: 0 }];
   throw new AudioError(
     "invalid_request",
     "The chapters that were chosen hold nothing to speak. Nothing was sent.",

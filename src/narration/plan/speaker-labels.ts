@@ -7,6 +7,7 @@ import type { SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
 import { collapseSpaces, HARD_BREAK, normaliseLines } from "./normalise.ts";
 import type { Speaker, Voices } from "./plan.ts";
+import { dialogueNames, type VoicelessName } from "./unvoiced-dialogue.ts";
 
 const NAME_MAX_UNITS = 100;
 const COLON = /[:：]/;
@@ -69,12 +70,6 @@ interface Label {
   readonly key: string;
 }
 
-/** A name that begins lines and has no voice. */
-interface VoicelessName {
-  readonly name: string;
-  readonly count: number;
-}
-
 /** Ignores case, because a script may have `ANNA` and `voices` `Anna`. */
 const keyOf = (name: string): string => collapseSpaces(normaliseLines(name)).toLowerCase();
 
@@ -94,6 +89,8 @@ export class SpeakerLabels {
   /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
   readonly #recurring = new Set<string>();
   readonly #voiceless = new Map<string, number>();
+  /** Names of a dialogue for which no voices were given. */
+  #dialogue: readonly VoicelessName[] = [];
   #carriesOn = false;
 
   /** @throws AudioError `invalid_request` for a name that cannot begin a line, or for two equal names */
@@ -131,11 +128,12 @@ export class SpeakerLabels {
     return this.#carriesOn;
   }
 
-  /** Returns names in capitals that begin lines and have no voice, so that they are spoken. In a dialogue one line suffices. */
+  /** Returns names that begin lines and have no voice, so that they are spoken. In a dialogue one line suffices. */
   voiceless(): VoicelessName[] {
-    return [...this.#voiceless]
+    const found = [...this.#voiceless]
       .filter(([, count]) => this.#carriesOn || count >= RECURS_MIN)
       .map(([name, count]) => ({ name, count }));
+    return [...found, ...this.#dialogue];
   }
 
   /**
@@ -144,7 +142,10 @@ export class SpeakerLabels {
    * @param paragraphs with their line breaks, soft and hard
    */
   survey(paragraphs: readonly string[]): void {
-    if (this.#voices.size === 0) return;
+    if (this.#voices.size === 0) {
+      this.#dialogue = dialogueNames(paragraphs);
+      return;
+    }
     const counts = new Map<string, number>();
     const count = (form: string, name: string): void => {
       const key = `${form} ${this.#keyOf(name)}`;

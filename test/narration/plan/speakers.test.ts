@@ -86,6 +86,29 @@ describe("a label", () => {
     ]);
   });
 
+  it.each([
+    ["a dialogue", "Anna: Good morning.\n\nBen: Coffee?\n\nAnna: Yes.\n\nBen: Here.", { Anna: 2, Ben: 2 }],
+    ["questions and answers", "Q: Why?\nA: So.\nQ: When?\nA: Now.", { Q: 2, A: 2 }],
+    ["lines in Markdown", "**Anna:** Hi.\n\n**Ben:** Hi.\n\n**Anna:** Bye.", { Anna: 2, Ben: 1 }],
+    ["Chinese", "小明：你好。\n\n小红：你好。\n\n小明：再见。", { 小明: 2, 小红: 1 }],
+  ])("is reported of %s without any voices", (_, text, names) => {
+    const { voicelessNames = [] } = planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    expect(Object.fromEntries(voicelessNames.map(({ name, count }) => [name, count]))).toEqual(names);
+  });
+
+  it.each([
+    ["a list of terms", "Salt: two grams.\n\nSugar: one spoon.\n\nFlour: a cup.\n\nMilk: some."],
+    [
+      "prose with a few labels",
+      "It rained.\n\nNote: bring a coat.\n\nWe left.\n\nTip: go early.\n\nNote: or late.",
+    ],
+    ["one speaker", "Anna: One.\n\nAnna: Two.\n\nAnna: Three."],
+    ["times", "10:30 Tea.\n\n11:30 Lunch.\n\n10:30 Tea."],
+  ])("is not reported of %s", (_, text) => {
+    const plan = planNarration({ text, format: "markdown", speed: 1, pauseSeconds: 0.6 });
+    expect(plan).not.toHaveProperty("voicelessNames");
+  });
+
   it("is reported where it is in capitals and has no voice", () => {
     const { voicelessNames } = plan("ANNA: One.\n\nNARRATOR: Two.\n\nNARRATOR: Three.\n\nNote: four.");
     expect(voicelessNames).toEqual([{ name: "NARRATOR", count: 2 }]);

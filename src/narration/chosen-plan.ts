@@ -1,0 +1,33 @@
+/** Chooses chapters of a narration that is planned already, so that its text need not be given again. */
+import { AudioError } from "../errors.ts";
+import { ofWholeText, shortPartsRemarks } from "./make-plan.ts";
+import type { StoredPlan } from "./narration-state.ts";
+import { chosenSections, partsOf } from "./plan/chosen-chapters.ts";
+import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
+
+/**
+ * Equals the plan of the same text with the same `chapters`.
+ *
+ * @param wanted in the syntax of `chosenSections`
+ * @throws AudioError `invalid_request` for a sheet, a chapter that does not exist, or chapters with nothing to speak
+ */
+export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
+  if (plan.files === "rows") {
+    throw new AudioError("invalid_request", "A sheet has rows and no chapters. Nothing was sent.");
+  }
+  const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
+  const chosen = chosenSections(sections, wanted);
+  if (chosen.length === sections.length) return plan;
+  const parts = partsOf(plan.parts, chosen);
+  return {
+    ...plan,
+    title: titleOfChosen(plan.title, { sections, chosen }),
+    parts,
+    remarks: [
+      ...chosenRemark({ sections, chosen }),
+      ...inheritedRemarks(plan.remarks, { parts }),
+      ...shortPartsRemarks({ parts }),
+    ],
+    unspoken: plan.unspoken.map(ofWholeText),
+  };
+}

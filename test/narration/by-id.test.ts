@@ -1,0 +1,95 @@
+/** What the id of a narration is enough for: another take by a quote alone, and some of its chapters. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { textOf as wordsOf } from "../support/workplace.ts";
+import { Narrator, narrationOf, paragraph, textOf } from "./narrator.ts";
+
+const BOOK = ["One", "Two", "Three"].map((name) => `# Chapter ${name}\n\n${paragraph(name)}`).join("\n\n");
+
+let narrator: Narrator;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+});
+afterEach(() => narrator.stop());
+
+it("a quote alone asks for the second take, once", async () => {
+  const { narration_id, files } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+  const call = { narration_id, max_credits: 1000, retakes: [{ quote: "So ends Two" }] };
+  const retaken = await narrator.narrate(call);
+  expect(retaken.message).toContain("Cost 30 credits in all, 10 of them for this call.");
+  expect(retaken.files[0]?.sha256).not.toBe(files[0]?.sha256);
+  const repeated = await narrator.narrate(call);
+  expect(repeated.files).toEqual(retaken.files);
+  expect(repeated.message).toContain(
+    "(nothing for this call). A retake without take is take 2, which is in the file already; take 3 makes another one.",
+  );
+  expect(narrator.service.count("create")).toBe(3);
+});
+
+it("a speed alone keeps the take that was chosen", async () => {
+  const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
+  const limit = { narration_id, max_credits: 1000 };
+  await narrator.narrate({ ...limit, retakes: [{ quote: "So ends Two", take: 3 }] });
+  await narrator.narrate({ ...limit, retakes: [{ quote: "So ends Two", speed: 1.2 }] });
+  expect(narrator.service.count("create")).toBe(4);
+  const back = await narrator.narrate({ ...limit, retakes: [{ quote: "So ends Two", take: 3, speed: 1.2 }] });
+  expect(back.message).toContain("nothing for this call");
+});
+
+it("chapters of a plan are those of the same text, without the text", async () => {
+  const plan = await narrator.narrate({ text: BOOK });
+  const chosen = await narrator.narrate({ narration_id: plan.narration_id, chapters: "2-3" });
+  const byText = await narrator.narrate({ text: BOOK, chapters: "2-3" });
+  expect(chosen).toEqual(byText);
+  const limit = { narration_id: plan.narration_id, chapters: "2-3", max_credits: 1000 };
+  const done = await narrator.narrate(limit);
+  expect(done).toMatchObject({ narration_id: byText.narration_id, status: "finished" });
+  expect(await narrator.narrate(limit)).toMatchObject({ files: done.files });
+  expect(narrator.service.count("create")).toBe(2);
+});
+
+it("a plan prices the chapters that are still to be paid", async () => {
+  const { narration_id } = await narrator.narrate({ text: BOOK, chapters: "2", max_credits: 1000 });
+  const plan = await narrator.narrate({ text: BOOK });
+  expect(plan.narration_id).not.toBe(narration_id);
+  expect(plan.chapters?.map(({ credits }) => credits === 0)).toEqual([false, true, false]);
+  expect(plan.message).toMatch(/3 chapters, from "Chapter One" to "Chapter Three", each of \d+/);
+  const prices = plan.chapters?.map(({ credits }) => credits) ?? [];
+  expect(prices.reduce((sum, credits) => sum + credits, 0)).toBe(plan.credits.estimate);
+});
+
+it("a chapter that is not there is refused by its id as by its text", async () => {
+  const { narration_id } = await narrator.narrate({ text: BOOK });
+  const refused = await narrator.driver.call("narrate", { narration_id, chapters: "9" });
+  expect(wordsOf(refused)).toContain('The text has no chapter "9"');
+  const other = await narrator.driver.call("narrate", { narration_id, speed: 1.2 });
+  expect(wordsOf(other)).toContain("speed needs the text or file again in place of narration_id");
+});
+
+it("a limit that covers the likely price and the last hold begins at once", async () => {
+  const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
+  const { estimate, suggested_max } = plan.credits;
+  expect(suggested_max).toBeLessThanOrEqual(Math.ceil(1.25 * estimate) + 150);
+  const text = textOf("Four", "Five", "Six");
+  expect(await narrator.narrate({ text, max_credits: suggested_max })).toMatchObject({ status: "finished" });
+});
+
+it("a limit below the price is refused with the price", async () => {
+  const refused = await narrator.narrate({ text: textOf("One", "Two", "Three"), max_credits: 20 });
+  const { estimate } = refused.credits;
+  expect(refused.message).toContain(
+    `max_credits 20 is likely to end it early, because about ${estimate} credits are needed`,
+  );
+});
+
+it("the list finds a narration by the name of the file that it was read from", async () => {
+  const texts = join(narrator.workplace.root, "texts");
+  await mkdir(texts);
+  await writeFile(join(texts, "harbour-draft.txt"), paragraph("One"));
+  await narrator.restart({ AUDIO_INPUT_DIR: texts });
+  const call = { file: "harbour-draft.txt", output_format: "pcm" };
+  const { narration_id } = narrationOf(await narrator.driver.call("narrate", call));
+  const list = await narrator.driver.call("list_tasks", { query: "harbour-draft.txt" });
+  expect(wordsOf(list)).toContain(narration_id);
+});
