@@ -106,7 +106,7 @@ async function openAdmission(env: ServerEnv): Promise<() => Promise<number>> {
     budget: { credits: 1e12, windowMs: 24 * 60 * 60 * 1000 },
   };
   const input = JSON.stringify({ prompt: "Admitted" });
-  const work = { input, writtenPrompt: null, take: 1, fileName: null, shelf: "output" } as const;
+  const work = { input, writtenPrompt: null, take: 1, fileName: null, isListed: true } as const;
   let sends = 0;
   return async (): Promise<number> => {
     const { record } = await ledger.claim(newRecord({ ledger, clock: systemClock }, work));

@@ -59,6 +59,6 @@ export async function withDeadline<T>(limit: Limit, work: (signal: AbortSignal) 
   } finally {
     signal.removeEventListener("abort", onAbort);
     // Abort with a reason, because otherwise each abort creates an error with a stack, which is slow.
-    timer.abort("settled");
+    timer.abort("ended");
   }
 }

@@ -206,7 +206,7 @@ class Transfer {
     if (response.isEndUnmarked !== true || this.#unconfirmedBytes === sizeBytes) return null;
     // Request the bytes after the end, because only the size in a 416 distinguishes an end from a broken connection.
     this.#unconfirmedBytes = sizeBytes;
-    return broken("The end of the audio could not be told from a broken connection.");
+    return broken("The end of the audio could not be distinguished from a broken connection.");
   }
 
   /**

@@ -28,7 +28,7 @@ import { WorkflowProvider } from "./workflow-provider.ts";
  */
 const EXIT_STOPPED = 3;
 
-/** The longest delay of a timer. Used as the window, because the command waits until the narration is done. */
+/** The longest delay of a timer. Used as the wait, because the command waits until the narration is done. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface NarrateCommand {
@@ -109,12 +109,12 @@ async function drive(
 ): Promise<NarrationView> {
   const signal = interruption();
   const line = new ProgressLine(process.stderr);
-  const quiet = { signal: new AbortController().signal, windowMs: 0, onProgress: () => undefined };
+  const quiet = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   const planned = await narrations.narrate(source, { ...changes, maxCredits: null }, quiet);
   if (changes.maxCredits === null) return planned;
   const again = { kind: "narration", narrationId: planned.narrationId } as const;
   try {
-    const call = { signal, windowMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
+    const call = { signal, waitMs: MAX_TIMER_MS, onProgress: (words: string) => line.show(words) };
     return await narrations.narrate(again, { ...changes, retakes: [] }, call);
   } catch (error) {
     if (!signal.aborted) throw error;

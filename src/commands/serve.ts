@@ -32,7 +32,7 @@ function refusalLogger(log: Log): (sentence: string) => void {
     const words = `a line of the client was refused: ${sentence}`;
     if (count > MAX_LOGGED_REFUSALS) log.debug(words);
     else if (count < MAX_LOGGED_REFUSALS) log.warn(words);
-    else log.warn(`${words} Further ones are told at the level debug alone.`);
+    else log.warn(`${words} Further ones are logged at the level debug alone.`);
   };
 }
 

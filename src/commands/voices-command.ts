@@ -15,7 +15,7 @@ import { printable } from "./printable.ts";
 import { type PageEntry, tasksPage, VOICES_MARKER } from "./tasks-page.ts";
 import { WorkflowProvider } from "./workflow-provider.ts";
 
-/** The longest delay of a timer. Used as the window, because the command waits until the samples are done. */
+/** The longest delay of a timer. Used as the wait, because the command waits until the samples are done. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface VoicesCommand {
@@ -42,7 +42,7 @@ async function sampleOfVoice(
   const saved = await generation.parts.saved({ input, take: 1 });
   if (saved !== null) return { voice, path: saved.file.path, creditsNow: 0, error: null };
   if (!makesSamples) return { voice, path: null, creditsNow: 0, error: null };
-  const call = { signal: new AbortController().signal, windowMs: MAX_TIMER_MS, onProgress: () => undefined };
+  const call = { signal: new AbortController().signal, waitMs: MAX_TIMER_MS, onProgress: () => undefined };
   try {
     const view = await generation.generate({ input, take: 1, fileName: null }, call);
     const creditsNow = view.replayed ? 0 : (view.billing?.charged_credits ?? 0);

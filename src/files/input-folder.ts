@@ -104,14 +104,14 @@ async function pathOfOpen(handle: FileHandle): Promise<string | null> {
 }
 
 /** Repetitions of the check on systems that do not name an open file; an attacker's swap must win each time. */
-const LOOKS = 5;
+const ATTEMPTS = 5;
 
 /** Whether the opened file is in the folder, whatever happened to its path meanwhile. */
 async function isOpenedInside(handle: FileHandle, path: string, root: string): Promise<boolean> {
   const own = await pathOfOpen(handle);
   if (own !== null) return own.startsWith(`${root}${sep}`) || (await isInside(own, root));
   const opened = await handle.stat({ bigint: true });
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const there = await lstat(await realPath(path), { bigint: true });
     if (there.ino !== opened.ino || there.dev !== opened.dev || !(await isInside(path, root))) return false;
   }

@@ -32,8 +32,8 @@ export async function publish(
 ): Promise<Publication> {
   const target = join(folder, name);
   const outcome = await publishByLink(temporaryPath, target, makeLink);
-  const settled = outcome === "unsupported" ? await moveFree(temporaryPath, folder, name) : outcome;
-  if (settled === "published") {
+  const moved = outcome === "unsupported" ? await moveFree(temporaryPath, folder, name) : outcome;
+  if (moved === "published") {
     await removeQuietly(temporaryPath);
     return "published";
   }

@@ -62,7 +62,7 @@ export const pathName = (path: string): string => `path:${hash(path)}`;
 export const isTaskName = (name: string): boolean => name.startsWith("task:");
 
 /** Returns a fingerprint of an API key. It is equal on every machine and does not reveal the key. */
-export function accountFingerprint(apiKey: string): string {
+export function apiKeyFingerprint(apiKey: string): string {
   return createHmac("sha256", apiKey).update(FINGERPRINT_LABEL).digest("hex");
 }
 

@@ -105,7 +105,7 @@ export function step(record: TaskRecord, event: TaskEvent): TaskRecord {
     case "again":
       return again(record, event);
     case "listed":
-      return record.shelf === "output" ? record : { ...record, shelf: "output" };
+      return record.isListed ? record : { ...record, isListed: true };
     case "named":
       return named(record, event);
     case "replacing":

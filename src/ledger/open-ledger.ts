@@ -4,7 +4,7 @@ import type { Config, ServiceAddress } from "../config/config.ts";
 import { AudioError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
-import { accountFingerprint, keyId } from "./identity.ts";
+import { apiKeyFingerprint, keyId } from "./identity.ts";
 import { Ledger } from "./ledger.ts";
 import { LedgerStore } from "./ledger-store.ts";
 import { machineId } from "./machine-id.ts";
@@ -26,7 +26,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { config, address, processId, clock, log } = options;
   const { stateDir, storeUrl, timeScale } = config;
   const origin = address.baseUrl;
-  const identity = { origin, keyId: keyId(origin, accountFingerprint(address.apiKey)), processId };
+  const identity = { origin, keyId: keyId(origin, apiKeyFingerprint(address.apiKey)), processId };
   const store = new LedgerStore({
     engine: await openEngine(options),
     identity,

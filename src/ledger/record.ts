@@ -94,7 +94,7 @@ export const taskRecordSchema = z.looseObject({
   earlierCredits: z.number().nonnegative(),
   fileName: z.string().nullable(),
   /** Whether the audio belongs among the user's files or among the parts of narrations, which lists omit. */
-  shelf: z.enum(["output", "parts"]).default("output"),
+  isListed: z.boolean().default(true),
   /** The file that this audio replaces, from the user's request until this audio is saved; otherwise `null`. */
   replaces: replacedSchema.nullable().default(null),
   files: z.array(savedFileSchema),
@@ -173,7 +173,7 @@ function writtenNames({ origin, input, writtenPrompt, take }: TaskRecord): strin
 }
 
 export function rowOf(record: TaskRecord): Row {
-  const { keyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, shelf } = record;
+  const { keyId, recordId, workId, origin, taskId, status, spend, createdAtMs, revision, isListed } = record;
   return {
     keyId,
     recordId,
@@ -181,7 +181,7 @@ export function rowOf(record: TaskRecord): Row {
     origin,
     status,
     isOpen: isOpen(record),
-    isListed: shelf === "output",
+    isListed,
     flight: flightOf(record),
     spend,
     refusedAtMs: spend === null && record.earlierTaskIds.length === 0 ? (record.refusal?.atMs ?? null) : null,

@@ -73,7 +73,7 @@ export class Housekeeping {
       try {
         await write();
       } catch (error) {
-        this.#options.log.warn(`${what} could not be told to the store yet`, error);
+        this.#options.log.warn(`${what} could not be sent to the store yet`, error);
         this.#unwritten.add(async () => void (await write()));
         this.#heartbeat.start();
       }

@@ -14,7 +14,7 @@ import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
 import type { CompanionOrder } from "./companions.ts";
-import { doubtsOf } from "./doubts.ts";
+import { doubtfulParts } from "./doubtful-parts.ts";
 import { formatOfPlan, type NarrationFile, type NarrationState, type StoredPlan } from "./narration-state.ts";
 import type { PartFile } from "./part-request.ts";
 import { excerptOf } from "./plan/blocks.ts";
@@ -270,7 +270,7 @@ async function join(
     takenName: basename(saved.path) === name ? null : name,
     isIncomplete: !isWhole,
     missingParts: file.parts.filter((index) => !held.has(index)),
-    doubts: doubtsOf(plan, order.state, parts, joined, leads),
+    doubtfulParts: doubtfulParts(plan, order.state, parts, joined, leads),
   };
 }
 

@@ -101,7 +101,7 @@ export function nextStepOf({
 }: NarrationRow): string {
   switch (status) {
     case "planned":
-      return `Nothing was sent. narrate with narration_id ${narrationId} tells its price.`;
+      return `Nothing was sent. narrate with narration_id ${narrationId} says its price.`;
     case "running":
       return `narrate with narration_id ${narrationId} waits for it.`;
     case "stopped":

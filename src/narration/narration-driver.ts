@@ -217,7 +217,7 @@ export class NarrationDriver {
       if (this.#working.get(part) !== controller) return;
       this.#working.delete(part);
       this.#isFull = outcome === "full" && this.#working.size > 0;
-      this.#settle(part, outcome === "full" ? "open" : outcome);
+      this.#setPartState(part, outcome === "full" ? "open" : outcome);
       if (outcome === "saved") await this.#noteSaved();
     };
     void work
@@ -230,7 +230,7 @@ export class NarrationDriver {
   }
 
   /** Equal parts are one task, so they share its status. */
-  #settle(part: number, outcome: PartState): void {
+  #setPartState(part: number, outcome: PartState): void {
     const first = this.#firstEqual[part];
     this.#firstEqual.forEach((other, index) => {
       if (other === first && (index === part || !this.#working.has(index))) this.#parts[index] = outcome;
@@ -290,7 +290,7 @@ export class NarrationDriver {
 
   /** Renews the lease and adopts changes; leaves if another process has the lease. */
   async #lookAtLease(): Promise<void> {
-    const state = await this.#lease.look();
+    const state = await this.#lease.readState();
     if (state !== null) {
       this.refresh(state);
       return;
@@ -395,7 +395,7 @@ export class NarrationDriver {
     }
     this.#fetchedAgain.add(part);
     if (!mayFetch || partStatusOf(record) !== "saved") {
-      this.#settle(part, "open");
+      this.#setPartState(part, "open");
       return null;
     }
     try {
@@ -422,7 +422,7 @@ export class NarrationDriver {
     for (const problem of problems) {
       if (problem.part === null) continue;
       this.#problems.set(problem.part, problem);
-      this.#settle(problem.part, this.#seen?.skipsFailed === true ? "skipped" : "failed");
+      this.#setPartState(problem.part, this.#seen?.skipsFailed === true ? "skipped" : "failed");
     }
   }
 

@@ -9,7 +9,7 @@ import {
 import type { LedgerStore } from "../ledger/ledger-store.ts";
 import type { Handle } from "../ledger/rules/handles.ts";
 import type { ProcessId } from "../process-id.ts";
-import { handleCancelled, leftByOthers } from "./askers.ts";
+import { handleCancelled, leftByOthers } from "./narration-callers.ts";
 import type { ComputeFigures, NarrationRepository } from "./narration-repository.ts";
 import { type NarrationState, narrationHandleEndSchema } from "./narration-state.ts";
 import { type NarrationView, viewWith } from "./narration-view.ts";

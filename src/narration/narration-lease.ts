@@ -2,12 +2,12 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { ProcessId } from "../process-id.ts";
-import { leftByOthers } from "./askers.ts";
+import { leftByOthers } from "./narration-callers.ts";
 import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState } from "./narration-state.ts";
 
 /** Interval at which the lease is renewed and changes of other processes are read. */
-const LOOK_MS = 1000;
+const READ_INTERVAL_MS = 1000;
 
 export interface NarrationLeaseDeps {
   readonly repository: NarrationRepository;
@@ -42,23 +42,23 @@ export class NarrationLease {
         return true;
       }
       if ((await repository.entry(this.#narrationId)).state.status !== "running") return false;
-      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+      await clock.sleep(READ_INTERVAL_MS, signal).catch(() => undefined);
       if (signal.aborted) return false;
     }
   }
 
   /** Renews the lease. @returns the state; `null`: another process has the lease */
-  async look(): Promise<NarrationState | null> {
+  async readState(): Promise<NarrationState | null> {
     return (await this.#renew()) ? (await this.#deps.repository.entry(this.#narrationId)).state : null;
   }
 
-  /** Calls `look` at an interval until the signal aborts, also while the ledger is unavailable. */
-  async keep(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  /** Calls `read` at an interval until the signal aborts, also while the ledger is unavailable. */
+  async keep(read: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, leaseTtlMs, log } = this.#deps;
     while (!signal.aborted) {
-      await clock.sleep(Math.min(leaseTtlMs / 3, LOOK_MS), signal).catch(() => undefined);
+      await clock.sleep(Math.min(leaseTtlMs / 3, READ_INTERVAL_MS), signal).catch(() => undefined);
       if (signal.aborted) return;
-      await look().catch((error: unknown) =>
+      await read().catch((error: unknown) =>
         log.debug(`the lease of a narration could not be renewed: ${String(error)}`),
       );
     }

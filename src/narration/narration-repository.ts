@@ -4,8 +4,8 @@ import type { Handle } from "../ledger/rules/handles.ts";
 import type { NarrationStore, StoredNarration } from "../ledger/store/narration-store.ts";
 import type { ProcessId } from "../process-id.ts";
 import { isProcessGone } from "../process-id.ts";
-import { endedByState, unasked } from "./askers.ts";
 import { type NarrationBill, narrationBill } from "./narration-bill.ts";
+import { endedByState, withoutCallers } from "./narration-callers.ts";
 import {
   type NarrationFigures,
   type NarrationFile,
@@ -120,7 +120,7 @@ export class NarrationRepository {
       const before = stateOf(stored);
       const changed = change(before, stored.handles);
       const { handle } = changed;
-      const state = unasked(changed.state);
+      const state = withoutCallers(changed.state);
       const others = stored.handles.filter((open) => open.handle !== handle?.handle);
       const ended = await this.#endedHandles(narrationId, state, others);
       const handles = handle === null ? ended : [handle, ...ended];

@@ -117,7 +117,7 @@ const narrationFileSchema = z.object({
   /** Indexes of parts that the file lacks. */
   missingParts: z.array(z.int().nonnegative()),
   /** Parts that a person should listen to. */
-  doubts: z.array(problemSchema),
+  doubtfulParts: z.array(problemSchema),
 });
 export type NarrationFile = z.infer<typeof narrationFileSchema>;
 
@@ -189,7 +189,7 @@ export const narrationStateSchema = z.object({
    * Processes with a call without a handle since the narration began to run. While one of them lives,
    * the narration continues, even if all handles are cancelled.
    */
-  plainAskers: z.array(z.string()).default([]),
+  callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
@@ -218,7 +218,7 @@ export const newState = (
   maxCredits: null,
   takes: [],
   asks: 0,
-  plainAskers: [],
+  callerProcesses: [],
   skipsFailed: false,
   fileName: null,
   problems: [],

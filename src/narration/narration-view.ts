@@ -75,12 +75,12 @@ export function secondsLeft(state: NarrationState, saved: number, nowMs: number)
   const { begunAtMs, lastSavedAtMs, savedAtBegin, totalParts } = state;
   const done = saved - savedAtBegin;
   const begun = begunAtMs ?? nowMs;
-  const reckonedAt = lastSavedAtMs ?? begun;
-  const isPaced = done > 0 && reckonedAt > begun;
-  const pace = isPaced ? (reckonedAt - begun) / 1000 / done : SECONDS_A_PART_AT_BEST;
+  const pacedAt = lastSavedAtMs ?? begun;
+  const isPaced = done > 0 && pacedAt > begun;
+  const pace = isPaced ? (pacedAt - begun) / 1000 / done : SECONDS_A_PART_AT_BEST;
   const missing = totalParts - saved;
   const left = Math.max(missing * pace, (missing - CREATES_PER_WINDOW) * SECONDS_A_PART_AT_BEST);
-  const passed = Math.max(0, nowMs - reckonedAt) / 1000;
+  const passed = Math.max(0, nowMs - pacedAt) / 1000;
   return Math.round(Math.max(left - passed, left / 2));
 }
 
@@ -146,13 +146,15 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     ...figures,
     files: state.files.map((file) => ({ ...file, mimeType })),
     // Failures come first, then parts that a person should listen to.
-    problems: [...state.problems, ...state.files.flatMap(({ doubts }) => doubts)].map((problem) => ({
-      ...problem,
-      excerpt:
-        problem.part === null
-          ? null
-          : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
-    })),
+    problems: [...state.problems, ...state.files.flatMap(({ doubtfulParts }) => doubtfulParts)].map(
+      (problem) => ({
+        ...problem,
+        excerpt:
+          problem.part === null
+            ? null
+            : firstCodePoints(plan.parts[problem.part]?.text ?? "", EXCERPT_CODE_POINTS),
+      }),
+    ),
     remarks: state.remarks,
     unspoken: state.unspoken,
     unjoinedParts: unjoinedParts(plan, state),

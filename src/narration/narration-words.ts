@@ -38,15 +38,15 @@ export function cancelledWords({ figures, isLeftRunning }: CancelledEnd): string
 }
 
 function problemWords({ problems, parts }: NarrationView): string[] {
-  const told = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
+  const shown = problems.slice(0, MAX_PROBLEMS).map(({ part, excerpt, message }) => {
     const where = part === null ? "" : `Part ${part + 1} (${JSON.stringify(excerpt)}): `;
     return `${where}${message}`;
   });
   const others = problems.slice(MAX_PROBLEMS).flatMap(({ part }) => (part === null ? [] : [part]));
   const rest = [...new Set(others)].sort((one, other) => one - other);
   return rest.length === 0
-    ? told
-    : [...told, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
+    ? shown
+    : [...shown, `There are problems with ${partNumbers(rest, parts.total)}, too.`];
 }
 
 const MAX_PROBLEMS = 5;
@@ -305,7 +305,7 @@ function stepOf(view: NarrationView, call: string): string {
       }
       return `Tell the user length and price. When they agree: ${call} and max_credits ${view.credits.suggestedMax}${view.otherTakes > 0 ? ", with the same retakes" : ""}, a ceiling: about ${view.credits.estimate} are charged${view.credits.charged > 0 ? " in all" : ""}, the rest is only held meanwhile.`;
     case "running":
-      return `${call}: it waits, and tells how it stands.`;
+      return `${call}: it waits, and says how it stands.`;
     case "stopped":
       return stoppedStep(view, call);
     case "finished":

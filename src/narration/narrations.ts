@@ -17,13 +17,13 @@ import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefused } from "../redaction.ts";
-import { askedPlainly, callCancelled, leftByOthers, openNarrationHandle } from "./askers.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
 import { checkRoomForNames, createJoinedFiles } from "./joined-files.ts";
 import { MAX_SEARCHED, type NarrationRow, rowsOf } from "./list-row.ts";
 import type { PlanSettings } from "./make-plan.ts";
+import { callCancelled, leftByOthers, openNarrationHandle, withCaller } from "./narration-callers.ts";
 import { NarrationDriver, type NarrationDriverDeps } from "./narration-driver.ts";
 import { NarrationHandles } from "./narration-handles.ts";
 import { isNarrationId, narrationIdOf } from "./narration-id.ts";
@@ -70,8 +70,8 @@ export interface NarrationPart {
 
 export interface Narrations {
   /**
-   * Plans, continues or stops a narration, or reports its status. Waits while it runs, at most until the end of the call's
-   * window.
+   * Plans, continues or stops a narration, or reports its status. Waits while it runs, at most until the call's wait
+   * ends.
    *
    * @throws AudioError `invalid_request`, `not_found`, `store_unavailable`. Problems of parts are in the view instead
    */
@@ -223,7 +223,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
 
   /** Waits while any process drives the narration. */
   const wait = async (narrationId: string, call: Call): Promise<void> => {
-    const deadline = new Deadline(clock, call.windowMs);
+    const deadline = new Deadline(clock, call.waitMs);
     for (;;) {
       call.signal.throwIfAborted();
       const entry = await repository.entry(narrationId);
@@ -244,15 +244,15 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     ms: number,
     signal: AbortSignal,
   ): Promise<void> => {
-    const settled = new AbortController();
-    const sleeping = clock.sleep(ms, AbortSignal.any([signal, settled.signal])).catch(() => undefined);
+    const answered = new AbortController();
+    const sleeping = clock.sleep(ms, AbortSignal.any([signal, answered.signal])).catch(() => undefined);
     let stopListening = (): void => undefined;
     const news = new Promise<void>((resolve) => {
       if (driver !== undefined) stopListening = driver.listen(resolve);
     });
     await Promise.race([sleeping, news]);
     stopListening();
-    settled.abort();
+    answered.abort();
   };
 
   const handles = new NarrationHandles({
@@ -294,7 +294,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return;
     }
     if (maxCredits !== null) {
-      await storeAndDrive(known, (before) => askedPlainly(wanted(before, changes, plan), processId));
+      await storeAndDrive(known, (before) => withCaller(wanted(before, changes, plan), processId));
       return;
     }
     const isNamed = fileName !== null && fileName !== state.fileName;
@@ -343,7 +343,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     }
     await applyCall(source, known, changes);
     try {
-      if (call.windowMs > 0 && !changes.stop) await wait(narrationId, call);
+      if (call.waitMs > 0 && !changes.stop) await wait(narrationId, call);
     } catch (error) {
       if (call.signal.aborted && changes.maxCredits !== null && isCancelledByCaller(call.signal.reason))
         await cancel(narrationId);

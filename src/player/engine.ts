@@ -11,7 +11,7 @@ export interface EngineEvents {
 }
 
 /** Interval in milliseconds at which the engine checks whether the next segment must begin. */
-const LOOK_MS = 60;
+const TICK_MS = 60;
 
 export class Engine {
   readonly #events: EngineEvents;
@@ -34,7 +34,7 @@ export class Engine {
 
   constructor(events: EngineEvents) {
     this.#events = events;
-    setInterval(() => this.#look(), LOOK_MS);
+    setInterval(() => this.#tick(), TICK_MS);
   }
 
   /** True if the speed can be changed without changing the pitch. */
@@ -43,8 +43,8 @@ export class Engine {
   }
 
   get seconds(): number {
-    const told = this.#source?.seconds ?? 0;
-    return Number.isFinite(told) ? told : (this.#voice?.segment.to ?? 0);
+    const stated = this.#source?.seconds ?? 0;
+    return Number.isFinite(stated) ? stated : (this.#voice?.segment.to ?? 0);
   }
 
   get position(): number {
@@ -162,7 +162,7 @@ export class Engine {
   }
 
   /** Runs at an interval. Stops at the end of the sound, and starts the next segment at the end of the current one. */
-  #look(): void {
+  #tick(): void {
     const voice = this.#voice;
     if (!this.isPlaying || voice === null) return;
     this.#events.onChange();
@@ -176,7 +176,7 @@ export class Engine {
     }
     if (this.#next === null) this.#prepare(to);
     const left = (to - voice.now()) / this.#speed;
-    if (left < (2 * LOOK_MS) / 1000 && this.#handingOver !== voice)
+    if (left < (2 * TICK_MS) / 1000 && this.#handingOver !== voice)
       void this.#handOver(voice, Math.max(0, left));
   }
 

@@ -47,21 +47,21 @@ const send = (method: string, params: Fields, patienceMs: number): Promise<Field
   new Promise((resolve, reject) => {
     lastId += 1;
     const number = lastId;
-    const settle = (): void => {
+    const finish = (): void => {
       clearTimeout(timer);
       waiting.delete(number);
     };
     const timer = setTimeout(() => {
-      settle();
+      finish();
       reject(new HostError("The chat does not answer."));
     }, patienceMs);
     waiting.set(number, {
       resolve: (value) => {
-        settle();
+        finish();
         resolve(value);
       },
       reject: (error) => {
-        settle();
+        finish();
         reject(error);
       },
     });

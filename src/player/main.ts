@@ -30,7 +30,7 @@ const ONCE_MORE = "Press Play once more.";
 
 let shown: Shown | null = null;
 /** The result that the page shows, as JSON. */
-let told = "";
+let shownState = "";
 /** Counts changes of what is shown. Asynchronous work of an earlier change compares this number and is dropped. */
 let turn = 0;
 
@@ -140,8 +140,8 @@ function head(now: Shown, sound: Sound | undefined): void {
 function show(now: Shown): void {
   if (now.kind === "words" && shown !== null && shown.kind !== "words") return;
   // Ignores a repeated result, because showing it again would stop playing.
-  if (JSON.stringify(now) === told && !html("#player").hidden) return;
-  told = JSON.stringify(now);
+  if (JSON.stringify(now) === shownState && !html("#player").hidden) return;
+  shownState = JSON.stringify(now);
   turn += 1;
   const mine = turn;
   shown = now;

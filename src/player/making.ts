@@ -7,10 +7,10 @@ import { text } from "./received.ts";
 import { type Shown, shownOf } from "./sounds.ts";
 
 /** Returns the pause before the next poll. It grows, because audio that has taken long usually takes longer still. */
-const pauseSeconds = (looks: number): number => Math.min(2 + looks / 20, 10);
+const pauseSeconds = (reads: number): number => Math.min(2 + reads / 20, 10);
 
 /** Maximum number of polls; the longest task needs fewer. */
-const MAX_LOOKS = 5000;
+const MAX_READS = 5000;
 
 /** Consecutive failures after which polling stops. */
 const MAX_REFUSALS = 3;
@@ -21,7 +21,7 @@ const pause = (seconds: number): Promise<void> =>
 export const isBeingMade = ({ status, isError }: Shown): boolean =>
   !isError && ["waiting", "queued", "processing", "running"].includes(status);
 
-const look = async ({ kind, id }: Shown): Promise<Shown> => {
+const readShown = async ({ kind, id }: Shown): Promise<Shown> => {
   const [tool, args] =
     kind === "task"
       ? ["get_task", { task_id: id, wait_seconds: 5 }]
@@ -71,17 +71,17 @@ export async function follow(
   button("#stop").hidden = !can("tools/call");
   button("#stop").onclick = () => void stop(shown, isWanted, hand);
   let refusals = 0;
-  for (let looks = 0; looks < MAX_LOOKS && isWanted(); looks += 1) {
+  for (let reads = 0; reads < MAX_READS && isWanted(); reads += 1) {
     try {
       // Reading the table needs no permission from the person, unlike a tool call. If it fails, every fourth poll
       // calls the tool.
-      if (shown.kind === "narration" && (await showParts(shown).catch(() => looks % 4 !== 3))) {
+      if (shown.kind === "narration" && (await showParts(shown).catch(() => reads % 4 !== 3))) {
         refusals = 0;
-        await pause(pauseSeconds(looks));
+        await pause(pauseSeconds(reads));
         continue;
       }
       if (!isWanted()) return;
-      const now = await look(shown);
+      const now = await readShown(shown);
       if (!isWanted()) return;
       // Ids may differ, because a waiting request has only a handle until it is sent. A result without a status is
       // refused, because it would only be requested again.
@@ -98,7 +98,7 @@ export async function follow(
         return say(`${shown.message} It cannot be followed here. ${reason} Ask the assistant how it stands.`);
       }
     }
-    await pause(pauseSeconds(looks));
+    await pause(pauseSeconds(reads));
   }
 }
 

@@ -46,7 +46,7 @@ function sign(page: Uint8Array): void {
 }
 
 /** Creates the cutter of an Ogg Opus file. @param head the beginning of the file, with both header packets */
-export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: number | null): Cutter {
+export function oggCutter(head: Uint8Array, sizeBytes: number, statedSeconds: number | null): Cutter {
   const [first, ...others] = pagesOf(head);
   const opus = 28;
   if (first?.at !== 0 || tag(head, opus) !== "Opus") throw new DamagedError();
@@ -63,7 +63,7 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
   return {
     start,
     end: sizeBytes,
-    seconds: secondsTold,
+    seconds: statedSeconds,
     segmentBytes: 256 * 1024,
     // Room for two pages of maximum size: the first states when the second begins, and the second precedes the
     // segment, so that the decoder can converge.
@@ -77,13 +77,13 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
       const stop = after === -1 ? pages.length : after;
       if (body === -1 || stop <= body) throw new DamagedError();
       /** Returns the granule position at which a page begins: the last position that an earlier page states. */
-      const told = (index: number): number =>
+      const timeAt = (index: number): number =>
         pages.slice(0, index).reduce((last, { granule }) => Math.max(last, granule), 0);
       // Includes an earlier page that begins with a whole packet, so that the decoder can converge.
       let lead = body;
       while (lead > 0 && (lead === body || pages[lead]?.isContinued)) lead -= 1;
       if (offset > start && lead === 0) lead = body;
-      const zero = offset === start && lead === 0 ? 0 : told(lead);
+      const zero = offset === start && lead === 0 ? 0 : timeAt(lead);
       const chosen = pages.slice(lead, Math.min(pages.length, stop + 2));
       const written = chosen.map(({ at, length, granule }, index) => {
         const page = bytes.slice(at, at + length);
@@ -96,10 +96,10 @@ export function oggCutter(head: Uint8Array, sizeBytes: number, secondsTold: numb
       });
       const isFirst = zero === 0;
       // At the beginning of the file, the pre-skip counts as lead.
-      const begins = body === 0 && isFirst ? skipped : told(body);
+      const begins = body === 0 && isFirst ? skipped : timeAt(body);
       return {
         from: timeOf(begins),
-        to: timeOf(told(stop)),
+        to: timeOf(timeAt(stop)),
         lead: (begins - zero) / HERTZ,
         bytes: concat(headers, ...written),
         mimeType: "audio/ogg",

@@ -82,8 +82,8 @@ export function segmented(pieces: Pieces, cutter: Cutter, secondsTold: number | 
   const seconds = cutter.seconds ?? secondsTold ?? size / 8000;
   const starts = new Map<number, number>([[0, 0]]);
   const count = Math.max(1, Math.ceil(size / segmentBytes));
-  const reckoned = (index: number): number => ((index * segmentBytes) / size) * seconds;
-  const startOf = (index: number): number => starts.get(index) ?? reckoned(index);
+  const estimated = (index: number): number => ((index * segmentBytes) / size) * seconds;
+  const startOf = (index: number): number => starts.get(index) ?? estimated(index);
 
   const load = async (index: number): Promise<Segment> => {
     const begin = cutter.start + index * segmentBytes;

@@ -3,11 +3,11 @@ import { type Fields, fields } from "./received.ts";
 
 const darkness = matchMedia("(prefers-color-scheme: dark)");
 
-let isTold = false;
+let isThemeGiven = false;
 
 /** Applies the browser's preference until the host states a theme. */
 function followBrowser(): void {
-  if (!isTold) document.documentElement.dataset["theme"] = darkness.matches ? "dark" : "light";
+  if (!isThemeGiven) document.documentElement.dataset["theme"] = darkness.matches ? "dark" : "light";
 }
 darkness.onchange = followBrowser;
 followBrowser();
@@ -21,7 +21,7 @@ export function applyTheme(context: Fields): void {
   const root = document.documentElement;
   const { theme } = context;
   if (theme === "light" || theme === "dark") {
-    isTold = true;
+    isThemeGiven = true;
     root.dataset["theme"] = theme;
     // Set only if the host states a theme: browsers paint a frame opaque if its colour scheme differs from the host's.
     root.style.colorScheme = theme;

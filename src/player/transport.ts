@@ -13,12 +13,12 @@ const PAUSE = "M7 5h4v14H7zm6 0h4v14h-4z";
 export function showTransport(engine: Engine, wave: Waveform): void {
   const { position, seconds } = engine;
   const slider = html("#wave");
-  const told = `${clock(position)} of ${clock(seconds)}`;
+  const spokenValue = `${clock(position)} of ${clock(seconds)}`;
   wave.show(seconds > 0 ? position / seconds : 0);
-  if (slider.ariaValueText !== told) {
+  if (slider.ariaValueText !== spokenValue) {
     slider.ariaValueMax = `${Math.floor(seconds)}`;
     slider.ariaValueNow = `${Math.floor(position)}`;
-    slider.ariaValueText = told;
+    slider.ariaValueText = spokenValue;
     html("#time").textContent = `${clock(position)} / ${clock(seconds)}`;
   }
   const play = button("#play");

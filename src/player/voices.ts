@@ -37,11 +37,11 @@ function dataUrl({ bytes, mimeType }: Segment): Promise<string> {
 }
 
 /** Time limit in milliseconds for an audio element to load a segment, whose bytes are already in memory. */
-const LOOK_MS = 8000;
+const EVENT_TIMEOUT_MS = 8000;
 
-const settled = (element: HTMLAudioElement, event: string): Promise<void> =>
+const eventOf = (element: HTMLAudioElement, event: string): Promise<void> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new DamagedError()), LOOK_MS);
+    const timer = setTimeout(() => reject(new DamagedError()), EVENT_TIMEOUT_MS);
     const end = (finish: () => void): void => {
       clearTimeout(timer);
       element.removeEventListener(event, succeed);
@@ -70,7 +70,7 @@ export async function elementVoice(given: Segment): Promise<Voice> {
   };
   try {
     const url = await dataUrl(given);
-    const ready = settled(element, "canplay");
+    const ready = eventOf(element, "canplay");
     element.src = url;
     await ready;
   } catch (error) {

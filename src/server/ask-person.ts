@@ -65,7 +65,7 @@ async function askNow(question: Question, context: ServerContext, leftMs: number
 /**
  * Asks for a number once. Does not ask again if the person declines or gives no number.
  *
- * @param leftMs remaining time of the call's window
+ * @param leftMs remaining time of the call's wait
  */
 export async function askPerson(
   question: Question,

@@ -4,24 +4,24 @@ import { type Clock, systemClock } from "../clock.ts";
 import { withDeadline } from "../deadline.ts";
 import { AudioError } from "../errors.ts";
 
-/** Time that a call may exceed its window. Together with the default window it is shorter than the limits of hosts. */
+/** Time that a call may exceed its wait. Together with the default wait it is shorter than the limits of hosts. */
 const GRACE_SECONDS = 10;
 
 /**
- * The shortest limit, because a call without a window still waits for the response to a create and then for the
+ * The shortest limit, because a call without a wait still waits for the response to a create and then for the
  * ledger.
  */
 const MIN_SECONDS = 20;
 
-const withWindow = z.object({ wait_seconds: z.number().nonnegative() });
+const withWait = z.object({ wait_seconds: z.number().nonnegative() });
 
-/** Returns the window of a call with these arguments, in seconds. */
-export const windowSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  withWindow.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
+/** Returns how long a call may wait with these arguments, in seconds. */
+export const waitSecondsOf = (args: unknown, defaultWaitSeconds: number): number =>
+  withWait.safeParse(args).data?.wait_seconds ?? defaultWaitSeconds;
 
 /** Returns the time after which a call with these arguments fails, in seconds. */
 export const maxSeconds = (args: unknown, defaultWaitSeconds: number): number =>
-  Math.max(MIN_SECONDS, windowSeconds(args, defaultWaitSeconds) + GRACE_SECONDS);
+  Math.max(MIN_SECONDS, waitSecondsOf(args, defaultWaitSeconds) + GRACE_SECONDS);
 
 /**
  * Runs the work of a call with a time limit.

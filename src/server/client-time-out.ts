@@ -10,9 +10,9 @@ export class ClientTimeOut {
   #seconds = Number.POSITIVE_INFINITY;
 
   /**
-   * Returns the default window for the client's next call, in seconds.
+   * Returns the default wait for the client's next call, in seconds.
    *
-   * @param usual the window for a client that has not given up a call
+   * @param usual the wait for a client that has not given up a call
    */
   waitSeconds(usual: number): number {
     return Math.min(usual, this.#seconds);

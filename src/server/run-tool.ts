@@ -23,7 +23,7 @@ import {
   type ToolResult,
 } from "../tools/tool.ts";
 import { askPerson } from "./ask-person.ts";
-import { maxSeconds, windowSeconds, withCallDeadline } from "./call-deadline.ts";
+import { maxSeconds, waitSecondsOf, withCallDeadline } from "./call-deadline.ts";
 import type { Client } from "./client.ts";
 import { getsLinks, putsBytesIntoContext, takesAudioBlocks, withoutAddedArguments } from "./clients.ts";
 import { asAudioError, errorResult } from "./error-result.ts";
@@ -134,7 +134,7 @@ export function readerOf(deps: ServerDeps, context: ServerContext, client: Clien
   };
 }
 
-/** Shortens the default window for a client that has given up a call before. */
+/** Shortens the default wait for a client that has given up a call before. */
 function toolsFor({ tools }: ServerDeps, { timeOut }: Client, signal: AbortSignal): ToolDeps {
   if (timeOut === undefined) return tools;
   const beganAtMs = systemClock.steadyMs();
@@ -167,8 +167,8 @@ export async function runTool(
     // Report faulty settings first, because correcting arguments is useless without settings.
     if (tool.annotations.openWorldHint) deps.tools.assertConfigured();
     const given = readArguments(args, tool.input);
-    const windowMs = windowSeconds(given, tools.defaultWaitSeconds) * 1000;
-    const endsAtMs = systemClock.steadyMs() + windowMs;
+    const waitMs = waitSecondsOf(given, tools.defaultWaitSeconds) * 1000;
+    const endsAtMs = systemClock.steadyMs() + waitMs;
     const seconds = maxSeconds(given, tools.defaultWaitSeconds);
     const isTask = client.isModern === true && declaresTasks(context);
     const start =

@@ -41,7 +41,7 @@ export const downloadAudio = defineTool({
     const generation = await deps.generation();
     const view = await generation.download(
       { taskId: args.task_id, fileName: args.file_name ?? null },
-      { ...call, windowMs: deps.defaultWaitSeconds * 1000 },
+      { ...call, waitMs: deps.defaultWaitSeconds * 1000 },
     );
     const result = renderTask(view, deps);
     if ((args.deliver ?? "path") === "path" || view.audio === null) return result;

@@ -54,7 +54,7 @@ const rules = input.superRefine((args, context) => {
 function requestOf(
   args: z.output<typeof input>,
   deps: ToolDeps,
-): { readonly request: GenerateRequest; readonly windowMs: number } {
+): { readonly request: GenerateRequest; readonly waitMs: number } {
   const {
     take = 1,
     pronounce: lines,
@@ -71,7 +71,7 @@ function requestOf(
   const audioInput = takesDefaultVoice ? { ...given, voice: deps.defaultVoice ?? undefined } : given;
   return {
     request: { input: audioInput, pronunciations: pronunciationsOf(lines, deps), take, fileName, replace },
-    windowMs: wait * 1000,
+    waitMs: wait * 1000,
   };
 }
 
@@ -90,14 +90,14 @@ export const generateAudio = defineTool({
   },
   output: taskOutput,
   async handle(args, deps, call) {
-    const { request, windowMs } = requestOf(args, deps);
+    const { request, waitMs } = requestOf(args, deps);
     const generation = await deps.generation();
-    return renderTask(await generation.generate(request, { ...call, windowMs }), deps);
+    return renderTask(await generation.generate(request, { ...call, waitMs }), deps);
   },
   async handleAsTask(args, deps, call) {
-    const { request, windowMs } = requestOf(args, deps);
+    const { request, waitMs } = requestOf(args, deps);
     const { start } = await (await deps.generation()).handles();
-    const started = await start(request, { ...call, windowMs });
+    const started = await start(request, { ...call, waitMs });
     return "view" in started ? { view: renderTask(started.view, deps) } : started;
   },
 });

@@ -19,8 +19,8 @@ export const getTask = defineTool({
   output: taskOutput,
   async handle(args, deps, call) {
     const generation = await deps.generation();
-    const windowMs = (args.wait_seconds ?? 0) * 1000;
-    return renderTask(await generation.getTask(args.task_id, { ...call, windowMs }), {
+    const waitMs = (args.wait_seconds ?? 0) * 1000;
+    return renderTask(await generation.getTask(args.task_id, { ...call, waitMs }), {
       isFull: true,
       isFirstSuccess: deps.isFirstSuccess,
     });

@@ -136,9 +136,9 @@ function questionOf(view: NarrationView): Pick<ToolResult, "question"> {
   };
 }
 
-const windowOf = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
+const callOf = (args: NarrateArgs, deps: ToolDeps, call: ToolCall): Call => ({
   ...call,
-  windowMs: (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000,
+  waitMs: (args.wait_seconds ?? deps.defaultWaitSeconds) * 1000,
 });
 
 function resultOf(args: NarrateArgs, view: NarrationView): ToolResult {
@@ -161,13 +161,13 @@ export const narrate = defineTool({
   async handle(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const view = await narrations.narrate(source, changesOf(args), windowOf(args, deps, call));
+    const view = await narrations.narrate(source, changesOf(args), callOf(args, deps, call));
     return resultOf(args, view);
   },
   async handleAsTask(args, deps, call) {
     const source = await sourceOf(args, deps);
     const narrations = await deps.narrations();
-    const started = await narrations.start(source, changesOf(args), windowOf(args, deps, call));
+    const started = await narrations.start(source, changesOf(args), callOf(args, deps, call));
     return "view" in started ? { view: resultOf(args, started.view) } : started;
   },
 });

@@ -73,7 +73,7 @@ describe("the handle of a delayed request", () => {
     const [driver, other] = await Promise.all([start(), start()]);
     const held = taskOf(await driver.call("generate_audio", CALL));
     const seen = taskOf(await other.call("get_task", { task_id: held.task_id }));
-    expect(seen.message).toMatch(/Another window is already working on this request/);
+    expect(seen.message).toMatch(/Another client window is already working on this request/);
     service.intercept = undefined;
     const done = taskOf(await other.call("get_task", { task_id: held.task_id, wait_seconds: 20 }));
     expect(done.status).toBe("succeeded");

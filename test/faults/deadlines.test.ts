@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 
 async function generate(prompt: string): Promise<TaskView> {
-  const call = { signal: new AbortController().signal, windowMs: 15_000, onProgress: () => undefined };
+  const call = { signal: new AbortController().signal, waitMs: 15_000, onProgress: () => undefined };
   return await generation.generate({ input: { prompt }, take: 1, fileName: null }, call);
 }
 

@@ -182,7 +182,7 @@ describe("a call has its answer within its window", () => {
     const call = { prompt: "Pause", wait_seconds: 1 };
     const handle = taskOf(await bench.server.call("generate_audio", call));
     expect(handle.task_id).not.toBeNull();
-    // The first query may be answered after the call's window, and the pause is said from the second on.
+    // The first query may be answered after the call's wait, and the pause is said from the second on.
     const look = async (): Promise<string> =>
       textOf(await bench.server.call("get_task", { task_id: handle.task_id, wait_seconds: 0 }));
     await expect.poll(look).toMatch(/it asked for a pause/);

@@ -13,13 +13,13 @@ import { scratchFolder } from "../support/scratch.ts";
 
 /** A service that fails on every request. */
 export function silentService(): Service {
-  const unasked = (): never => {
+  const withoutCallers = (): never => {
     throw new Error("nobody should ask this service");
   };
   return {
-    create: unasked,
-    query: unasked,
-    content: unasked,
+    create: withoutCallers,
+    query: withoutCallers,
+    content: withoutCallers,
     close: async () => {},
   };
 }

@@ -35,7 +35,7 @@ it.each([DAY_MS, -DAY_MS])(
     }));
     const generation = createGeneration(deps);
     onTestFinished(() => generation.close());
-    const call = { signal: new AbortController().signal, windowMs: 0, onProgress: () => {} };
+    const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
     const generate = () =>
       generation.generate({ input: { prompt: "Watched for long" }, take: 1, fileName: null }, call);
 

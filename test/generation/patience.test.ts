@@ -1,4 +1,4 @@
-/** How long a job waits for a slot that never becomes free (docs/reference.md, A call's window: up to 65 minutes). */
+/** How long a job waits for a slot that never becomes free (docs/reference.md, A call's wait: up to 65 minutes). */
 import { expect, it, onTestFinished } from "vitest";
 import type { AudioError } from "../../src/errors.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
@@ -24,7 +24,7 @@ it("a job without a free slot gives up after 65 minutes, unsent and retryable", 
   });
   onTestFinished(() => generation.close());
   // Longer than the manual clock advances while a busy machine opens the ledger.
-  const call = { signal: new AbortController().signal, windowMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
+  const call = { signal: new AbortController().signal, waitMs: 24 * 60 * MINUTE_MS, onProgress: () => {} };
   let end: AudioError | undefined;
   const done = generation
     .generate({ input: { prompt: "Never its turn" }, take: 1, fileName: null }, call)

@@ -41,7 +41,7 @@ it("a task that ends after 21 s is polled 5, 10, 15, 20 and 25 s after its accep
   }));
   const generation = createGeneration(deps);
   onTestFinished(() => generation.close());
-  const call = { signal: new AbortController().signal, windowMs: 0, onProgress: () => {} };
+  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => {} };
 
   for (const prompt of ["First", "Second", "Third"]) {
     const view = await generation.generate({ input: { prompt }, take: 1, fileName: null }, call);

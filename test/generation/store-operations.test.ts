@@ -6,7 +6,7 @@ import { systemClock } from "../../src/clock.ts";
 import { openOutputFolder, partsPath } from "../../src/files/output-folder.ts";
 import { timingFor } from "../../src/generation/deps.ts";
 import { createGeneration } from "../../src/generation/generation.ts";
-import { accountFingerprint, keyId } from "../../src/ledger/identity.ts";
+import { apiKeyFingerprint, keyId } from "../../src/ledger/identity.ts";
 import { Ledger } from "../../src/ledger/ledger.ts";
 import type { LedgerStore } from "../../src/ledger/ledger-store.ts";
 import { createLimits } from "../../src/limits/limits.ts";
@@ -48,7 +48,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
   const origin = service.baseUrl;
   const identity = {
     origin,
-    keyId: keyId(origin, accountFingerprint(service.apiKey)),
+    keyId: keyId(origin, apiKeyFingerprint(service.apiKey)),
     processId: createProcessId(),
   };
   const operations: string[] = [];
@@ -74,7 +74,7 @@ it("a generation with two polls asks the store at most 17 times, and its repeat 
     await service.stop();
   });
   const request = { input: { prompt: "Counted" }, take: 1, fileName: "counted" };
-  const call = { signal: new AbortController().signal, windowMs: 20_000, onProgress: () => undefined };
+  const call = { signal: new AbortController().signal, waitMs: 20_000, onProgress: () => undefined };
   const view = await generation.generate(request, call);
   expect(view.audio).not.toBeNull();
   expect(service.count("query")).toBe(2);

@@ -28,7 +28,7 @@ export function aRecord(changes: Partial<TaskRecord> = {}): TaskRecord {
     earlierTaskIds: [],
     earlierCredits: 0,
     fileName: null,
-    shelf: "output",
+    isListed: true,
     replaces: null,
     files: [],
     createdAtMs: 1_800_000_000_000,

@@ -24,7 +24,7 @@ it("never says that the process has ended, however slow the ledger is", async ()
     options: { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" },
   } as const;
   const changes = { maxCredits: 1000, stop: false, retakes: [], skipsFailed: null, fileName: null };
-  const call = { signal: new AbortController().signal, windowMs: 0, onProgress: () => undefined };
+  const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   expect((await narrations.narrate(source, changes, call)).status).toBe("running");
   isHeldUp.resolve("another process");
   await narrations.close();

@@ -86,7 +86,7 @@ export async function asNarration(server: ServerUnderTest, joined: Joined): Prom
     madeFrom: "",
     isIncomplete: false,
     missingParts: [],
-    doubts: [],
+    doubtfulParts: [],
   };
   const folders = await readdir(server.workplace.stateDir);
   const folder = folders.find((name) => name.startsWith("sandbox-")) ?? "";

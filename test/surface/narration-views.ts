@@ -43,7 +43,7 @@ const file = (name: string, chapter: string | null): NarrationView["files"][numb
   madeFrom: "",
   isIncomplete: false,
   missingParts: [],
-  doubts: [],
+  doubtfulParts: [],
   mimeType: "audio/mpeg",
 });
 

@@ -75,7 +75,7 @@ describe.each(stores)("on %s", (store) => {
     const handle = await first.begin(CALL);
     expect(await second.look(handle)).toMatchObject({
       status: "working",
-      statusMessage: expect.stringMatching(/^Another window is already working on this request/),
+      statusMessage: expect.stringMatching(/^Another client window is already working on this request/),
     });
     release();
     const ends = await Promise.all([first.end(handle), second.end(handle)]);
@@ -163,7 +163,9 @@ describe("on another machine", skipFor(whyNoPostgres() ?? whyNotElsewhere() ?? n
         return statusMessage ?? status;
       };
       // On a busy machine the lease may have lapsed, and the task ended, before the first look.
-      await expect.poll(message, { interval: 20 }).toMatch(/^Another window is already working|^completed$/);
+      await expect
+        .poll(message, { interval: 20 })
+        .toMatch(/^Another client window is already working|^completed$/);
       const audio = audioOf((await heir.result(handle)).structuredContent);
       expect(audio?.path).toBe(join(place.outputDir, "outlives.mp3"));
       expect(existsSync(audio?.path ?? "")).toBe(true);

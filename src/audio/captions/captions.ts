@@ -41,7 +41,7 @@ export const LISTENERS: Listeners = { mp3: mp3Loudness, wav: wavLoudness, pcm: p
 const NOTE = `NOTE
 Each part of the sound begins and ends exactly where its captions do. Inside a part, a caption
 whose name has no "~" begins where a silence in the sound ends; one whose name ends in "~"
-begins at a time reckoned from the length of its text.`;
+begins at a time estimated from the length of its text.`;
 
 const HEARD = "";
 const RECKONED = "~";

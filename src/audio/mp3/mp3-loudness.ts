@@ -34,8 +34,8 @@ export async function mp3Loudness(file: PartFile): Promise<Loudness> {
   const levelsDb: number[] = [];
   let sampleRateHz = 1;
   let information: Information | undefined;
-  const sound = soundOf(file, (told) => {
-    information = told;
+  const sound = soundOf(file, (frame) => {
+    information = frame;
   });
   for await (const batch of sound) {
     for (const frame of batch) {

@@ -54,8 +54,8 @@ export async function readMp3(file: PartFile): Promise<Mp3Part> {
   let frames = 0;
   let audioBytes = 0;
   const milestones = new Milestones();
-  const sound = soundOf(file, (told) => {
-    information = told;
+  const sound = soundOf(file, (frame) => {
+    information = frame;
   });
   for await (const batch of sound) {
     for (const { header, bytes } of batch) {

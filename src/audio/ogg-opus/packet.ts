@@ -46,14 +46,14 @@ function areEqual(_: Uint8Array, offset: number, end: number, count: number): bo
 }
 
 /** Returns whether `count` frames fill the bytes from `offset` to `end`, if all but the last state their lengths. */
-function areTold(packet: Uint8Array, offset: number, end: number, count: number): boolean {
+function areStated(packet: Uint8Array, offset: number, end: number, count: number): boolean {
   let at = offset;
   let sum = 0;
   for (let frame = 1; frame < count; frame += 1) {
-    const told = lengthAt(packet, at);
-    if (told === undefined || told.length > FRAME_BYTES_MAX) return false;
-    at += told.bytes;
-    sum += told.length;
+    const stated = lengthAt(packet, at);
+    if (stated === undefined || stated.length > FRAME_BYTES_MAX) return false;
+    at += stated.bytes;
+    sum += stated.length;
   }
   const last = end - at - sum;
   return last >= 0 && last <= FRAME_BYTES_MAX;
@@ -75,10 +75,10 @@ function withoutPadding(packet: Uint8Array): { readonly offset: number; readonly
 function areFramesSound(packet: Uint8Array, code: number, count: number): boolean {
   const end = packet.byteLength;
   if (code < 2) return areEqual(packet, 1, end, count);
-  if (code === 2) return areTold(packet, 1, end, count);
+  if (code === 2) return areStated(packet, 1, end, count);
   const layout = packet[1] ?? 0;
   const inner = (layout & HAS_PADDING) === 0 ? { offset: 2, end } : withoutPadding(packet);
-  const check = (layout & IS_VARIABLE) === 0 ? areEqual : areTold;
+  const check = (layout & IS_VARIABLE) === 0 ? areEqual : areStated;
   return check(packet, inner.offset, inner.end, count);
 }
 

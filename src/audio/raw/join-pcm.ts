@@ -24,7 +24,7 @@ export function pcmChannels(
   return Number.isInteger(channels) && channels >= 1 && channels <= CHANNELS_MAX ? channels : undefined;
 }
 
-function look(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {
+function measure(file: PartFile, part: JoinPart): { channels: number; sizeBytes: number } {
   if (file.sizeBytes < SAMPLE_BYTES) throw file.damaged("it holds no sound");
   const channels = pcmChannels(file.sizeBytes, part);
   if (channels === undefined) {
@@ -45,7 +45,7 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
   const looked = await files.each(async (file, index) => {
     const part = parts[index];
     if (part === undefined) throw file.damaged("nothing is known of it");
-    return { ...look(file, part), sampleRateHz: part.sampleRateHz };
+    return { ...measure(file, part), sampleRateHz: part.sampleRateHz };
   });
   assertAlike(looked.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
   const { channels, sampleRateHz } = looked[0] ?? { channels: 1, sampleRateHz: 1 };

@@ -35,7 +35,7 @@ export async function viewOfFinished(
   const { job } = jobs.start(record, "finish");
   const deadline = new Deadline(deps.clock, FETCH_WITHIN_MS);
   const { signal } = new AbortController();
-  const call = { signal, windowMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
+  const call = { signal, waitMs: FETCH_WITHIN_MS, onProgress: () => undefined, deadline };
   const end = await waitForJob(job, call);
   if (end?.kind !== "saved") return viewOf(record, { replayed });
   return await viewOfSaved(deps, end.record, { replayed, file: end.file }, wish);

@@ -26,7 +26,7 @@ export interface OpenHandle {
  * Recovery windows in which a run must end. An attempt needs up to three (accept, watch, save), and a free repeat
  * needs three more.
  */
-const WINDOWS = 6;
+const RECOVERY_WINDOWS = 6;
 
 /** Whether the attempt made for this handle has failed. */
 export const hasFailedAttempt = ({ record, handle }: OpenHandle): boolean =>
@@ -68,8 +68,8 @@ export class HandleRun implements CallHandle {
 
   /** The call that this run makes. */
   call(): Call {
-    const windowMs = WINDOWS * this.#deps.timing.recoveryMs;
-    return { signal: this.signal, windowMs, onProgress: () => undefined, handle: this };
+    const waitMs = RECOVERY_WINDOWS * this.#deps.timing.recoveryMs;
+    return { signal: this.signal, waitMs, onProgress: () => undefined, handle: this };
   }
 
   async prepare(asked: TaskRecord): Promise<TaskRecord> {

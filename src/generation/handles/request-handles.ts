@@ -50,7 +50,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
   /**
    * Starts a request in the background.
    *
-   * @param call used to wait within its window if the request needs no handle
+   * @param call used to wait within its time if the request needs no handle
    * @returns the status of its handle once the ledger has it, or the view if nothing has to be made
    * @throws AudioError for refusals before the job starts
    */
@@ -118,7 +118,7 @@ export class RequestHandles implements HandleOperations<TaskView> {
     const { fileName } = handle.wish;
     const run = new HandleRun(this.#deps, handle, handle.wish, () => undefined);
     this.#running.set(handle.handle, { run, opened });
-    const work: Work = { input, writtenPrompt, take, fileName, shelf: "output" };
+    const work: Work = { input, writtenPrompt, take, fileName, isListed: true };
     this.#follow(handle, run, generateWork(this.#deps, this.#jobs, work, handle.wish, run.call()));
     return this.#working(opened);
   }

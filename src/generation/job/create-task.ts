@@ -80,7 +80,7 @@ async function takeTurn(
     if (expiry.signal.aborted && !job.signal.aborted) return null;
     throw error;
   } finally {
-    timer.abort("settled");
+    timer.abort("ended");
   }
 }
 

@@ -54,9 +54,9 @@ export class Job {
   readonly #listeners = new Set<(message: string) => void>();
   #phase: Phase = { kind: "starting" };
   #finish: (end: JobEnd) => void = () => undefined;
-  /** Number of callers that wait within a window, and of callers with a handle. */
+  /** Number of callers that wait until a deadline, and of callers with a handle. */
   readonly #callers = { plain: 0, withHandle: 0 };
-  /** A caller whose window closed was answered that the job continues. */
+  /** A caller whose wait ended was answered that the job continues. */
   #keepsRunning = false;
   /** Steady-clock start of the longest wait. Ignores callers with handles, because they poll at any time. */
   #waitedForSinceMs = Number.POSITIVE_INFINITY;

@@ -97,7 +97,7 @@ export function describe(
     case "starting":
       return "The request is about to be taken up.";
     case "following":
-      return `Another window is already working on this request: it ${STATUS_WORDS[record.status]}.`;
+      return `Another client window is already working on this request: it ${STATUS_WORDS[record.status]}.`;
     case "held":
       return describeHold(
         phase.reason,

@@ -103,7 +103,7 @@ async function downloadAndPublish(
   const { record } = job;
   return saveAudio({
     whenPublished,
-    folder: record.shelf === "parts" ? deps.parts : deps.folder,
+    folder: record.isListed ? deps.folder : deps.parts,
     fileName: wantedName(record, record.fileName),
     mayBeNamed: (name) => isNameAvailable(deps, record, name),
     replaces: record.replaces,

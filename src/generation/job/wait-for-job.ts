@@ -1,4 +1,4 @@
-/** Waits for a job on behalf of one caller: window, progress and cancellation. */
+/** Waits for a job on behalf of one caller: deadline, progress and cancellation. */
 import type { Clock } from "../../clock.ts";
 import { Deadline } from "../../deadline.ts";
 import { AudioError } from "../../errors.ts";
@@ -16,7 +16,7 @@ export interface Call {
   /** Aborts when the client cancels. */
   readonly signal: AbortSignal;
   /** Time in which the call must return; never scaled. 0: the call does not wait for audio. */
-  readonly windowMs: number;
+  readonly waitMs: number;
   /** @param share progress as a count, if it can be counted */
   readonly onProgress: (message: string, share?: Share) => void;
   /** Set for a call that is answered as a task of the protocol's extension. */
@@ -37,7 +37,7 @@ export interface CallHandle {
 }
 
 /** A call that does not wait for audio waits this long for the response to its create. */
-const ANSWER_WINDOW_MS = 10_000;
+const ANSWER_WAIT_MS = 10_000;
 
 /** A call in progress: all its waits share one deadline. */
 export interface OpenCall extends Call {
@@ -45,7 +45,7 @@ export interface OpenCall extends Call {
 }
 
 export function openCall(call: Call, clock: Clock): OpenCall {
-  return { ...call, deadline: new Deadline(clock, call.windowMs > 0 ? call.windowMs : ANSWER_WINDOW_MS) };
+  return { ...call, deadline: new Deadline(clock, call.waitMs > 0 ? call.waitMs : ANSWER_WAIT_MS) };
 }
 
 /**
@@ -83,14 +83,14 @@ export async function waitForJob(
     isCancelled = call.signal.aborted;
     throw error;
   } finally {
-    timer.abort("settled");
+    timer.abort("ended");
     stopListening();
     job.detach(isCancelled, hasHandle);
   }
 }
 
 /** A call that does not wait for audio returns during a hold longer than this. */
-const LONG_HOLD_MS = ANSWER_WINDOW_MS;
+const LONG_HOLD_MS = ANSWER_WAIT_MS;
 
 /** Whether a call that does not wait for audio can return: there is a task id, or a hold that outlasts the call. */
 export function isAnswered(job: Job, clock: Pick<Clock, "steadyMs">): boolean {

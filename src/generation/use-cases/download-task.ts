@@ -35,7 +35,7 @@ export interface DownloadRequest {
  * again first. It cannot pay twice, because it uses the same key.
  *
  * @throws AudioError `not_ready` while the task is unfinished, `task_failed`, `timeout` if the transfer outlasts the
- *   window (it continues), and errors of saving
+ *   wait (it continues), and errors of saving
  */
 export async function download(
   deps: GenerationDeps,
@@ -46,8 +46,8 @@ export async function download(
   const { taskId, fileName } = request;
   checkTaskId(taskId);
   if (fileName !== null) checkFileName(fileName);
-  // All steps share one window, even if the caller's window is 0.
-  const call = openCall({ ...givenCall, windowMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
+  // All steps share one deadline, even if the caller may not wait.
+  const call = openCall({ ...givenCall, waitMs: Math.max(1, deps.timing.transferWaitMs) }, deps.clock);
   const late = (): AudioError => callTimedOut(deps.ledger.store.trouble, { taskId });
   const known = await withDeadline(
     { clock: deps.clock, ms: call.deadline.leftMs, signal: call.signal, late },
@@ -110,7 +110,7 @@ async function refresh(
     jobs.start(record, "finish");
     return record;
   }
-  const { job, end } = await finishTask(jobs, deps.clock, record, { ...call, windowMs: 0 });
+  const { job, end } = await finishTask(jobs, deps.clock, record, { ...call, waitMs: 0 });
   if (end?.kind === "error") throw end.error;
   return end?.kind === "saved" || end?.kind === "failed" ? end.record : job.record;
 }
@@ -130,7 +130,7 @@ async function recordForeignTask(
     take: null,
     idempotencyKey: null,
     fileName: null,
-    shelf: "output",
+    isListed: true,
   });
   const observed = { kind: "observed", attempt: 1, task, atMs: deps.clock.wallMs() } as const;
   // Return the record unwritten. The job that saves the audio claims it, which writes it.

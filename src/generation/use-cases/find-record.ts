@@ -21,7 +21,7 @@ export interface Work {
   readonly notes?: readonly string[];
   readonly take: number;
   readonly fileName: string | null;
-  readonly shelf: TaskRecord["shelf"];
+  readonly isListed: boolean;
 }
 
 export interface FoundRecord {
@@ -37,7 +37,7 @@ export function emptyRecord(
   { ledger, clock }: Pick<GenerationDeps, "ledger" | "clock">,
   facts: Pick<
     TaskRecord,
-    "workId" | "input" | "writtenPrompt" | "take" | "idempotencyKey" | "fileName" | "shelf"
+    "workId" | "input" | "writtenPrompt" | "take" | "idempotencyKey" | "fileName" | "isListed"
   >,
 ): TaskRecord {
   const { origin, keyId } = ledger.identity;
@@ -60,7 +60,7 @@ export function emptyRecord(
 
 /** Creates a record for work that is new to this API key. */
 export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: Work): TaskRecord {
-  const { input, writtenPrompt, take, fileName, shelf } = work;
+  const { input, writtenPrompt, take, fileName, isListed } = work;
   const id = workId(deps.ledger.identity.origin, input, take);
   return emptyRecord(deps, {
     workId: id,
@@ -68,7 +68,7 @@ export function newRecord(deps: Pick<GenerationDeps, "ledger" | "clock">, work: 
     writtenPrompt,
     take,
     fileName,
-    shelf,
+    isListed,
     idempotencyKey: idempotencyKey(input, take, 1),
   });
 }
@@ -182,7 +182,7 @@ const NOT_VISIBLE_CODES: ReadonlySet<AudioError["code"]> = new Set(["not_found",
 export function checkTaskId(taskId: string): void {
   if (/^nar_/.test(taskId)) {
     throw new AudioError("invalid_request", "That is the id of a narration, not of a task.", {
-      remedy: `Call narrate with narration_id ${taskId}: it tells how it stands, and where its file is; with file_name it is saved under that name, too, free.`,
+      remedy: `Call narrate with narration_id ${taskId}: it says how it stands, and where its file is; with file_name it is saved under that name, too, free.`,
     });
   }
   if (isTaskId(taskId)) return;

@@ -86,7 +86,7 @@ export async function finishPart(
 /** Opens a call that waits a little longer than the service can take for a part. */
 function openPartCall({ clock, timing }: GenerationDeps, signal: AbortSignal): OpenCall {
   const deadline = new Deadline(clock, 2 * timing.recoveryMs);
-  return { signal, windowMs: deadline.leftMs, onProgress: () => undefined, deadline };
+  return { signal, waitMs: deadline.leftMs, onProgress: () => undefined, deadline };
 }
 
 /**
@@ -142,7 +142,13 @@ export async function generatePart(
   { input, writtenPrompt = null, take }: PartRequest,
   { signal, narrationId, onSent, onOddity, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
-  const work = { input: canonicalInput(input), writtenPrompt, take, fileName: null, shelf: "parts" } as const;
+  const work = {
+    input: canonicalInput(input),
+    writtenPrompt,
+    take,
+    fileName: null,
+    isListed: false,
+  } as const;
   for (let starts = 0; starts < MAX_STARTS; starts += 1) {
     const { record, file } = await findOrDraft(deps, work, signal);
     if (file !== null && !forcesDownload) return { record, file };

@@ -60,12 +60,12 @@ export function workOf({ input, pronunciations = [], take, fileName }: GenerateR
     notes: [...respelledNotes(words), ...languageNotes(input.prompt, input.voice ?? "")],
     take,
     fileName,
-    shelf: "output",
+    isListed: true,
   };
 }
 
 /**
- * Runs a request until its audio is saved, or returns a handle if the call's window closes first.
+ * Runs a request until its audio is saved, or returns a handle if the call's wait ends first.
  *
  * @throws AudioError for every refusal and failure; `task_failed` if the task failed during this call
  */
@@ -153,12 +153,12 @@ async function runRecord(
   const { job, isNew } = jobs.start(known, "create", {
     mayRetryFailedAttempt: call.handle?.isResumed !== true,
   });
-  const isEnough = call.windowMs > 0 ? () => false : () => isAnswered(job, deps.clock);
+  const isEnough = call.waitMs > 0 ? () => false : () => isAnswered(job, deps.clock);
   // The client may give up as early as before, so the repeat returns a handle soon. The first call keeps its
-  // window.
+  // wait.
   const isRepeat = call.handle === undefined && !isNew && job.takeLikelyRetry();
-  const window = isRepeat ? withShorterWindow(call, REPEAT_WINDOW_MS, deps.clock) : call;
-  const end = (await waitForJob(job, window, isEnough)) ?? (await waitUntilStored(job, call, deps));
+  const waiting = isRepeat ? withShorterWait(call, REPEAT_WAIT_MS, deps.clock) : call;
+  const end = (await waitForJob(job, waiting, isEnough)) ?? (await waitUntilStored(job, call, deps));
   const replayed = wasKnown || (job.record.taskId !== null && (!isNew || job.newTasks === 0));
   switch (end?.kind) {
     case undefined:
@@ -183,7 +183,7 @@ async function runRecord(
 const LEDGER_ANSWERS_WITHIN_MS = 6000;
 
 /**
- * Waits until the ledger has the record, even beyond a short window, because a handle is returned only for a stored
+ * Waits until the ledger has the record, even beyond a short wait, because a handle is returned only for a stored
  * record.
  */
 async function waitUntilStored(
@@ -209,14 +209,14 @@ async function withCost(deps: GenerationDeps, error: AudioError, record: TaskRec
 
 /** Moves the part of a narration to the listed records, because it was requested directly. */
 async function markListed({ ledger }: GenerationDeps, record: TaskRecord): Promise<TaskRecord> {
-  if (record.shelf === "output") return record;
+  if (record.isListed) return record;
   return (await ledger.apply(record, { kind: "listed" })) ?? record;
 }
 
-/** Window of a repeated call whose client gave up the first one, so that the repeat returns within 2 s. */
-const REPEAT_WINDOW_MS = 1500;
+/** Wait of a repeated call whose client gave up the first one, so that the repeat returns within 2 s. */
+const REPEAT_WAIT_MS = 1500;
 
-const withShorterWindow = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
+const withShorterWait = (call: OpenCall, ms: number, clock: Clock): OpenCall => ({
   ...call,
   deadline: new Deadline(clock, Math.min(ms, call.deadline.leftMs)),
 });

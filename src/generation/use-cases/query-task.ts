@@ -21,8 +21,8 @@ import { activityOf, callTimedOut } from "./generate.ts";
 import { viewOfSaved } from "./saved-view.ts";
 
 /**
- * Reports the status of a task. With a window, waits until the task has ended and its audio is saved (if this ledger
- * saves it), or until the window closes. A failed task is a normal result.
+ * Reports the status of a task. If the call may wait, waits until the task has ended and its audio is saved (if this ledger
+ * saves it), or until the wait is over. A failed task is a normal result.
  */
 export async function getTask(
   deps: GenerationDeps,
@@ -51,7 +51,7 @@ async function getOwnTask(
   // Only download_audio fetches audio that is too large, because a status query must stay cheap.
   if (record.status === "failed" || record.isTooLarge) return viewOf(record, { replayed: true });
   throwRefusal(jobs, record);
-  if (record.taskId === null && call.windowMs === 0) return await viewUnaccepted(deps, jobs, record, call);
+  if (record.taskId === null && call.waitMs === 0) return await viewUnaccepted(deps, jobs, record, call);
   if (isFresh(record, call, deps)) {
     // Start the job or let it continue, even if nobody waits for it.
     jobs.start(record, "finish");
@@ -80,8 +80,8 @@ async function viewUnaccepted(
   call: OpenCall,
 ): Promise<TaskView> {
   const { job } = jobs.start(record, "finish");
-  const look = { ...call, deadline: new Deadline(deps.clock, CLAIM_WITHIN_MS) };
-  const end = await waitForJob(job, look, () => job.phase.kind !== "starting");
+  const claim = { ...call, deadline: new Deadline(deps.clock, CLAIM_WITHIN_MS) };
+  const end = await waitForJob(job, claim, () => job.phase.kind !== "starting");
   const facts = { replayed: true, activity: end === null ? activityOf(job, deps) : null };
   if (end?.kind === "saved") return await viewOfSaved(deps, end.record, { ...facts, file: end.file });
   return viewOf(job.record, facts);
@@ -92,7 +92,7 @@ async function viewUnaccepted(
  * interval.
  */
 function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing }: GenerationDeps): boolean {
-  if (call.windowMs > 0 || isGone) return false;
+  if (call.waitMs > 0 || isGone) return false;
   const sincePollMs = polledAtMs === null ? Number.POSITIVE_INFINITY : clock.wallMs() - polledAtMs;
   return sincePollMs >= 0 && sincePollMs < timing.pollIntervalMs;
 }
@@ -104,7 +104,7 @@ function isFresh({ polledAtMs, isGone }: TaskRecord, call: Call, { clock, timing
 const MAX_STARTS = 3;
 
 /**
- * Waits for the end of a task within the call's window. A call without a window waits only for the next response of
+ * Waits for the end of a task within the call's wait. A call without one waits only for the next response of
  * the service. Sends no create.
  */
 export async function finishTask(
@@ -115,11 +115,11 @@ export async function finishTask(
 ): Promise<{ job: Job; end: JobEnd | null }> {
   for (let starts = 1; ; starts += 1) {
     const { job } = jobs.start(record, "finish");
-    // A call with a window uses all of it, because a return without news would only make the model repeat the call.
+    // A call that may wait uses all of its time, because a return without news would only make the model repeat the call.
     const isEnough = (): boolean =>
-      call.windowMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
+      call.waitMs === 0 && (isHeldLonger(job, call, clock) || hasNews(job, record));
     const end = await waitForJob(job, call, isEnough);
-    if (end === null && call.windowMs === 0) throwIfQueryFailed(job);
+    if (end === null && call.waitMs === 0) throwIfQueryFailed(job);
     if (end?.kind !== "left" || job.record.taskId === null || starts === MAX_STARTS) return { job, end };
     call.signal.throwIfAborted();
   }
@@ -175,7 +175,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
       activity = null;
       call.onProgress(`Task ${taskId} is ${seen.status}`);
       const hasEnded = seen.status === "succeeded" || seen.status === "failed";
-      if (hasEnded || call.deadline.isOver || call.windowMs === 0) return viewOfForeign(seen, activity);
+      if (hasEnded || call.deadline.isOver || call.waitMs === 0) return viewOfForeign(seen, activity);
     } catch (error) {
       failures += 1;
       if (isHeld(error) && task !== null) return viewOfForeign(task, error.message);
@@ -184,7 +184,7 @@ async function getForeignTask(deps: GenerationDeps, taskId: string, call: OpenCa
         !(error instanceof AudioError) ||
         decideRead(error, failures, random).kind === "stop";
       if (call.signal.aborted || isFinal) throw error;
-      if (call.deadline.isOver || call.windowMs === 0) {
+      if (call.deadline.isOver || call.waitMs === 0) {
         if (task === null) throw error;
         return viewOfForeign(task, activity);
       }

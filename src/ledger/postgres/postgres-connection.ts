@@ -156,10 +156,10 @@ export class PostgresConnection {
         this.#client.query(numbered(text), values.map(withoutNul)),
       );
       this.#socket.uncork();
-      const settled = await Promise.allSettled(sent);
+      const answers = await Promise.allSettled(sent);
       // An idle connection must not keep the process alive.
       if (!this.#isLost) this.#client.unref();
-      return settled.map((answer) => {
+      return answers.map((answer) => {
         if (answer.status === "rejected") throw answer.reason;
         return answer.value;
       });

@@ -10,7 +10,7 @@ import { ITALIC_MARK, type SpeakerLabels } from "./speaker-labels.ts";
 export type Edge = "speaker" | "rule" | "heading";
 
 /** Paragraphs of one section and one voice, with only the usual pause between them. */
-export interface Run {
+export interface ParagraphRun {
   readonly section: number;
   readonly voice: Speaker | null;
   /** The reason why the run begins; meaningless for the first run. */
@@ -22,10 +22,10 @@ export interface Run {
 
 export interface NarrationDocument {
   readonly sections: readonly PlannedSection[];
-  readonly runs: readonly Run[];
+  readonly runs: readonly ParagraphRun[];
 }
 
-interface OpenRun extends Run {
+interface OpenParagraphRun extends ParagraphRun {
   readonly paragraphs: string[];
 }
 
@@ -37,7 +37,7 @@ const onOneLine = (heading: string): string =>
 
 class Builder {
   readonly sections: PlannedSection[] = [];
-  readonly runs: OpenRun[] = [];
+  readonly runs: OpenParagraphRun[] = [];
   /** Level of the last heading if only headings have followed it; otherwise 0. */
   #bareHeading = 0;
   /** Whether a thematic break occurred since the last paragraph. */

@@ -3,7 +3,7 @@ import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ReadText, SkippedList } from "./blocks.ts";
 import { hasWords } from "./characters.ts";
-import { buildDocument, type Edge, type NarrationDocument, type Run } from "./document.ts";
+import { buildDocument, type Edge, type NarrationDocument, type ParagraphRun } from "./document.ts";
 import { readMarkdown } from "./markdown.ts";
 import { hasMarkdown } from "./markdown-signs.ts";
 import { flowParagraph, normaliseLines } from "./normalise.ts";
@@ -117,7 +117,7 @@ export function readReplacement(text: string): string | null {
 }
 
 /** Keeps a heading with the paragraph below it, because the voice pauses there by itself. */
-function paragraphsApart({ edge, paragraphs }: Run): readonly (readonly string[])[] {
+function paragraphsApart({ edge, paragraphs }: ParagraphRun): readonly (readonly string[])[] {
   const [first = "", second, ...others] = paragraphs;
   if (second === undefined) return [[first]];
   const head = edge === "heading" ? [[first, second]] : [[first], [second]];

@@ -37,8 +37,8 @@ export async function likelyLate(
     const usual = speedOf(plan, { takes: [] }, index);
     const speed = speedOf(plan, state, index);
     const other = speed === usual ? null : await work.find(partRequest(plan, { takes: [] }, index));
-    const reckoned = ((other?.audioSeconds ?? estimatedSeconds) * usual) / speed;
-    return timedPart(plan, state, index, records[index]?.audioSeconds ?? reckoned);
+    const estimated = ((other?.audioSeconds ?? estimatedSeconds) * usual) / speed;
+    return timedPart(plan, state, index, records[index]?.audioSeconds ?? estimated);
   });
   return lateRemarks(await Promise.all(parts));
 }

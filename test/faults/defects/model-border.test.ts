@@ -23,7 +23,7 @@ describe("a client that says it can ask its person", () => {
   const forms = { elicitation: { form: {} } };
   const plan = { text: paragraphs("One", "Two"), output_format: "pcm" };
 
-  it("and never does, has the plan at the end of the call's window", async () => {
+  it("and never does, has the plan at the end of the call's wait", async () => {
     const bench = await openBench({ service: spoken });
     const server = await greetedBy(bench, "never-answers", forms);
     const outcome = await server.call("narrate", { ...plan, wait_seconds: 5 });

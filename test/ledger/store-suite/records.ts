@@ -14,7 +14,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       const desk = newDesk();
       const shown = await desk.put(desk.record({ createdAtMs: 1 }));
       const part = await desk.put(
-        desk.record({ createdAtMs: 2, shelf: "parts", status: "queued", files: [] }),
+        desk.record({ createdAtMs: 2, isListed: false, status: "queued", files: [] }),
       );
       const all = async (): Promise<string[]> => [
         ...idsOf(await desk.store().list({ accounts: "all", limit: 10 })),
@@ -26,7 +26,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(idsOf(await desk.store().list({ accounts: "own", ...open }))).toContain(part.recordId);
       expect(idsOf(await desk.store().list({ accounts: "all", ...open }))).toContain(part.recordId);
       expect(idsOf(await desk.store().named(workName(part.workId)))).toEqual([part.recordId]);
-      await desk.change(part, { shelf: "output" });
+      await desk.change(part, { isListed: true });
       expect(await all()).toContain(part.recordId);
     });
   });

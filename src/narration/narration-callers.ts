@@ -26,10 +26,10 @@ export function openNarrationHandle(open: readonly Handle[], draft: HandleDraft)
   };
 }
 
-/** Records that a call without a handle wants the narration. @param asker the call's process */
-export const askedPlainly = (state: NarrationState, asker: ProcessId): NarrationState =>
-  state.status === "running" && !state.plainAskers.includes(asker)
-    ? { ...state, plainAskers: [...state.plainAskers.filter(isAlive), asker] }
+/** Records that a call without a handle wants the narration. @param caller the call's process */
+export const withCaller = (state: NarrationState, caller: ProcessId): NarrationState =>
+  state.status === "running" && !state.callerProcesses.includes(caller)
+    ? { ...state, callerProcesses: [...state.callerProcesses.filter(isAlive), caller] }
     : state;
 
 /**
@@ -37,13 +37,15 @@ export const askedPlainly = (state: NarrationState, asker: ProcessId): Narration
  * whether a process of another machine still runs, so its requests end, too.
  */
 export function leftByOthers(state: NarrationState, self: ProcessId): NarrationState {
-  const plainAskers = state.plainAskers.filter((asker) => asker === self || isProcessHere(asker));
-  return plainAskers.length === state.plainAskers.length ? state : { ...state, plainAskers };
+  const callerProcesses = state.callerProcesses.filter((caller) => caller === self || isProcessHere(caller));
+  return callerProcesses.length === state.callerProcesses.length ? state : { ...state, callerProcesses };
 }
 
 /** Removes all requests for a narration that no longer runs. */
-export const unasked = (state: NarrationState): NarrationState =>
-  state.status === "running" || state.plainAskers.length === 0 ? state : { ...state, plainAskers: [] };
+export const withoutCallers = (state: NarrationState): NarrationState =>
+  state.status === "running" || state.callerProcesses.length === 0
+    ? state
+    : { ...state, callerProcesses: [] };
 
 /** The status of the narration when a handle ends. It is the final answer for that handle. */
 export interface MomentOfEnd {
@@ -71,7 +73,7 @@ export function handleCancelled(
 ): { readonly state: NarrationState; readonly handle: Handle | null } {
   const handle = open.find((other) => other.handle === cancelled);
   if (handle === undefined) return { state, handle: null };
-  const isLeftRunning = state.plainAskers.some(isAlive) || open.length > 1;
+  const isLeftRunning = state.callerProcesses.some(isAlive) || open.length > 1;
   const end: NarrationHandleEnd = { kind: "cancelled", figures, isLeftRunning };
   return { state: isLeftRunning ? state : stopped(state), handle: endedHandle(handle, end, atMs) };
 }
@@ -80,13 +82,13 @@ export function handleCancelled(
 export function callCancelled(
   state: NarrationState,
   open: readonly Handle[],
-  asker: ProcessId,
+  caller: ProcessId,
 ): NarrationState {
-  const plainAskers = state.plainAskers.filter((other) => other !== asker && isAlive(other));
-  return open.length === 0 && plainAskers.length === 0 ? stopped(state) : { ...state, plainAskers };
+  const callerProcesses = state.callerProcesses.filter((other) => other !== caller && isAlive(other));
+  return open.length === 0 && callerProcesses.length === 0 ? stopped(state) : { ...state, callerProcesses };
 }
 
-const isAlive = (asker: ProcessId): boolean => !isProcessGone(asker);
+const isAlive = (caller: ProcessId): boolean => !isProcessGone(caller);
 
 const stopped = (state: NarrationState): NarrationState =>
   state.status === "running" ? { ...state, status: "stopped", problems: [CANCELLED] } : state;

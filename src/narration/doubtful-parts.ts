@@ -23,14 +23,14 @@ function median(values: readonly number[]): number {
 }
 
 /** Reports a part whose file is not as long as the service stated. */
-function lengthDoubt(said: number, played: number): string | null {
+function lengthProblem(said: number, played: number): string | null {
   const tolerance = LENGTH_TOLERANCE_SECONDS + LENGTH_TOLERANCE_SHARE * said;
   if (Math.abs(said - played) <= tolerance) return null;
   return `Its audio plays ${played.toFixed(1)} s, where the service said ${said.toFixed(1)} s: listen to it. Another take of it (retakes) is made anew.`;
 }
 
 /** Reports a part that is much shorter than its text suggests, or as long as the limit of a task. */
-function cutDoubt(seconds: number, pace: number, usualPace: number): string | null {
+function cutProblem(seconds: number, pace: number, usualPace: number): string | null {
   const isCut = Math.abs(seconds - MAX_TASK_SECONDS) <= NEAR_SECONDS || pace < SHORT_SHARE * usualPace;
   return isCut ? `It may be cut off (${seconds.toFixed(1)} s): listen to its end.` : null;
 }
@@ -39,7 +39,7 @@ function cutDoubt(seconds: number, pace: number, usualPace: number): string | nu
  * @param joined of these parts, in their order
  * @param leads leading silence of each part of a timeline
  */
-export function doubtsOf(
+export function doubtfulParts(
   plan: StoredPlan,
   state: Pick<NarrationState, "takes">,
   parts: readonly PartFile[],
@@ -55,10 +55,10 @@ export function doubtsOf(
     return ((played[at] ?? 0) * faster) / estimatedSeconds;
   });
   const usualPace = parts.length < MIN_PARTS ? 0 : median(paces);
-  const doubts = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
+  const found = parts.flatMap(({ index, record }, at): NarrationProblem[] => {
     const seconds = played[at] ?? 0;
     const said = record.output?.durationSeconds ?? record.audioSeconds ?? seconds;
-    const message = lengthDoubt(said, seconds) ?? cutDoubt(seconds, paces[at] ?? 0, usualPace);
+    const message = lengthProblem(said, seconds) ?? cutProblem(seconds, paces[at] ?? 0, usualPace);
     return message === null ? [] : [{ part: index, code: "listen", message }];
   });
   const sounds = parts.map(({ index }, at) => {
@@ -66,5 +66,5 @@ export function doubtsOf(
     const leadSeconds = leads[at] ?? 0;
     return { index, leadSeconds, startSeconds: startSeconds + leadSeconds, endSeconds };
   });
-  return [...doubts, ...lateCues(plan, state, sounds)];
+  return [...found, ...lateCues(plan, state, sounds)];
 }
