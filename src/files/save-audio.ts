@@ -90,11 +90,11 @@ function unsound(format: OutputFormat): AudioError {
 
 /** Throws unless the temporary file is the one that was written to, in the same folder. */
 async function assertOwn({ path, handle }: TemporaryFile, root: string): Promise<void> {
-  const looked = lstat(path).catch((error) => {
+  const found = lstat(path).catch((error) => {
     if (systemCode(error) === "ENOENT") throw notWritable(root, "the file was removed while it was written");
     throw error;
   });
-  const [stats, own] = await Promise.all([looked, handle.stat(), assertInPlace(root)]);
+  const [stats, own] = await Promise.all([found, handle.stat(), assertInPlace(root)]);
   if (!stats.isFile() || stats.ino !== own.ino)
     throw notWritable(root, "the file was replaced while it was written");
 }

@@ -5,7 +5,7 @@ import type { NarrationRepository } from "./narration-repository.ts";
 import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 
 /** Number of newest narrations that are searched, because an edit usually follows soon. */
-const MAX_LOOKED_AT = 20;
+const MAX_SEARCHED_NARRATIONS = 20;
 
 /** The keys of a part: its request alone, and its request with its time. */
 function keysOf(plan: StoredPlan, part: StoredPart): readonly [input: string, timed: string] {
@@ -19,7 +19,7 @@ export async function inheritedTakes(
   plan: StoredPlan,
 ): Promise<NarrationState["takes"]> {
   const chosen = new Map<string, Pick<NarrationState["takes"][number], "take" | "speed">>();
-  for (const { narrationId, state } of await repository.newest(MAX_LOOKED_AT)) {
+  for (const { narrationId, state } of await repository.newest(MAX_SEARCHED_NARRATIONS)) {
     // A plan that nobody agreed to chooses nothing.
     if (state.takes.length === 0 || state.status === "planned") continue;
     const { plan: other } = await repository.get(narrationId);

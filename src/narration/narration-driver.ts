@@ -54,7 +54,7 @@ export class NarrationDriver {
   /** Parts whose audio was fetched again because it was gone or damaged; each is fetched once. */
   readonly #fetchedAgain = new Set<number>();
   /** Parts whose unknown status was reported. */
-  readonly #odd = new Set<number>();
+  readonly #unknownStatuses = new Set<number>();
   /** Why the narration ends before all parts are saved. */
   #obstacle: NarrationProblem | null = null;
   #isFull = false;
@@ -108,7 +108,7 @@ export class NarrationDriver {
   async #drive(): Promise<void> {
     if (!(await this.#lease.take(this.#left.signal))) return;
     const kept = new AbortController();
-    const keeping = this.#lease.keep(() => this.#lookAtLease(), kept.signal);
+    const keeping = this.#lease.keep(() => this.#readLease(), kept.signal);
     try {
       await this.#work();
     } catch (error) {
@@ -128,7 +128,7 @@ export class NarrationDriver {
     this.refresh(state);
     for (;;) {
       this.#news = Promise.withResolvers<void>();
-      await this.#lookAtParts(plan);
+      await this.#readParts(plan);
       if (this.#left.signal.aborted) return;
       const step = this.#next();
       if (step.kind === "work") this.#begin(plan, step.part);
@@ -150,7 +150,7 @@ export class NarrationDriver {
   }
 
   /** Inspects all parts again if a call has asked anew, or for other takes or names. */
-  async #lookAtParts(plan: StoredPlan): Promise<void> {
+  async #readParts(plan: StoredPlan): Promise<void> {
     const { repository, parts, clock } = this.#deps;
     const [state, seen] = [this.#state, this.#seen];
     if (state === null || (seen !== null && !isOtherChoice(seen, state))) return;
@@ -158,7 +158,7 @@ export class NarrationDriver {
     this.#obstacle = null;
     this.#isFull = false;
     this.#problems.clear();
-    this.#odd.clear();
+    this.#unknownStatuses.clear();
     this.#tries.clear();
     this.#fetchedAgain.clear();
     const partSummary = await summarizeParts(parts, plan, state, await repository.bill(this.narrationId));
@@ -209,7 +209,7 @@ export class NarrationDriver {
     this.#working.set(part, controller);
     const isHalted = this.#obstacle !== null || this.#state?.status !== "running";
     const work =
-      isSent && isHalted ? this.#seeThrough(plan, state, part) : this.#create(plan, state, part, controller);
+      isSent && isHalted ? this.#awaitSent(plan, state, part) : this.#create(plan, state, part, controller);
     if (!isSent) this.#unsent.add(controller);
     const end = async (outcome: PartState | "full"): Promise<void> => {
       this.#unsent.delete(controller);
@@ -249,13 +249,13 @@ export class NarrationDriver {
       if (this.#unsent.delete(controller)) this.#wake();
     };
     const request = partRequest(plan, state, part);
-    const onOddity = (message: string): void => void this.#noteOddity(part, message);
+    const onUnknownStatus = (message: string): void => void this.#reportUnknownStatus(part, message);
     try {
-      await parts.generate(request, { signal, narrationId: this.narrationId, onSent, onOddity });
+      await parts.generate(request, { signal, narrationId: this.narrationId, onSent, onUnknownStatus });
       return "saved";
     } catch (error) {
       // The narration was stopped, or another process has its lease.
-      if (error instanceof NotWantedError) await this.#lookAtLease();
+      if (error instanceof NotWantedError) await this.#readLease();
       if (signal.aborted || error instanceof NotWantedError) return await this.#stateOf(plan, state, part);
       const known = error instanceof AudioError ? error : ownMistake(error);
       // If no other part runs, nothing will make room, so the narration ends.
@@ -276,7 +276,7 @@ export class NarrationDriver {
     return isPaid ? unusable(error.message, part) : problemOf(error, part);
   }
 
-  async #seeThrough(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
+  async #awaitSent(plan: StoredPlan, state: NarrationState, part: number): Promise<PartState> {
     await this.#deps.parts.finish(partRequest(plan, state, part), { signal: this.#left.signal });
     const status = await this.#stateOf(plan, state, part);
     // The task was awaited once; its present driver will save it.
@@ -289,7 +289,7 @@ export class NarrationDriver {
   }
 
   /** Renews the lease and adopts changes; leaves if another process has the lease. */
-  async #lookAtLease(): Promise<void> {
+  async #readLease(): Promise<void> {
     const state = await this.#lease.readState();
     if (state !== null) {
       this.refresh(state);
@@ -314,9 +314,9 @@ export class NarrationDriver {
   }
 
   /** Reported at once, because the part may stay unreadable for an hour. */
-  async #noteOddity(part: number, message: string): Promise<void> {
-    if (this.#odd.has(part)) return;
-    this.#odd.add(part);
+  async #reportUnknownStatus(part: number, message: string): Promise<void> {
+    if (this.#unknownStatuses.has(part)) return;
+    this.#unknownStatuses.add(part);
     const problem = { part, code: "unexpected_response", message };
     await this.#change((before) => ({ ...before, problems: [...before.problems, problem] })).catch(
       (cause: unknown) => this.#deps.log.debug(`a problem could not be written: ${String(cause)}`),

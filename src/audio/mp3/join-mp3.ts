@@ -134,7 +134,7 @@ export async function joinMp3(request: JoinRequest): Promise<JoinedAudio> {
   for (let count = 0; count < framesBefore; count += 1) await output.put(silentFrame(first.headerBytes));
   await files.each(async (file, index) => {
     const placed = places[index];
-    if (placed === undefined) throw file.damaged("it was not looked at before");
+    if (placed === undefined) throw file.damaged("it was not measured before");
     await copySound(file, placed.part, output);
     const silence = silentFrame(placed.part.headerBytes);
     for (let count = 0; count < placed.silentFrames; count += 1) await output.put(silence);

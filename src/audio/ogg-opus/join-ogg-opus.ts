@@ -155,7 +155,7 @@ export async function joinOggOpus(request: JoinRequest): Promise<JoinedAudio> {
   for (const packet of before) await writer.packet(packet, SILENCE_SAMPLES);
   await files.each(async (file, index) => {
     const placed = places[index];
-    if (placed === undefined) throw file.damaged("it was not looked at before");
+    if (placed === undefined) throw file.damaged("it was not measured before");
     await copySound(file, placed, end, writer);
     for (const packet of placed.silence) await writer.packet(packet, SILENCE_SAMPLES);
   });

@@ -42,16 +42,16 @@ export async function joinPcm(request: JoinRequest): Promise<JoinedAudio> {
     parts.map(({ path }) => path),
     request.signal,
   );
-  const looked = await files.each(async (file, index) => {
+  const measured = await files.each(async (file, index) => {
     const part = parts[index];
     if (part === undefined) throw file.damaged("nothing is known of it");
     return { ...measure(file, part), sampleRateHz: part.sampleRateHz };
   });
-  assertAlike(looked.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
-  const { channels, sampleRateHz } = looked[0] ?? { channels: 1, sampleRateHz: 1 };
+  assertAlike(measured.map(({ channels, sampleRateHz }) => ({ "sample rate": sampleRateHz, channels })));
+  const { channels, sampleRateHz } = measured[0] ?? { channels: 1, sampleRateHz: 1 };
   const frameBytes = channels * SAMPLE_BYTES;
   // Drops a truncated last frame, because it would shift all samples of later parts.
-  const runs = looked.map(({ sizeBytes }) => ({ offset: 0, bytes: sizeBytes - (sizeBytes % frameBytes) }));
+  const runs = measured.map(({ sizeBytes }) => ({ offset: 0, bytes: sizeBytes - (sizeBytes % frameBytes) }));
   const nothing = new Uint8Array(0);
   return joinSamples(request, files, runs, {
     sampleRateHz,

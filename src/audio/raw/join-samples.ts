@@ -56,7 +56,7 @@ export async function joinSamples(
   await output.fill(layout.silence, framesBefore * frameBytes);
   await files.each(async (file, part) => {
     const [run, place] = [runs[part], placed[part]];
-    if (run === undefined || place === undefined) throw file.damaged("it was not looked at before");
+    if (run === undefined || place === undefined) throw file.damaged("it was not measured before");
     await copyRun(file, run, output);
     await output.fill(layout.silence, place.pauseBytes);
   });

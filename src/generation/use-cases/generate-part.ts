@@ -52,7 +52,7 @@ export interface PartCall {
   /** Called after the create was sent, possibly more than once. */
   readonly onSent?: () => void;
   /** Called with a sentence about an unknown status of the service, possibly more than once. */
-  readonly onOddity?: (sentence: string) => void;
+  readonly onUnknownStatus?: (sentence: string) => void;
   /** Download the audio even if it is here, because the copy is damaged. */
   readonly forcesDownload?: boolean;
 }
@@ -140,7 +140,7 @@ export async function generatePart(
   deps: GenerationDeps,
   jobs: Jobs,
   { input, writtenPrompt = null, take }: PartRequest,
-  { signal, narrationId, onSent, onOddity, forcesDownload = false }: PartCall,
+  { signal, narrationId, onSent, onUnknownStatus, forcesDownload = false }: PartCall,
 ): Promise<SavedPart> {
   const work = {
     input: canonicalInput(input),
@@ -159,7 +159,7 @@ export async function generatePart(
       if (job.record.status !== "waiting") onSent?.();
       const { phase, record: current } = job;
       if (phase.kind === "watching" && phase.unknownStatus !== undefined) {
-        onOddity?.(describe(phase, current, deps.clock));
+        onUnknownStatus?.(describe(phase, current, deps.clock));
       }
     };
     const end = await waitForJob(job, { ...openPartCall(deps, signal), onProgress });

@@ -54,14 +54,14 @@ export function findPartsByQuote(
   const texts = parts.map(({ text }) => flat(text));
   for (const form of [(text: string) => text, typed]) {
     const forms = texts.map(form);
-    const sought = form(wanted);
-    const found = forms.flatMap((text, index) => (text.includes(sought) ? [index] : []));
+    const wantedForm = form(wanted);
+    const found = forms.flatMap((text, index) => (text.includes(wantedForm) ? [index] : []));
     if (found.length === 0) continue;
     const tasks = new Set(found.map((index) => JSON.stringify([parts[index]?.text, parts[index]?.voice])));
     if (tasks.size === 1) return found;
     const shown = found
       .slice(0, SHOWN_MATCHES)
-      .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", sought)}`);
+      .map((index) => `part ${index + 1}: ${inContext(forms[index] ?? "", wantedForm)}`);
     refuse(
       quote,
       `stands in ${found.length} different parts, and must stand in one (${shown.join("; ")}${found.length > SHOWN_MATCHES ? "; …" : ""})`,

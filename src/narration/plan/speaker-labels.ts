@@ -83,7 +83,7 @@ const plainKeyOf = (key: string): string =>
 /** Finds labels of the speakers of one narration, and records which speakers occur. */
 export class SpeakerLabels {
   readonly #voices = new Map<string, { readonly name: string; readonly voice: Speaker }>();
-  readonly #heard = new Set<string>();
+  readonly #speaking = new Set<string>();
   /** Names without their accents, with the name that each stands for. */
   readonly #plainKeys = new Map<string, string>();
   /** Names that repeatedly begin paragraphs without a colon, prefixed by the form of their label. */
@@ -120,7 +120,7 @@ export class SpeakerLabels {
 
   /** Returns the names that have begun no line so far. */
   silent(): string[] {
-    return [...this.#voices].filter(([key]) => !this.#heard.has(key)).map(([, { name }]) => name);
+    return [...this.#voices].filter(([key]) => !this.#speaking.has(key)).map(([, { name }]) => name);
   }
 
   /** Whether a turn lasts until the next label, instead of to the end of its paragraph. */
@@ -197,7 +197,7 @@ export class SpeakerLabels {
       const found = index === 0 ? whole : this.#labelOf(line, false);
       const last = turns.at(-1);
       if (found !== null) {
-        this.#heard.add(found.key);
+        this.#speaking.add(found.key);
         const speaker = this.#voices.get(found.key);
         const isVoiceless = speaker === undefined;
         turns.push({

@@ -86,12 +86,12 @@ function chooseCut(row: Row, ranks: Ranks, from: number, to: number, leastMs: nu
   const end = firstWhere(first, to, (cut) => row.speechMs(cut, to) < leastMs);
   let gap = 8;
   for (let cut = first; cut < end && gap > 1; cut += 1) gap = Math.min(gap, row.gaps[cut] ?? 8);
-  const lean = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
+  const imbalance = (cut: number): number => Math.abs(row.speechMs(from, cut) - row.speechMs(cut, to));
   let best: number | null = null;
   for (let cut = first; cut < end; cut += 1) {
     if (row.gaps[cut] !== gap) continue;
     const order = best === null ? -1 : ranks.compare(cut, best);
-    if (best === null || order < 0 || (order === 0 && lean(cut) < lean(best))) best = cut;
+    if (best === null || order < 0 || (order === 0 && imbalance(cut) < imbalance(best))) best = cut;
   }
   return best;
 }
