@@ -11,6 +11,8 @@ export interface NarrateChanges {
   readonly retakes: readonly Retake[];
   /** `null` keeps the earlier choice. */
   readonly skipsFailed: boolean | null;
+  /** Whether its files replace those that narrations have saved under their names; `null` keeps the earlier choice. */
+  readonly replaces: boolean | null;
   readonly fileName: string | null;
 }
 
@@ -21,6 +23,7 @@ export function wanted(before: NarrationState, changes: NarrateChanges, plan: St
   return goingOn({
     ...applyRetakes(before, plan, changes.retakes),
     skipsFailed: changes.skipsFailed ?? before.skipsFailed,
+    replaces: changes.replaces ?? before.replaces,
     fileName: changes.fileName ?? before.fileName,
     maxCredits: changes.maxCredits ?? before.maxCredits,
   });
@@ -54,7 +57,7 @@ export function choosesAnew(state: NarrationState, changes: NarrateChanges, plan
 
 /** Whether a call has changed the narration since a run has read it: other takes, another name, or to continue. */
 export function isOtherChoice(seen: NarrationState, now: NarrationState): boolean {
-  const choice = ({ takes, skipsFailed, fileName, asks }: NarrationState): string =>
-    JSON.stringify([takes, skipsFailed, fileName, asks]);
+  const choice = ({ takes, skipsFailed, replaces, fileName, asks }: NarrationState): string =>
+    JSON.stringify([takes, skipsFailed, replaces, fileName, asks]);
   return choice(seen) !== choice(now);
 }

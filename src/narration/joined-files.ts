@@ -1,6 +1,6 @@
 /** Joins a narration's parts into its files, verifies them, and publishes them under free names. */
 import { createHash } from "node:crypto";
-import { basename, extname } from "node:path";
+import { basename, extname, join } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
@@ -10,6 +10,7 @@ import { automaticName, firstWords } from "../files/automatic-name.ts";
 import { extendedName, givenName, numberedName } from "../files/file-name.ts";
 import { LAST_NUMBER } from "../files/next-name.ts";
 import type { OutputFolder } from "../files/output-folder.ts";
+import { planReplacement } from "../files/plan-replacement.ts";
 import { isIntact, precheckFileName, saveAudio } from "../files/save-audio.ts";
 import { removeQuietly } from "../files/temporary-file.ts";
 import { formatOf } from "../generation/saved-files.ts";
@@ -67,6 +68,10 @@ export function plannedFiles(plan: StoredPlan): PlannedFile[] {
 
 interface JoinDeps {
   readonly folder: OutputFolder;
+  /** Finds the newest narration that has saved a file at a path, and that file. */
+  readonly ownerOf: (
+    path: string,
+  ) => Promise<{ readonly narrationId: string; readonly file: NarrationFile } | null>;
   readonly clock: Pick<Clock, "wallMs">;
   readonly captionFiles: CaptionFiles;
 }
@@ -81,14 +86,17 @@ export function createJoinedFiles(deps: JoinDeps): JoinedFiles {
       if (before !== undefined && (await isIntact(before, folder.root))) {
         // An incomplete file never replaces a whole one.
         if (!isWhole && !before.isIncomplete) return before;
-        if (before.madeFrom === madeFrom && (await changedCompanions(before, folder.root)).length === 0) {
-          return before;
-        }
+        const isToRename = state.replaces && before.takenName !== null;
+        const isSame = before.madeFrom === madeFrom && !isToRename;
+        if (isSame && (await changedCompanions(before, folder.root)).length === 0) return before;
       }
       // The new incomplete file contains all of the old one, and takes its name.
       if (before?.isIncomplete === true && !isWhole) await removeFile(before, folder.root);
-      const made = { ...(await join(deps, order)), madeFrom };
-      if (before?.isIncomplete === true) await removeFile(before, folder.root);
+      const made = { ...(await joinParts(deps, order)), madeFrom };
+      const isLeft = before !== undefined && before.path !== made.path;
+      const isRenamed = isLeft && before.sha256 === made.sha256 && before.takenName !== null;
+      if (before?.isIncomplete === true || (state.replaces && isRenamed))
+        await removeFile(before, folder.root);
       return made;
     },
   };
@@ -121,7 +129,13 @@ export async function changedCompanions(
 /** Removes a file and its companions, each only if it is unchanged. */
 async function removeFile(file: NarrationFile, root: string): Promise<void> {
   if (!(await isIntact(file, root))) return;
-  for (const saved of [file, file.captions, file.srt ?? null, file.chapters]) {
+  await removeQuietly(file.path);
+  await removeCompanions(file, root);
+}
+
+/** Removes the companions of a file that are unchanged. */
+async function removeCompanions({ captions, srt, chapters }: NarrationFile, root: string): Promise<void> {
+  for (const saved of [captions, srt ?? null, chapters]) {
     if (saved !== null && (await isIntact(saved, root))) await removeQuietly(saved.path);
   }
 }
@@ -202,10 +216,23 @@ function chapterOf(plan: StoredPlan, section: number): string {
   return excerptOf(plan.parts.find((part) => part.section === section)?.text ?? "");
 }
 
-async function join(
-  { folder, clock, captionFiles }: JoinDeps,
-  order: JoinOrder,
-): Promise<Omit<NarrationFile, "madeFrom">> {
+/**
+ * Finds the file whose name a whole file takes over: one that a narration has saved, which is unchanged, and is not
+ * another file of this narration.
+ */
+async function replacedFile(
+  { folder, ownerOf }: JoinDeps,
+  { narrationId, state, file, isWhole }: JoinOrder,
+  name: string,
+): Promise<NarrationFile | null> {
+  if (!state.replaces || !isWhole) return null;
+  const owner = await ownerOf(join(folder.root, name));
+  if (owner === null || !(await isIntact(owner.file, folder.root))) return null;
+  return owner.narrationId === narrationId && owner.file.section !== file.section ? null : owner.file;
+}
+
+async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<NarrationFile, "madeFrom">> {
+  const { folder, clock, captionFiles } = deps;
   const { plan, file, parts, isWhole, signal } = order;
   const format = formatOfPlan(plan);
   const name = nameOf(order);
@@ -223,9 +250,11 @@ async function join(
   // Loaded on first use, because only joining needs the audio formats.
   const { joinAudio } = await import("../audio/join.ts");
   const results: Array<{ readonly joined: JoinedAudio; readonly leads: readonly number[] }> = [];
+  const replaced = await replacedFile(deps, order, name);
   const saved = await saveAudio({
     folder,
     fileName: name,
+    replaces: replaced === null ? null : await planReplacement(folder, name, replaced),
     mayBeNamed: async (tried) =>
       !isNameOfOtherRow(order, tried) && (!hasCompanions || (await isNameOfItsOwn(folder, tried))),
     keepsOtherFormat: false,
@@ -242,6 +271,8 @@ async function join(
       results.push({ joined: await joinAudio(request), leads });
     },
   });
+  // Its captions and chapters would otherwise keep the names that belong beside the new file.
+  if (replaced !== null && saved.path === replaced.path) await removeCompanions(replaced, folder.root);
   const [result] = results;
   if (result === undefined) throw new Error("nothing was joined");
   const { joined, leads } = result;

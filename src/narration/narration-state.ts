@@ -191,6 +191,8 @@ export const narrationStateSchema = z.object({
    */
   callerProcesses: z.array(z.string()).default([]),
   skipsFailed: z.boolean(),
+  /** Whether its files take the names of unchanged files that narrations have saved. */
+  replaces: z.boolean().default(false),
   fileName: z.string().nullable(),
   problems: z.array(problemSchema),
   files: z.array(narrationFileSchema),
@@ -220,6 +222,7 @@ export const newState = (
   asks: 0,
   callerProcesses: [],
   skipsFailed: false,
+  replaces: false,
   fileName: null,
   problems: [],
   files: [],

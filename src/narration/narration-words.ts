@@ -115,9 +115,10 @@ function numberWords({ files }: NarrationView): string {
   if (taken.length === 0) return "";
   const names = taken.slice(0, MAX_PROBLEMS).join(", ");
   const others = taken.length > MAX_PROBLEMS ? ` and ${taken.length - MAX_PROBLEMS} more` : "";
+  const hint = "With replace true it takes the name of a file that narrate saved, unless that was edited.";
   return taken.length === 1
-    ? `A file named ${names} was there already, so a number was added.`
-    : `Files named ${names}${others} were there already, so numbers were added.`;
+    ? `A file named ${names} was there already, so a number was added. ${hint}`
+    : `Files named ${names}${others} were there already, so numbers were added. ${hint}`;
 }
 
 /** Reports captions and chapter files that were edited, moved or replaced. */

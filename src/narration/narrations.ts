@@ -107,6 +107,9 @@ export interface NarrationsDeps {
   readonly holdsSecret: (text: string) => boolean;
 }
 
+/** Narrations whose files a new one may replace, the newest first. */
+const MAX_OWNERS = 50;
+
 /** Interval at which a call reads a narration that another process drives. */
 const FOLLOW_MS = 1000;
 
@@ -118,7 +121,12 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     figuresOf(known, await partSummaryOf(known), clock.wallMs());
   const repository = new NarrationRepository(ledger.store.narrations, () => clock.wallMs(), computeFigures);
   const { origin, keyId, processId } = ledger.identity;
-  const joined = createJoinedFiles({ folder, clock, captionFiles });
+  const ownerOf = async (path: string): Promise<{ narrationId: string; file: NarrationFile } | null> => {
+    const all = await repository.newest(MAX_OWNERS);
+    const owned = all.flatMap(({ narrationId, state }) => state.files.map((file) => ({ narrationId, file })));
+    return owned.find(({ file }) => file.path === path) ?? null;
+  };
+  const joined = createJoinedFiles({ folder, ownerOf, clock, captionFiles });
   const driverDeps: NarrationDriverDeps = {
     repository,
     parts,

@@ -151,13 +151,14 @@ export const narrateInput = z.strictObject({
       }),
       "must be a list of { quote, take, speed }",
     )
-    .meta({ description: "Other takes or speeds, each of the one part that holds the quote" })
+    .meta({ description: "Other takes or speeds of the one part that holds the quote" })
     .optional(),
   skip_failed: z
     .boolean("must be true or false")
     .meta({ description: "Join without parts that failed" })
     .optional(),
   file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
+  replace: z.boolean("must be true or false").meta({ description: "Replaces narrate's own" }).optional(),
   wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;
@@ -265,5 +266,6 @@ export const changesOf = (args: NarrateArgs): NarrateChanges => ({
   stop: args.stop ?? false,
   retakes: args.retakes ?? [],
   skipsFailed: args.skip_failed ?? null,
+  replaces: args.replace ?? null,
   fileName: args.file_name ?? null,
 });

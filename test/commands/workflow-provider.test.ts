@@ -10,35 +10,35 @@ const config = readConfig({ AUDIO_BASE_URL: "http://127.0.0.1:9", AUDIO_API_KEY:
 
 /** A stand-in for a workflow. The tests only check its identity and that it is closed. */
 function workflow(onClose: () => void): Workflow {
-  const withoutCallers = (): never => {
+  const unasked = (): never => {
     throw new Error("not asked for");
   };
   const generation: Generation = {
-    generate: withoutCallers,
-    handles: withoutCallers,
-    getTask: withoutCallers,
-    download: withoutCallers,
-    listTasks: withoutCallers,
-    spending: withoutCallers,
-    newestSaved: withoutCallers,
-    newestTaskIds: withoutCallers,
-    readAudio: withoutCallers,
-    readFile: withoutCallers,
-    readPiece: withoutCallers,
-    readPieceOfFile: withoutCallers,
-    readCompanion: withoutCallers,
-    bytesOf: withoutCallers,
+    generate: unasked,
+    handles: unasked,
+    getTask: unasked,
+    download: unasked,
+    listTasks: unasked,
+    spending: unasked,
+    newestSaved: unasked,
+    newestTaskIds: unasked,
+    readAudio: unasked,
+    readFile: unasked,
+    readPiece: unasked,
+    readPieceOfFile: unasked,
+    readCompanion: unasked,
+    bytesOf: unasked,
     parts: {
-      find: withoutCallers,
-      saved: withoutCallers,
-      generate: withoutCallers,
-      finish: withoutCallers,
-      hasOtherPronunciation: withoutCallers,
-      pace: withoutCallers,
+      find: unasked,
+      saved: unasked,
+      generate: unasked,
+      finish: unasked,
+      hasOtherPronunciation: unasked,
+      pace: unasked,
     },
     close: async () => undefined,
   };
-  return { generation, narrations: withoutCallers, close: async () => onClose() };
+  return { generation, narrations: unasked, close: async () => onClose() };
 }
 
 function lazyThat(compose: Compose): WorkflowProvider {

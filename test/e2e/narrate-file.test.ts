@@ -56,10 +56,10 @@ describe("narrate with a file", () => {
   it("plans it free of charge, and says what will not be spoken", async () => {
     const outcome = await driver.call("narrate", { file: "book.md" });
     expect(planOf(outcome)).toMatchObject({ parts: { total: 2 }, credits: { estimate: 20 } });
-    expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 s and 10 credits.');
+    expect(textOf(outcome)).toContain('2 chapters, from "One" to "Two", each of 1 to 3 s and 10 credits.');
     expect(outcome.structuredContent).toMatchObject({
       chapters: [
-        { title: "One", seconds: 1, credits: 10 },
+        { title: "One", seconds: 3, credits: 10 },
         { title: "Two", seconds: 1, credits: 10 },
       ],
     });

@@ -13,13 +13,13 @@ import { scratchFolder } from "../support/scratch.ts";
 
 /** A service that fails on every request. */
 export function silentService(): Service {
-  const withoutCallers = (): never => {
+  const unasked = (): never => {
     throw new Error("nobody should ask this service");
   };
   return {
-    create: withoutCallers,
-    query: withoutCallers,
-    content: withoutCallers,
+    create: unasked,
+    query: unasked,
+    content: unasked,
     close: async () => {},
   };
 }

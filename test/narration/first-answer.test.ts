@@ -23,7 +23,14 @@ it("never says that the process has ended, however slow the ledger is", async ()
     source: { text: "Once upon a time.", format: "plain" },
     options: { settings: {}, voices: {}, pauseSeconds: 0.6, files: "one" },
   } as const;
-  const changes = { maxCredits: 1000, stop: false, retakes: [], skipsFailed: null, fileName: null };
+  const changes = {
+    maxCredits: 1000,
+    stop: false,
+    retakes: [],
+    skipsFailed: null,
+    replaces: null,
+    fileName: null,
+  };
   const call = { signal: new AbortController().signal, waitMs: 0, onProgress: () => undefined };
   expect((await narrations.narrate(source, changes, call)).status).toBe("running");
   isHeldUp.resolve("another process");

@@ -1,9 +1,10 @@
 /** Resolves file names given by callers: free names, conflicts, replacement, and additional names for saved audio. */
 import { basename, dirname, join } from "node:path";
 import { firstCodePoints } from "../../contract/unicode.ts";
-import { isNumbered, numberedName, previousName, wrongFormatName } from "../../files/file-name.ts";
-import { LAST_NUMBER, nextName } from "../../files/next-name.ts";
+import { isNumbered, numberedName, wrongFormatName } from "../../files/file-name.ts";
+import { LAST_NUMBER } from "../../files/next-name.ts";
 import { partsPath } from "../../files/output-folder.ts";
+import { planReplacement } from "../../files/plan-replacement.ts";
 import { nameAgain, precheckFileName } from "../../files/save-audio.ts";
 import type { Replaced, SavedFile } from "../../files/saved-file.ts";
 import type { TaskRecord } from "../../ledger/record.ts";
@@ -43,17 +44,7 @@ export async function chooseName(
   const name = wantedName(record, fileName);
   await precheckFileName(deps.folder, numberedName(name, LAST_NUMBER));
   const owner = replace ? await ownerOf(deps, name) : null;
-  return { fileName, replaces: owner === null ? null : await planReplacement(deps, name, owner.file) };
-}
-
-async function planReplacement(
-  { folder }: Deps,
-  name: string,
-  { sizeBytes, sha256 }: SavedFile,
-): Promise<Replaced> {
-  const isFree = async (tried: string): Promise<boolean> =>
-    (await precheckFileName(folder, tried)) === "free";
-  return { sizeBytes, sha256, name, movedTo: await nextName(previousName(name), isFree) };
+  return { fileName, replaces: owner === null ? null : await planReplacement(deps.folder, name, owner.file) };
 }
 
 /** Explains the number that was added to the requested name; `null` if none was added. */
@@ -132,5 +123,5 @@ async function findReplaced(
   if (file.path === join(deps.folder.root, name)) return null;
   const owner = await ownerOf(deps, name);
   // If nothing owns the name, a process may have been killed during this replacement, so the recorded one is kept.
-  return owner === null ? replaces : await planReplacement(deps, name, owner.file);
+  return owner === null ? replaces : await planReplacement(deps.folder, name, owner.file);
 }

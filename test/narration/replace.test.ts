@@ -1,0 +1,102 @@
+/** `replace`: a narration's files take the names of files that narrations have saved, and of no others. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type NarrationOutput, Narrator, textOf } from "./narrator.ts";
+
+let narrator: Narrator;
+let texts: string;
+beforeEach(async () => {
+  narrator = await Narrator.start();
+  texts = join(narrator.workplace.root, "texts");
+  mkdirSync(texts);
+  await narrator.restart({ AUDIO_INPUT_DIR: texts });
+});
+afterEach(() => narrator.stop());
+
+const names = ({ files }: NarrationOutput): string[] => files.map(({ path }) => basename(path));
+const saved = async (): Promise<string[]> =>
+  (await narrator.workplace.outputNames()).filter((name) => !name.startsWith("."));
+const out = (name: string): string => join(narrator.workplace.outputDir, name);
+const sheet = async (
+  rows: readonly string[],
+  more: Record<string, unknown> = {},
+): Promise<NarrationOutput> => {
+  writeFileSync(join(texts, "lines.csv"), `text,file\n${rows.join("\n")}\n`);
+  return await narrator.narrate({ file: "lines.csv", max_credits: 900, ...more });
+};
+
+it("a changed row of a sheet keeps its file name, and the other files stay", async () => {
+  await sheet(["Alpha one,a", "Bravo two,b"]);
+  const [a, b] = [readFileSync(out("a.pcm")), readFileSync(out("b.pcm"))];
+  const done = await sheet(["Alpha one,a", "Bravo three,b"], { replace: true });
+  expect(names(done)).toEqual(["a.pcm", "b.pcm"]);
+  expect(done.message).not.toContain("already, so");
+  expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
+  expect(readFileSync(out("a.pcm")).equals(a)).toBe(true);
+  expect(readFileSync(out("b.pcm")).equals(b)).toBe(false);
+  expect(narrator.service.count("create")).toBe(3);
+});
+
+it("without it the changed row gets a number, and the same call with it takes the name after all", async () => {
+  await sheet(["Alpha one,a", "Bravo two,b"]);
+  const numbered = await sheet(["Alpha one,a", "Bravo three,b"]);
+  expect(names(numbered)).toEqual(["a.pcm", "b-2.pcm"]);
+  expect(numbered.message).toContain("With replace true it takes the name of a file that narrate saved");
+  const bytes = readFileSync(out("b-2.pcm"));
+  const { narration_id } = numbered;
+  const done = await narrator.narrate({ narration_id, max_credits: 900, replace: true });
+  expect(names(done)).toEqual(["a.pcm", "b.pcm"]);
+  expect(await saved()).toEqual(["a.pcm", "b.pcm"]);
+  expect(readFileSync(out("b.pcm")).equals(bytes)).toBe(true);
+  expect(narrator.service.count("create")).toBe(3);
+});
+
+it("a file that somebody edited, or brought, stays", async () => {
+  await sheet(["Alpha one,a", "Bravo two,b"]);
+  writeFileSync(out("b.pcm"), "edited");
+  writeFileSync(out("c.pcm"), "brought");
+  const done = await sheet(["Alpha one,a", "Bravo three,b", "Charlie,c"], { replace: true });
+  expect(names(done)).toEqual(["a.pcm", "b-2.pcm", "c-2.pcm"]);
+  expect(readFileSync(out("b.pcm"), "utf8")).toBe("edited");
+  expect(readFileSync(out("c.pcm"), "utf8")).toBe("brought");
+});
+
+it("rows that swap their names have each the other's", async () => {
+  await sheet(["Alpha one,a", "Bravo two,b"]);
+  const [a, b] = [readFileSync(out("a.pcm")), readFileSync(out("b.pcm"))];
+  const done = await sheet(["Alpha one,b", "Bravo two,a"], { replace: true });
+  expect(names(done)).toEqual(["b.pcm", "a.pcm"]);
+  expect(readFileSync(out("b.pcm")).equals(a)).toBe(true);
+  expect(readFileSync(out("a.pcm")).equals(b)).toBe(true);
+  expect(narrator.service.count("create")).toBe(2);
+});
+
+it("an edit takes the name of the narration, with its captions", async () => {
+  const text = textOf("One", "Two");
+  const { narration_id } = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
+  const captions = readFileSync(out("tale.vtt"), "utf8");
+  const edits = [{ quote: "So ends Two", replacement: "So closes Two" }];
+  const call = { narration_id, edits, max_credits: 900, file_name: "tale", replace: true };
+  expect(names(await narrator.narrate(call))).toEqual(["tale.pcm"]);
+  expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
+  expect(captions).toContain("So ends Two.");
+  expect(readFileSync(out("tale.vtt"), "utf8")).toContain("So closes Two.");
+});
+
+it("another take takes the name of the one before, and the earlier take comes back free", async () => {
+  const text = textOf("One", "Two");
+  const first = await narrator.narrate({ text, max_credits: 900, file_name: "tale" });
+  const { narration_id } = first;
+  const bytes = readFileSync(out("tale.pcm"));
+  const call = { narration_id, max_credits: 900, replace: true };
+  const retaken = await narrator.narrate({ ...call, retakes: [{ quote: "So ends Two" }] });
+  expect(names(retaken)).toEqual(["tale.pcm"]);
+  expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(false);
+  const back = await narrator.narrate({ ...call, retakes: [{ quote: "So ends Two", take: 1 }] });
+  expect(names(back)).toEqual(["tale.pcm"]);
+  expect(readFileSync(out("tale.pcm")).equals(bytes)).toBe(true);
+  expect(await saved()).toEqual(["tale.pcm", "tale.vtt"]);
+  expect(existsSync(out("tale (previous).pcm"))).toBe(false);
+  expect(narrator.service.count("create")).toBe(3);
+});
