@@ -63,6 +63,8 @@ export const storedPlanSchema = z.object({
       title: z.string().nullable(),
       /** Level of its heading, 1 (the highest) to 6. */
       level: z.int().positive().optional(),
+      /** Number of its row in a sheet, whose header is row 1. */
+      row: z.int().positive().optional(),
       /** The file name that the sheet gives, if any. */
       fileName: z.string().optional(),
     }),

@@ -27,7 +27,10 @@ export interface NarrationView extends NarrationFigures {
   readonly isSheet: boolean;
   /** Estimated length and remaining price of each chapter of a plan; empty for a text with fewer than two. */
   readonly chapters: readonly ChapterSum[];
-  readonly files: ReadonlyArray<NarrationFile & { readonly mimeType: string }>;
+  /** Each with the number of its row, if it is one of a sheet. */
+  readonly files: ReadonlyArray<
+    NarrationFile & { readonly mimeType: string; readonly row?: number | undefined }
+  >;
   readonly problems: ReadonlyArray<NarrationProblem & { readonly excerpt: string | null }>;
   /** Remarks on the plan, in whole sentences. */
   readonly remarks: readonly string[];
@@ -144,7 +147,11 @@ export function viewWith(known: KnownNarration, figures: NarrationFigures): Narr
     isSheet: plan.files === "rows",
     chapters: [],
     ...figures,
-    files: state.files.map((file) => ({ ...file, mimeType })),
+    files: state.files.map((file) => ({
+      ...file,
+      mimeType,
+      row: file.section === null ? undefined : plan.sections[file.section]?.row,
+    })),
     // Failures come first, then parts that a person should listen to.
     problems: [...state.problems, ...state.files.flatMap(({ doubtfulParts }) => doubtfulParts)].map(
       (problem) => ({

@@ -1,6 +1,7 @@
 /** Every sentence about a narration: its status, its cost, and the next call. */
 import { basename, dirname } from "node:path";
 import { MINIMUM_CHARGE_CREDITS, RESERVED_CREDITS } from "../contract/billing.ts";
+import { CREATES_PER_WINDOW, LIMIT_WINDOW_SECONDS } from "../contract/service-limits.ts";
 import type { NarrationHandleEnd, NarrationState } from "./narration-state.ts";
 import { type NarrationView, secondsLeft } from "./narration-view.ts";
 import { numberSpans } from "./number-spans.ts";
@@ -166,8 +167,17 @@ function planWords(view: NarrationView): string {
     parts.alreadyPaid === 0
       ? ""
       : ` ${plural(parts.alreadyPaid, "part")} of them ${parts.alreadyPaid === 1 ? "is" : "are"} paid for already.`;
-  return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes} Nothing was sent or charged.`;
+  return `A plan of ${plural(parts.total, "part")}: about ${duration(seconds.estimate)} of audio for about ${credits.estimate} credits.${paid}${takes}${workWords(parts.total - parts.saved)} Nothing was sent or charged.`;
 }
+
+/** Says how long the service's limit makes a narration take, if that is longer than a person expects. */
+function workWords(missing: number): string {
+  const seconds = missing * (LIMIT_WINDOW_SECONDS / CREATES_PER_WINDOW);
+  if (seconds < LONG_WORK_SECONDS) return "";
+  return ` Making it takes ${duration(seconds)} or more, because the service takes ${CREATES_PER_WINDOW} tasks a minute.`;
+}
+
+const LONG_WORK_SECONDS = 120;
 
 /** "40 to 90 s", "2 to 9 min", "12 credits". */
 function range(values: readonly number[], unit: string): string {

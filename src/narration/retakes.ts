@@ -4,7 +4,7 @@ import { speedOf, takeOf } from "./part-request.ts";
 import { findPartsByQuote } from "./plan/quotes.ts";
 
 export interface Retake {
-  /** Words of exactly one part, or `cue 12` of subtitles. */
+  /** Words of exactly one part, `cue 12` of subtitles, or `row 5` of a sheet. */
   readonly quote: string;
   /**
    * Number of the take, so that a repeated call pays nothing; 1 returns to the first, free. Absent for the present take
@@ -34,8 +34,8 @@ export function applyRetakes(
 ): NarrationState {
   let after = state;
   for (const retake of retakes) {
-    const cue = cueOf(plan, retake.quote);
-    const parts = cue === null ? findPartsByQuote(plan.parts, retake.quote) : [cue];
+    const numbered = numberedParts(plan, retake.quote);
+    const parts = numbered.length === 0 ? findPartsByQuote(plan.parts, retake.quote) : numbered;
     for (const part of parts) {
       const take = isUsualRetake(retake) ? USUAL_RETAKE : (retake.take ?? takeOf(after, part));
       after = retaken(after, part, take, retake.speed);
@@ -44,11 +44,15 @@ export function applyRetakes(
   return after;
 }
 
-/** Finds the part that begins with "cue 12", because short cues often have equal words. */
-function cueOf({ parts }: StoredPlan, quote: string): number | null {
-  const [, name] = /^\s*cue\s+(\d+)\s*$/i.exec(quote) ?? [];
-  const found = name === undefined ? -1 : parts.findIndex(({ cue }) => cue === name);
-  return found === -1 ? null : found;
+/** Finds the parts of "cue 12" or "row 5", because cues and rows are short, and often have equal words. */
+function numberedParts({ parts, sections }: StoredPlan, quote: string): number[] {
+  const [, kind, number] = /^\s*(cue|row)\s+(\d+)\s*$/i.exec(quote) ?? [];
+  if (kind === undefined) return [];
+  const isCue = kind.toLowerCase() === "cue";
+  return parts.flatMap(({ cue, section }, index) => {
+    const own = isCue ? cue : sections[section]?.row?.toString();
+    return own === number ? [index] : [];
+  });
 }
 
 function retaken(

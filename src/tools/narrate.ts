@@ -81,6 +81,7 @@ export function structuredOf(view: NarrationView): Record<string, unknown> {
         }),
     files: listedFiles(view).map((file) =>
       omitEmpty({
+        row: file.row,
         path: file.path,
         duration_seconds: Math.round(file.durationSeconds * 1000) / 1000,
         // The player needs the size. Further facts are omitted for sheets, which may have a thousand files.

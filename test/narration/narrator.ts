@@ -43,6 +43,8 @@ export const narrationOutput = z.strictObject({
     .optional(),
   files: z.array(
     z.strictObject({
+      /** Of a sheet, whose header is row 1. */
+      row: z.int().optional(),
       path: z.string(),
       duration_seconds: z.number(),
       size_bytes: z.int(),

@@ -245,8 +245,9 @@ export function planSheet(source: string, options: PlanSettings): StoredPlan {
     pauseSeconds,
     files: "rows",
     title: titleOf(plan).replaceAll(UNSEEN, " ").trim(),
-    sections: rows.map(({ cells }) => ({
+    sections: rows.map(({ cells, number }) => ({
       title: null,
+      row: number,
       ...(cells.file === "" ? {} : { fileName: cells.file }),
     })),
     parts,
