@@ -1,6 +1,7 @@
 /** Defines the input and output of joining parts, which are the same for every format. */
 import type { OutputFormat } from "../contract/audio-format.ts";
 import type { WriteBytes } from "./output.ts";
+import type { TextTags } from "./text-tags.ts";
 
 /** One finished file, to be joined with others of its format. */
 export interface JoinPart {
@@ -22,15 +23,13 @@ export interface ChapterMark {
   readonly firstPart: number;
 }
 
-export interface JoinRequest {
+/** The tags are written into every format except pcm, which has none. */
+export interface JoinRequest extends TextTags {
   readonly format: OutputFormat;
   /** The parts to join, at least one. */
   readonly parts: readonly JoinPart[];
   /** Chapters to write into mp3 and ogg_opus. For other formats their times are only returned. */
   readonly chapters: readonly ChapterMark[];
-  /** Title to write into every format except pcm, which has no metadata. The author is written likewise. */
-  readonly title?: string | undefined;
-  readonly author?: string | undefined;
   /** Receives the bytes of the joined file in order. Their buffer is reused once the promise is fulfilled. */
   readonly write: WriteBytes;
   readonly signal?: AbortSignal | undefined;

@@ -19,9 +19,11 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
   const chosen = chosenSections(sections, wanted);
   if (chosen.length === sections.length) return plan;
   const parts = partsOf(plan.parts, chosen);
+  const { wholeTitle: whole = plan.title } = plan;
   return {
     ...plan,
-    title: titleOfChosen(plan.title, { sections, chosen }),
+    title: titleOfChosen(whole, { sections, chosen }),
+    wholeTitle: whole,
     parts,
     remarks: [
       ...chosenRemark({ sections, chosen }),

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { basename, extname, join } from "node:path";
 import type { JoinedAudio, JoinPart } from "../audio/join.ts";
+import type { TextTags } from "../audio/text-tags.ts";
 import type { Clock } from "../clock.ts";
 import type { CaptionFiles } from "../config/config.ts";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
@@ -267,7 +268,8 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
         ...source,
         startSeconds: startSeconds === undefined ? undefined : Math.max(0, startSeconds - (leads[at] ?? 0)),
       }));
-      const request = { format, title, author: plan.author, parts: placed, chapters, write, signal };
+      const tags = { title, author: plan.author, ...albumOf(plan, file) };
+      const request = { ...tags, format, parts: placed, chapters, write, signal };
       results.push({ joined: await joinAudio(request), leads });
     },
   });
@@ -303,6 +305,13 @@ async function joinParts(deps: JoinDeps, order: JoinOrder): Promise<Omit<Narrati
     missingParts: file.parts.filter((index) => !held.has(index)),
     doubtfulParts: doubtfulParts(plan, order.state, parts, joined, leads),
   };
+}
+
+/** Groups the files of a book's chapters in players. Rows of a sheet are no album. */
+function albumOf(plan: StoredPlan, { section }: PlannedFile): TextTags {
+  const { files, title, wholeTitle = title, sections } = plan;
+  if (files !== "chapters" || section === null) return {};
+  return { album: wholeTitle, track: `${section + 1}/${sections.length}` };
 }
 
 async function companionsOf(order: CompanionOrder): Promise<Pick<NarrationFile, "captions" | "chapters">> {

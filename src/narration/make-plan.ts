@@ -221,6 +221,7 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
       ({ name, count }) =>
         `${name} begins ${count} ${count === 1 ? "line" : "lines"} and has no voice in voices: the name will be spoken.`,
     );
+  const title = titleOf(plan).replaceAll(UNSEEN, " ").trim();
   const spoken = plan.parts.map((part) => storedPart(part, options));
   const parts = spoken.map(({ part }) => part);
   return {
@@ -228,7 +229,8 @@ export function makePlan(source: RunningText, options: PlanSettings): StoredPlan
     settings,
     pauseSeconds,
     files,
-    title: titleOfChosen(titleOf(plan), plan).replaceAll(UNSEEN, " ").trim(),
+    title: titleOfChosen(title, plan),
+    ...(plan.chosen === undefined ? {} : { wholeTitle: title }),
     ...(plan.author === undefined ? {} : { author: plan.author.replaceAll(UNSEEN, " ").trim() }),
     sections: plan.sections.map(({ title, level }) => (level === null ? { title } : { title, level })),
     parts,

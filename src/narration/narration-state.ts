@@ -54,6 +54,8 @@ export const storedPlanSchema = z.object({
   files: z.enum(["one", "chapters", "rows"]),
   /** The title: the first heading, or the first words. */
   title: z.string(),
+  /** Title of the whole text, if the plan is of some of its chapters. */
+  wholeTitle: z.string().optional(),
   /** Name of the file that the text was read from, which a person may search for. */
   sourceName: z.string().optional(),
   /** The author that the text itself names. */

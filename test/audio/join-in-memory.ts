@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type JoinedAudio, type JoinPart, type JoinRequest, joinAudio } from "../../src/audio/join.ts";
+import type { TextTags } from "../../src/audio/text-tags.ts";
 import type { OutputFormat } from "../../src/contract/audio-format.ts";
 import { scratchFolder } from "../support/scratch.ts";
 
@@ -29,7 +30,7 @@ export function partFiles(parts: readonly TestPart[]): JoinPart[] {
 export async function joined(
   format: OutputFormat,
   parts: readonly TestPart[],
-  more: Partial<Pick<JoinRequest, "chapters" | "title" | "author">> = {},
+  more: Partial<Pick<JoinRequest, "chapters" | keyof TextTags>> = {},
 ): Promise<JoinedAudio & { readonly bytes: Buffer }> {
   const blocks: Buffer[] = [];
   const result = await joinAudio({

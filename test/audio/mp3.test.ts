@@ -166,6 +166,8 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
       {
         title: "Märchen 童話 🎧",
         author: "Ana 李",
+        album: "Buch",
+        track: "3/12",
         chapters: [
           { title: "Eins & zwei", firstPart: 0 },
           { title: "三", firstPart: 2 },
@@ -182,7 +184,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
         { start: 0, end: thirdMs, tags: { title: "Eins & zwei" } },
         { start: thirdMs, end: endMs, tags: { title: "三" } },
       ],
-      format: { tags: { title: "Märchen 童話 🎧", artist: "Ana 李" } },
+      format: { tags: { title: "Märchen 童話 🎧", artist: "Ana 李", album: "Buch", track: "3/12" } },
     });
     expect(file.chapters.map(({ startSeconds }) => startSeconds)).toEqual([0, file.parts[2]?.startSeconds]);
   });

@@ -100,11 +100,19 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     const inputs = Array.from({ length: 40 }, () => ({ bytes, pauseAfterSeconds: 2 }));
     const title = "Märchen 童話 🎧";
     const chapters = inputs.map((_, index) => ({ title: `${index} ${"é".repeat(900)}`, firstPart: index }));
-    const file = await joined("ogg_opus", inputs, { title, author: "Ana 李", chapters });
+    const file = await joined("ogg_opus", inputs, {
+      title,
+      author: "Ana 李",
+      album: "Buch",
+      track: "3/12",
+      chapters,
+    });
     const told: { chapters: unknown[]; streams: unknown } = JSON.parse(
       await toldBy("ffprobe", ["-v", "error", "-show_chapters", "-show_streams", "-of", "json"], file.bytes),
     );
-    expect(told.streams).toMatchObject([{ tags: { TITLE: title, ARTIST: "Ana 李" } }]);
+    expect(told.streams).toMatchObject([
+      { tags: { TITLE: title, ARTIST: "Ana 李", ALBUM: "Buch", track: "3/12" } },
+    ]);
     expect(told.chapters).toHaveLength(40);
     expect(told.chapters[7]).toMatchObject({
       start: Math.round((file.parts[7]?.startSeconds ?? 0) * 1000),

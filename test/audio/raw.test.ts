@@ -32,11 +32,14 @@ test("joins wav to the sample, with the pauses between", async () => {
 describeWithFfprobe("a wav file", () => {
   test("tells players its title and author, and can be joined with another", async () => {
     const sound = noise(1001);
-    const tags = { title: "Märchen 童話 🎧", author: "Ana 李" };
+    const tags = { title: "Märchen 童話 🎧", author: "Ana 李", album: "Buch", track: "3/12" };
     const file = await joined("wav", [{ bytes: wav(sound) }], tags);
     const told = await toldBy("ffprobe", ["-v", "error", "-show_format", "-of", "json"], file.bytes);
     expect(JSON.parse(told)).toMatchObject({
-      format: { tags: { title: "Märchen 童話 🎧", artist: "Ana 李" }, size: `${file.bytes.byteLength}` },
+      format: {
+        tags: { title: "Märchen 童話 🎧", artist: "Ana 李", album: "Buch", track: "3/12" },
+        size: `${file.bytes.byteLength}`,
+      },
     });
     const again = await joined("wav", [{ bytes: file.bytes }]);
     expect(samplesOf(again.bytes)).toEqual(samplesOf(file.bytes));

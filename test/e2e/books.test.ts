@@ -58,6 +58,8 @@ async function tagsOf(path: string) {
   return {
     title: format.tags["title"],
     artist: format.tags["artist"],
+    album: format.tags["album"],
+    track: format.tags["track"],
     chapters: chapters.map(({ tags }) => tags.title),
   };
 }
@@ -162,7 +164,12 @@ describeWithFfprobe("a book", () => {
         "alice-05-Chapter-5-The-fall-part-5.mp3",
       ]);
       const [first] = done.files;
-      expect(await tagsOf(first?.path ?? "")).toMatchObject({ title: titleOf(4), artist: "Lewis Carroll" });
+      expect(await tagsOf(first?.path ?? "")).toMatchObject({
+        title: titleOf(4),
+        artist: "Lewis Carroll",
+        album: "Alice",
+        track: `4/${CHAPTERS}`,
+      });
     },
     UNHURRIED,
   );

@@ -1,5 +1,6 @@
-/** Writes the tag at the beginning of an mp3 file: title, author and chapters (ID3v2.3.0 and its chapter addendum). */
-import type { JoinedChapter, JoinRequest } from "../join-request.ts";
+/** Writes the tag at the beginning of an mp3 file: text tags and chapters (ID3v2.3.0 and its chapter addendum). */
+import type { JoinedChapter } from "../join-request.ts";
+import { namedTags, type TextTags } from "../text-tags.ts";
 
 const TAG_HEADER_BYTES = 10;
 /** Maximum entries of a table of contents, which counts them in one byte. */
@@ -22,7 +23,7 @@ const frame = (id: string, content: Buffer): Buffer =>
   Buffer.concat([Buffer.from(id), number32(content.byteLength), Buffer.alloc(2), content]);
 
 /** Builds a frame of UTF-16 text, little-endian after a byte order mark, which all players read. */
-const textFrame = (id: "TIT2" | "TPE1", text: string): Buffer =>
+const textFrame = (id: string, text: string): Buffer =>
   frame(id, Buffer.concat([Buffer.of(UTF_16, 0xff, 0xfe), Buffer.from(text, "utf16le")]));
 
 const chapterName = (index: number): Buffer => Buffer.from(`chp${index}\0`);
@@ -56,14 +57,12 @@ function contentsFrames(names: readonly Buffer[], level = 0): Buffer[] {
   return [...above, ...here];
 }
 
-/** Builds the tag; empty if there is no title, author or chapter. */
-export function id3Tag(
-  { title, author }: Pick<JoinRequest, "title" | "author">,
-  chapters: readonly JoinedChapter[],
-): Uint8Array {
+const FRAME_IDS = { title: "TIT2", author: "TPE1", album: "TALB", track: "TRCK" };
+
+/** Builds the tag; empty if there is nothing to write. */
+export function id3Tag(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const frames = [
-    ...(title === undefined ? [] : [textFrame("TIT2", title)]),
-    ...(author === undefined ? [] : [textFrame("TPE1", author)]),
+    ...namedTags(tags, FRAME_IDS).map(([id, text]) => textFrame(id, text)),
     ...(chapters.length === 0 ? [] : contentsFrames(chapters.map((_, index) => chapterName(index)))),
     ...chapters.map(chapterFrame),
   ];

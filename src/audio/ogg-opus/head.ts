@@ -1,5 +1,6 @@
 /** Reads and writes the two header packets of Opus in Ogg (RFC 7845, section 5): the format and the comments. */
-import type { JoinedChapter, JoinRequest } from "../join-request.ts";
+import type { JoinedChapter } from "../join-request.ts";
+import { namedTags, type TextTags } from "../text-tags.ts";
 
 const HEAD_BYTES = 19;
 const VENDOR = "audio-generation-mcp";
@@ -59,13 +60,11 @@ function clockTime(seconds: number): string {
   return `${pad(hours, 2)}:${pad(minutes, 2)}:${pad(rest / 1000, 2)}.${pad(rest % 1000, 3)}`;
 }
 
-export function writeTags(
-  { title, author }: Pick<JoinRequest, "title" | "author">,
-  chapters: readonly JoinedChapter[],
-): Uint8Array {
+const COMMENT_NAMES = { title: "TITLE", author: "ARTIST", album: "ALBUM", track: "TRACKNUMBER" };
+
+export function writeTags(tags: TextTags, chapters: readonly JoinedChapter[]): Uint8Array {
   const comments = [
-    ...(title === undefined ? [] : [`TITLE=${title}`]),
-    ...(author === undefined ? [] : [`ARTIST=${author}`]),
+    ...namedTags(tags, COMMENT_NAMES).map(([name, value]) => `${name}=${value}`),
     ...chapters.slice(0, CHAPTERS_MAX).flatMap((chapter, index) => {
       const name = `CHAPTER${`${index}`.padStart(3, "0")}`;
       return [`${name}=${clockTime(chapter.startSeconds)}`, `${name}NAME=${chapter.title}`];

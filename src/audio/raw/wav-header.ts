@@ -1,5 +1,5 @@
 /** Writes the header and trailer of a wav file: RIFF, or RF64 (EBU Tech 3306) if its length exceeds 32 bits. */
-import type { JoinRequest } from "../join-request.ts";
+import { namedTags, type TextTags } from "../text-tags.ts";
 import { frameBytesOf, WAVE_PCM, type WavFormat } from "./read-wav.ts";
 
 const SIZE_MAX = 0xffffffff;
@@ -53,10 +53,11 @@ function longSizes(riffBytes: number, dataBytes: number, frames: number): Uint8A
 export const silenceOf = ({ encoding, bitsPerSample }: WavFormat): number =>
   encoding === WAVE_PCM && bitsPerSample === 8 ? 0x80 : 0;
 
-/** Builds the chunk of title and author. It follows the samples, because some programs expect samples at byte 44. */
-function infoChunk({ title, author }: Pick<JoinRequest, "title" | "author">): Uint8Array {
-  const entries = [["INAM", title] as const, ["IART", author] as const].flatMap(([id, text]) => {
-    if (text === undefined) return [];
+const INFO_IDS = { title: "INAM", author: "IART", album: "IPRD", track: "ITRK" };
+
+/** Builds the chunk of tags. It follows the samples, because some programs expect samples at byte 44. */
+function infoChunk(tags: TextTags): Uint8Array {
+  const entries = namedTags(tags, INFO_IDS).flatMap(([id, text]) => {
     const bytes = new TextEncoder().encode(`${text}\0`);
     return [chunk(id, bytes), new Uint8Array(bytes.byteLength % 2)];
   });
@@ -69,7 +70,7 @@ function infoChunk({ title, author }: Pick<JoinRequest, "title" | "author">): Ui
 export function aroundWav(
   format: WavFormat,
   dataBytes: number,
-  tags: Pick<JoinRequest, "title" | "author"> = {},
+  tags: TextTags = {},
 ): { readonly before: Uint8Array; readonly after: Uint8Array } {
   // A chunk of odd length is followed by a padding byte that its length excludes.
   const after = Buffer.concat([new Uint8Array(dataBytes % 2), infoChunk(tags)]);

@@ -1,0 +1,22 @@
+/** The tags that players show: title, author, album and track. */
+
+export interface TextTags {
+  readonly title?: string | undefined;
+  readonly author?: string | undefined;
+  /** The whole that this file is a chapter of. */
+  readonly album?: string | undefined;
+  /** Position among the files of the album, as in `3/12`. */
+  readonly track?: string | undefined;
+}
+
+/** Returns the tags that are set, under the names that a format has for them. */
+export function namedTags(
+  { title, author, album, track }: TextTags,
+  names: Readonly<Record<keyof TextTags, string>>,
+): ReadonlyArray<readonly [name: string, value: string]> {
+  const values = { title, author, album, track };
+  return (["title", "author", "album", "track"] as const).flatMap((key) => {
+    const value = values[key];
+    return value === undefined ? [] : [[names[key], value] as const];
+  });
+}
