@@ -10,7 +10,7 @@ import { createMcpServer } from "../server/mcp-server.ts";
 import { certainSecretsOf, secretsOf } from "./configuration-error.ts";
 import { sandboxEnvironment, WorkflowProvider } from "./workflow-provider.ts";
 
-/** Time limit for stopping, whatever hangs (docs/reference.md, Stopping). */
+/** Time limit for stopping, whatever hangs (docs/reference-requests.md, Stopping). */
 const STOP_WITHIN_MS = 1500;
 
 /** The longest delay of a timer. */

@@ -1,4 +1,4 @@
-/** Names audio without a chosen name: the first words of its text, and a short id (docs/reference.md, Names of files). */
+/** Names audio without a chosen name: the first words of its text, and a short id (docs/reference-files.md, Names of files). */
 import { createHash } from "node:crypto";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { firstCodePoints } from "../contract/unicode.ts";

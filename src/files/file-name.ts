@@ -1,4 +1,4 @@
-/** Validates file names that a caller chose, and completes them (docs/reference.md, Names of files). */
+/** Validates file names that a caller chose, and completes them (docs/reference-files.md, Names of files). */
 import { basename, extname } from "node:path";
 import { FILE_EXTENSIONS, type OutputFormat } from "../contract/audio-format.ts";
 import { codePointLength, firstCodePoints } from "../contract/unicode.ts";
@@ -69,7 +69,7 @@ export function fileNameFault(name: string, format?: OutputFormat): string | nul
 }
 
 /**
- * Checks a name that a caller chose (docs/reference.md, Names of files). The rules are those of every platform at once, Windows' included.
+ * Checks a name that a caller chose (docs/reference-files.md, Names of files). The rules are those of every platform at once, Windows' included.
  *
  * @param format whose extension does not count toward the length; without it, any audio extension does not
  * @throws AudioError `invalid_file_name`, naming the rule

@@ -1,4 +1,4 @@
-/** Reads the text files that an assistant names: only inside the folder that the person chose for it (docs/reference.md, Input). */
+/** Reads the text files that an assistant names: only inside the folder that the person chose for it (docs/reference-narrations.md, Input). */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";

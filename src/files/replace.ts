@@ -1,4 +1,4 @@
-/** Replaces a file that this server saved. At every moment one of the two is there, whole (docs/reference.md, Names of files). */
+/** Replaces a file that this server saved. At every moment one of the two is there, whole (docs/reference-files.md, Names of files). */
 import { join } from "node:path";
 import { type Digest, holds } from "./file-content.ts";
 import { type Link, moveFree, type Publication, publish, syncFolder } from "./publish.ts";

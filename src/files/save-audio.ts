@@ -43,7 +43,7 @@ export interface SaveRequest {
 
 /**
  * Downloads into a hidden temporary file beside the target, verifies it and publishes it without overwriting
- * (docs/reference.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on failure.
+ * (docs/reference-files.md, Saving). Adopts an existing file with the same name and bytes. Leaves nothing behind on failure.
  *
  * @throws AudioError `disk_full`, `output_not_writable`, or whatever the download throws
  */

@@ -23,7 +23,7 @@ export interface Ended {
 const RUN_WITHIN_MS = 120_000;
 /** Between being asked to end and being ended. */
 const GRACE_MS = 4_000;
-/** A server is gone within this time after its client (docs/reference.md, Stopping). */
+/** A server is gone within this time after its client (docs/reference-requests.md, Stopping). */
 export const SERVER_ENDS_WITHIN_MS = 2_000;
 
 export class Desk {

@@ -1,4 +1,4 @@
-/** What another tool call makes of a crash: it watches and saves what was accepted, and never creates (docs/reference.md, A generation). */
+/** What another tool call makes of a crash: it watches and saves what was accepted, and never creates (docs/reference-requests.md, A generation). */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** `replace: true` saves the new audio under the name of an old one (docs/reference.md, Names of files). */
+/** `replace: true` saves the new audio under the name of an old one (docs/reference-files.md, Names of files). */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, it } from "vitest";

@@ -4,7 +4,16 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..");
-const MAPS = ["AGENTS.md", "CONTRIBUTING.md", "docs/overview.md", "docs/decisions.md", "docs/reference.md"];
+const MAPS = [
+  "AGENTS.md",
+  "CONTRIBUTING.md",
+  "docs/overview.md",
+  "docs/decisions.md",
+  "docs/reference.md",
+  "docs/reference-requests.md",
+  "docs/reference-files.md",
+  "docs/reference-narrations.md",
+];
 const FOLDERS = ["src", "test", "scripts", "bench", "docs", "skills", "sandbox-package", "assets", ".github"];
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");

@@ -1,4 +1,4 @@
-/** Reads Markdown: what a listener should hear of it, and what is left out (docs/reference.md, Plan of a narration). */
+/** Reads Markdown: what a listener should hear of it, and what is left out (docs/reference-narrations.md, Plan of a narration). */
 import type { MarkedToken, Token, Tokens } from "marked";
 import type { ReadText, SkippedList, SourceBlock } from "./blocks.ts";
 import { withoutMarks } from "./bracket-marks.ts";

@@ -1,4 +1,4 @@
-/** Plans a narration: the text of each task, its voice, and the pauses (docs/reference.md, Plan of a narration). */
+/** Plans a narration: the text of each task, its voice, and the pauses (docs/reference-narrations.md, Plan of a narration). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { type ReadText, SkippedList } from "./blocks.ts";

@@ -1,4 +1,4 @@
-/** Ranks units by a hash of their text, so that an edit elsewhere does not move a cut (docs/reference.md, Plan of a narration). */
+/** Ranks units by a hash of their text, so that an edit elsewhere does not move a cut (docs/reference-narrations.md, Plan of a narration). */
 import { hash } from "node:crypto";
 
 /** The tie-breaker for equal units, as in a refrain. */

@@ -1,4 +1,4 @@
-/** Divides units into parts at places that their own text determines, so that an edit changes only the parts around it (docs/reference.md, Plan of a narration). */
+/** Divides units into parts at places that their own text determines, so that an edit changes only the parts around it (docs/reference-narrations.md, Plan of a narration). */
 import { MINIMUM_CHARGE_SECONDS } from "../../contract/billing.ts";
 import { PROMPT_MAX_CODE_POINTS } from "../../contract/service-limits.ts";
 import { Ranks } from "./rank.ts";

@@ -1,4 +1,4 @@
-/** Plans subtitles: the cues of one sentence are one part, at the time of the first (docs/reference.md, Subtitles). */
+/** Plans subtitles: the cues of one sentence are one part, at the time of the first (docs/reference-narrations.md, Subtitles). */
 import { chargeForSeconds } from "../../contract/billing.ts";
 import { AudioError } from "../../errors.ts";
 import { SkippedList } from "../plan/blocks.ts";

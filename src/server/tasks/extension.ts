@@ -1,4 +1,4 @@
-/** The name of the tasks extension, and the methods that it adds (docs/reference.md, Tasks). */
+/** The name of the tasks extension, and the methods that it adds (docs/reference-requests.md, Tasks). */
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 

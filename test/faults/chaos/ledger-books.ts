@@ -37,7 +37,7 @@ async function compareWith(
   }
   const knowsTheEnd = ({ taskId, status }: TaskRecord): boolean =>
     taskId !== null && service.tasks.get(taskId)?.status === status;
-  // Each key has a record of its own (docs/reference.md, Changing keys): a claim, a send or a task that was left under
+  // Each key has a record of its own (docs/reference-requests.md, Changing keys): a claim, a send or a task that was left under
   // one of them stays there when the work is done under the other.
   const isLeft = (record: TaskRecord): boolean => {
     const { status, taskId, workId } = record;

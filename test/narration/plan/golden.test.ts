@@ -1,6 +1,6 @@
 /**
  * Committed texts come to their committed plans. A boundary decides what is paid again, so where one of these moves,
- * the plan's version grows (docs/reference.md, Plan of a narration).
+ * the plan's version grows (docs/reference-narrations.md, Plan of a narration).
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
