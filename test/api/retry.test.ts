@@ -44,7 +44,7 @@ describe("after a failed create", () => {
     },
   );
 
-  it("tells whether the request was never sent", () => {
+  it("reports whether the request was never sent", () => {
     const unsent = failure("network_error", { retryable: true, cause: new UnsentRequest("x") });
     expect(decideCreate(unsent, 1, half)).toMatchObject({ kind: "retry", neverSent: true });
     expect(wasNeverSent(unsent.withIds({ taskId: "t" }))).toBe(true);

@@ -362,7 +362,7 @@ describe("content", () => {
     ["bytes */1234", 1234],
     ["bytes */*", null],
     ["", null],
-  ])("tells the size that a 416 states: %j", async (range, totalBytes) => {
+  ])("returns the size that a 416 states: %j", async (range, totalBytes) => {
     const service = await serviceThat((_request, response) => {
       response.writeHead(416, range === "" ? {} : { "content-range": range }).end();
     });
@@ -427,7 +427,7 @@ describe("content", () => {
     expect(strangers).toBe(0);
   });
 
-  it("tells a body whose end nothing marks from one with a length or chunks", async () => {
+  it("distinguishes a body without a marked end from one with a length or chunks", async () => {
     const kinds: Record<string, Record<string, string>> = {
       "/a/content": { "content-length": "1" },
       "/b/content": { "transfer-encoding": "chunked" },

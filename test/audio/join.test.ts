@@ -22,7 +22,7 @@ function joining(changes: Partial<JoinRequest>): { done: Promise<unknown>; writt
   return { done, written: () => written };
 }
 
-test("stops when it is told to, before and in the middle", async () => {
+test("stops when its signal aborts, before and in the middle", async () => {
   const before = joining({ signal: AbortSignal.abort("enough") });
   await expect(before.done).rejects.toBe("enough");
   expect(before.written()).toBe(0);

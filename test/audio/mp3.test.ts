@@ -156,7 +156,7 @@ describeWithFfprobe("mp3 parts in a joined file", () => {
     });
   });
 
-  test("tell players their chapters, title and author", async () => {
+  test("contain chapters, title and author for players", async () => {
     const encoding = ENCODINGS[0];
     if (encoding === undefined) throw new Error("there is no encoding");
     const files = await parts(encoding);

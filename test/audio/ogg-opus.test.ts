@@ -95,7 +95,7 @@ describeWithFfprobe("Opus parts in a joined file", () => {
     }
   });
 
-  test("tell players their chapters, title and author, over several pages where they are long", async () => {
+  test("contain chapters, title and author for players, over several pages where they are long", async () => {
     const bytes = await partOf(KINDS.silk);
     const inputs = Array.from({ length: 40 }, () => ({ bytes, pauseAfterSeconds: 2 }));
     const title = "Märchen 童話 🎧";

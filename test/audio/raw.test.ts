@@ -30,7 +30,7 @@ test("joins wav to the sample, with the pauses between", async () => {
 });
 
 describeWithFfprobe("a wav file", () => {
-  test("tells players its title and author, and can be joined with another", async () => {
+  test("contains title and author for players, and can be joined with another", async () => {
     const sound = noise(1001);
     const tags = { title: "Märchen 童話 🎧", author: "Ana 李", album: "Buch", track: "3/12" };
     const file = await joined("wav", [{ bytes: wav(sound) }], tags);
@@ -46,7 +46,7 @@ describeWithFfprobe("a wav file", () => {
   });
 });
 
-test("tells where chapters begin and end", async () => {
+test("returns where chapters begin and end", async () => {
   const part = { bytes: wav(noise(4800)) };
   const { chapters } = await joined("wav", [part, part, part], {
     chapters: [

@@ -353,7 +353,7 @@ describe("the command line", () => {
     ["narrate", "a.md", "--sandbox"],
     ["--sandbox", "doctor"],
     ["--sandbox", "tasks"],
-  ])("tells whoever gives a command --sandbox how to have a sandbox: %s %s", (...args) => {
+  ])("explains how to have a sandbox to a command with --sandbox: %s %s", (...args) => {
     const result = run(...args);
     expect(result).toMatchObject({ status: 2, stdout: "" });
     expect(result.stderr).toMatch(/do not go together.*Run "sandbox".*AUDIO_BASE_URL and AUDIO_API_KEY.*\n$/);

@@ -90,7 +90,7 @@ describe("one task and one charge, when the answer to the create", () => {
   });
 });
 
-describe("an id that is told is kept, and nothing is sent again, when the answer to the create", () => {
+describe("an id that was stated is kept, and nothing is sent again, when the answer to the create", () => {
   const shared = shareBench();
   it.each<[string, Breakage]>([
     ["has an unknown status", (r, task) => answerText(r, 202, json({ ...task, status: "paused" }))],

@@ -165,7 +165,7 @@ it("a download goes on when the service says that it will, after a 503", async (
 });
 
 describe("no file is left behind", () => {
-  it("while the audio is always shorter than announced; the person is told, and it is fetched when it is whole", async () => {
+  it("while the audio is always shorter than announced; this is reported, and it is fetched when it is whole", async () => {
     const bench = await openBench({ env: { AUDIO_WAIT_SECONDS: "1" } });
     bench.misbehave(
       always(

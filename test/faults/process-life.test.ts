@@ -179,7 +179,7 @@ describe("a client that cancels", () => {
 });
 
 describe("progress", () => {
-  it("is told only to a client that asked for it, always rising", async () => {
+  it("is sent only to a client that asked for it, always rising", async () => {
     const bench = await openBench({ service: { processingMs: 100 } });
     await bench.server.call("generate_audio", { prompt: "No token" });
     expect(bench.server.notifications).toEqual([]);

@@ -79,7 +79,7 @@ const PLACES: Array<[string, Misbehaviour]> = [
 
 describe("the key that a service sends back", () => {
   const shared = shareBench();
-  it.each(PLACES)("in %s is neither told nor kept", async (what, misbehaviour) => {
+  it.each(PLACES)("in %s is neither reported nor stored", async (what, misbehaviour) => {
     const bench = shared();
     bench.misbehave(next("create", misbehaviour));
     const call = { prompt: `Sent back in ${what}` };
@@ -181,7 +181,7 @@ describe("the key in the settings", () => {
     ["while the address is no address", { AUDIO_BASE_URL: "nonsense", AUDIO_WAIT_SECONDS: API_KEY }],
     ["inside the address", { AUDIO_BASE_URL: `https://user:${API_KEY}@example.com`, AUDIO_TIME_SCALE: "1" }],
     ["with white space inside", { AUDIO_API_KEY: `${API_KEY} ${API_KEY}` }],
-  ])("(%s) is not told in the error about it", async (_what, env) => {
+  ])("(%s) is not in the error about it", async (_what, env) => {
     const bench = await openBench({ env });
     const outcome = await bench.server.call("generate_audio", { prompt: "x" });
     expect(errorOf(outcome).code).toBe("configuration_error");

@@ -115,7 +115,7 @@ describe("a wrong setting", () => {
     expect(faults[0]?.fix).toMatch(fix);
   });
 
-  it("does not hide the others: all are told at once by the running server, which sends nothing", async () => {
+  it("does not hide the others: the running server reports all at once, and sends nothing", async () => {
     const wrong = BAD.filter(([, env]) => env["AUDIO_BASE_URL"] === GOOD.AUDIO_BASE_URL);
     const env = Object.assign({}, ...wrong.map(([, bad]) => bad));
     const bench = await openBench({ env: { ...env, AUDIO_STATE_DIR: "./state", AUDIO_API_KEY: "sk\u00fc" } });
@@ -203,7 +203,7 @@ describe("a setting that no client filled in", () => {
 });
 
 describe("a misspelt setting", () => {
-  it("is told once in the log, at the first use of a tool, without its value", async () => {
+  it("is logged once, at the first use of a tool, without its value", async () => {
     const bench = await openBench();
     const server = await bench.another({ AUDIO_LOG_LEVEL: "warn", AUDIO_WAIT_SECOND: "secret-word" });
     await server.call("list_voices", {});

@@ -126,7 +126,7 @@ describe("paid audio is saved although the finished task has", () => {
 });
 
 describe("a status that goes backwards", () => {
-  it("is never told: what was processing is not queued again", async () => {
+  it("is never reported: a processing task is not queued again", async () => {
     const bench = await openBench({ service: { processingMs: 150 } });
     let queries = 0;
     bench.misbehave((exchange, response, service) => {
@@ -159,7 +159,7 @@ describe("a status that goes backwards", () => {
 });
 
 describe("a call has its answer within its window", () => {
-  it("although the service says nothing to a query: get_task tells what is known", async () => {
+  it("although the service does not answer a query: get_task returns what is known", async () => {
     const bench = await openBench({ service: { processingMs: 60_000 } });
     const handle = taskOf(await bench.server.call("generate_audio", { prompt: "Mute", wait_seconds: 0 }));
     bench.misbehave((exchange) => exchange.kind === "query");

@@ -27,7 +27,7 @@ describe("a name of our own", () => {
     expect(automaticName("mp3", prompt, "task-1")).toBe(`${expected}-${hash("task-1")}.mp3`);
   });
 
-  it("tells tasks apart whose ids begin or end alike", () => {
+  it("differs for tasks whose ids begin or end alike", () => {
     const ids = ["task-1", "task-2", "x-task-1", `${"a".repeat(255)}1`, `${"a".repeat(255)}2`];
     expect(new Set(ids.map((id) => automaticName("mp3", "Hello", id))).size).toBe(ids.length);
   });

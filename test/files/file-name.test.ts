@@ -134,7 +134,7 @@ it("cuts a long name at a character, to make room for what is added", () => {
   expect(extendedName(name, "", ".vtt")).toBe(`${"你".repeat(82)}.vtt`);
 });
 
-it("tells a name with a number from one that only ends in a number", () => {
+it("distinguishes a numbered name from one that only ends in a number", () => {
   const base = "story.mp3";
   const names = ["story-2.mp3", "story-999.mp3", "story-1.mp3", "story-02.mp3", "story.mp3", "other-2.mp3"];
   expect(names.filter((name) => isNumbered(name, base))).toEqual(["story-2.mp3", "story-999.mp3"]);

@@ -162,7 +162,7 @@ describe("the fence", () => {
     expect(error.message).toMatch(/is outside of .*AUDIO_INPUT_DIR/);
   });
 
-  it("does not tell whether a file outside exists", async () => {
+  it("does not reveal whether a file outside exists", async () => {
     const { inside } = scene();
     const rule = ({ message }: AudioError): string => message.replace(/^file "[^"]*"/, "");
     const there = await refusal(inside, "../private/secret.txt");
@@ -216,7 +216,7 @@ describe("the fence", () => {
     expect((await refusal(inside, file)).message).toMatch(/is no path of a file/);
   });
 
-  it("tells what there is where a file is not, and why one cannot be read", async () => {
+  it("lists the existing files if one is missing, and says why one cannot be read", async () => {
     const { inside } = scene();
     const missing = await refusal(inside, "nota.txt");
     expect(missing.message).toMatch(/"nota\.txt" does not exist/);

@@ -116,7 +116,7 @@ it("an old file whose name somebody else took in the blink in which it was free 
 });
 
 describe("the name meanwhile", () => {
-  it("tells what it is, and fits where the name itself does", () => {
+  it("states what the file is, and fits where the name itself does", () => {
     expect(previousName("bridge.mp3")).toBe("bridge (previous).mp3");
     const long = `${"界".repeat(FILE_NAME_MAX_CODE_POINTS)}`.slice(0, 82);
     expect(Buffer.byteLength(previousName(`${long}.mp3`))).toBeLessThanOrEqual(255);

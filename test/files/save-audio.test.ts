@@ -277,7 +277,7 @@ describe("audio that does not look like its format", () => {
     expect(file).toMatchObject({ path: join(folder.root, "story-2.bin"), matchesFormat: false });
   });
 
-  it("cannot be told for pcm, except when it is empty", async () => {
+  it("is unknown for pcm, except when it is empty", async () => {
     const folder = await newOutputFolder();
     const pcm = { format: "pcm", fileName: "story.pcm" } as const;
     const file = await saveAudio(request(folder, { ...pcm, download: bringing(Buffer.from([1, 2])) }));
@@ -288,7 +288,7 @@ describe("audio that does not look like its format", () => {
 });
 
 describe("a failure", () => {
-  it("of the download is passed on, and nothing is left", async () => {
+  it("from the download is passed on, and nothing is left", async () => {
     const folder = await newOutputFolder();
     const failure = new AudioError("network_error", "broken", { retryable: true });
     const download = async (sink: ByteSink): Promise<void> => {
@@ -299,7 +299,7 @@ describe("a failure", () => {
     expect(await listing(folder.root)).toEqual([]);
   });
 
-  it("of somebody else's connection is not taken for one of the folder", async () => {
+  it("from another connection is not mistaken for one of the folder", async () => {
     const refused = Object.assign(new Error("refused"), { code: "EACCES", syscall: "connect" });
     const download = (): Promise<void> => Promise.reject(refused);
     await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(refused);
@@ -318,7 +318,7 @@ describe("a failure", () => {
     expect(failure.message).toContain(`(${facts.code})`);
   });
 
-  it("of a connection, whatever call it was in, is not taken for one of the folder", async () => {
+  it("from a connection, in any call, is not mistaken for one of the folder", async () => {
     const reset = Object.assign(new Error("reset"), { code: "ECONNRESET", syscall: "read" });
     const download = (): Promise<void> => Promise.reject(reset);
     await expect(saveAudio(request(await newOutputFolder(), { download }))).rejects.toBe(reset);
@@ -360,7 +360,7 @@ describe("a failure", () => {
     expect(readFileSync(outside, "utf8")).toBe("ID3 secret");
   });
 
-  it("of a full disk is disk_full, and nothing is left", skipFor(NO_MOUNT), async () => {
+  it("from a full disk is disk_full, and nothing is left", skipFor(NO_MOUNT), async () => {
     const folder = await openOutputFolder(mountedFolder("size=64k"));
     const failure = await failureOf(saveAudio(request(folder)));
     expect(failure).toMatchObject({ code: "disk_full", retryable: false });

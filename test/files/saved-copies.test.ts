@@ -139,14 +139,14 @@ describe("a second name", () => {
     expect((await nameAgain(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.mp3"));
   });
 
-  it("of bytes that are no audio stays .bin", async () => {
+  it("whose bytes are no audio stays .bin", async () => {
     const { folder, file } = await saved(Buffer.from("no audio"));
     expect((await nameAgain(file, folder, "again.mp3")).path).toBe(join(folder.root, "again.bin"));
   });
 });
 
 describe("looking for a name before anything is sent", () => {
-  it("tells free from taken, also by a folder or a dangling symbolic link", async () => {
+  it("distinguishes free from taken, also by a folder or a dangling symbolic link", async () => {
     const { folder } = await saved();
     mkdirSync(join(folder.root, "folder.mp3"));
     symlinkSync(join(folder.root, "nowhere"), join(folder.root, "link.mp3"));

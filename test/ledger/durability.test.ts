@@ -45,6 +45,6 @@ it.each<[string, Partial<TaskRecord>, Partial<TaskRecord>]>([
   ["that it runs", QUEUED, RUNNING],
   ["when it was asked for", RUNNING, { ...RUNNING, polledAtMs: AT_MS }],
   ["that it has ended, and for less than was reserved", RUNNING, ENDED],
-])("%s survives the end of every process, for the service tells it again", (_what, before, after) => {
+])("%s survives the end of every process, because the service states it again", (_what, before, after) => {
   expect(durability(before, after)).toBe("process_kill");
 });

@@ -46,7 +46,7 @@ describe("a handle", () => {
     expect(open([cancelled]).handle).toBe("new");
   });
 
-  it("of what is under way ends when that was certainly not taken, and not before", () => {
+  it("ends only once the service has certainly not taken its create", () => {
     const asked = cancelledHandle(only, SENT, 900);
     expect(asked).toMatchObject({ end: null, cancelAskedAtMs: 900 });
     expect(open([asked], { target: SENT }).handle).toBe("new");

@@ -374,7 +374,7 @@ describe("whatever happens, in whatever order", () => {
     );
   });
 
-  it("an event that is told twice is told once", () => {
+  it("an event that is applied twice counts once", () => {
     fc.assert(
       fc.property(anyLife, anyEvent, (events, event) => {
         const once = step(

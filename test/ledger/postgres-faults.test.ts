@@ -90,7 +90,7 @@ describe("a server that is not there", () => {
 });
 
 describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
-  it.each([700, 1300, 2500])("of %d ms is not noticed", async (ms) => {
+  it.each([700, 1300, 2500])("for %d ms goes unnoticed", async (ms) => {
     const server = await ownServer();
     const store = openShared(server.url);
     await claim(store);
@@ -144,7 +144,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("an absence", () => {
     await store.check();
   });
 
-  it("of a process that stands still in a transaction makes the next one wait, and itself run again", async () => {
+  it("held by a suspended process makes the next one wait, and is run again", async () => {
     const server = await ownServer();
     const store = openShared(server.url);
     await store.heartbeat([]);
@@ -300,7 +300,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("a database", () => {
     expect(await Promise.all(calls)).toHaveLength(95);
   });
 
-  it("of another layout is refused, untouched", async () => {
+  it("with another layout is refused, untouched", async () => {
     const { url, command } = await empty();
     await openShared(url).check();
     await command("UPDATE agm_layout SET version = 99");

@@ -226,7 +226,7 @@ describe.skipIf(whyNoPostgres() !== undefined)("with PostgreSQL", () => {
 });
 
 describe("a holder", () => {
-  it("is told dead only when its process certainly is", async () => {
+  it("counts as dead only when its process certainly is", async () => {
     const own = createProcessId();
     expect(isProcessGone(own)).toBe(false);
     expect(createProcessId()).not.toBe(own);

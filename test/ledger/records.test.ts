@@ -127,7 +127,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       ["JSON of something else", () => "[1,2,3,4,5,6,7,8,9,10]"],
       ["a record with a field lost", (record: TaskRecord) => textOf({ ...record, status: undefined })],
       ["another record", (record: TaskRecord) => textOf({ ...record, recordId: "record-9" })],
-    ])("damaged to %s are set aside, told, and never read as no record", async (_what, textFor) => {
+    ])("damaged to %s are set aside, reported, and never read as no record", async (_what, textFor) => {
       const bench = newBench();
       const ledger = bench.ledger();
       const record = await claimed(ledger);
@@ -156,7 +156,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(bench.logged.join()).toContain("passed over");
     });
 
-    it("of another account that are odd are passed over, and one's own are complained of", async () => {
+    it("of another account that are damaged are skipped, and one's own are reported", async () => {
       const bench = newBench();
       const [mine, theirs] = [bench.ledger("mine"), bench.ledger("theirs")];
       const odd = await claimed(theirs, { workId: "both" });
@@ -186,7 +186,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
   describe(`changes over ${name}`, () => {
     const newBench = (): Bench => new Bench(open());
 
-    it("of several processes at once are all made", async () => {
+    it("from several processes at once are all made", async () => {
       const bench = newBench();
       const claim = await claimed(bench.ledger(), { status: "succeeded", taskId: "task-1" });
       const record = await bench.ledger().apply(claim, { kind: "named", fileName: "a", replaces: null });
@@ -203,7 +203,7 @@ function recordsSuite(name: string, open: () => OpenStore): void {
       expect(stored?.revision).toBe(record.revision + paths.length);
     });
 
-    it("that are no news write nothing, and tell all the same what ended with them", async () => {
+    it("that change nothing write nothing, and still return what ended with them", async () => {
       const ledger = newBench().ledger();
       const record = await sent(ledger, await claimed(ledger), "send-1");
       const slot = { sendId: "send-1", outcome: "unsent" } as const;

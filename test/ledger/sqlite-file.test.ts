@@ -172,7 +172,7 @@ describe("the ledger's place", () => {
 });
 
 describe("a ledger file", () => {
-  it("of another layout is refused in one sentence, and left alone", async () => {
+  it("with another layout is refused in one sentence, and left alone", async () => {
     const { stateDir, file } = await written();
     const db = new DatabaseSync(file);
     db.exec("PRAGMA user_version = 2");

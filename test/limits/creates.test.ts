@@ -43,7 +43,7 @@ describe("creates", () => {
     await fourth;
   });
 
-  it("of narrations let everything go first that somebody asks for by itself", async () => {
+  it("of narrations yield to the creates of direct requests", async () => {
     const room = newRoom();
     const state = JSON.stringify({ status: "running", maxCredits: 1000 });
     const narration = { narrationId: "nar_1", plan: "{}", state, createdAtMs: 1 };
@@ -86,7 +86,7 @@ describe("creates", () => {
     await mine;
   });
 
-  it("tell the reason for waiting also to those who come later", async () => {
+  it("report the reason for waiting to later callers, too", async () => {
     const room = newRoom();
     await room.limits.pause("creates", 40);
     void room.ask("a").catch(() => {});
@@ -181,7 +181,7 @@ describe("creates", () => {
     await mine;
   });
 
-  it("of a record that has moved on are not sent: what became of it is told", async () => {
+  it("are not sent if the record has moved on, whose new status is returned", async () => {
     const room = newRoom();
     const stale = await room.claim("a");
     const accepted = await room.accept(await room.ask("a"));
@@ -247,7 +247,7 @@ describe("while the store is lost", () => {
     expect(await room.order(third)).toMatchObject({ kind: "admitted" });
   });
 
-  it("the ends of creates are told to it later", async () => {
+  it("the ends of creates are reported to it later", async () => {
     const room = newRoom();
     const first = await room.ask("a");
     const second = await room.ask("b");
@@ -282,7 +282,7 @@ describe("while the store is lost", () => {
     },
   );
 
-  it("one report that can never be told keeps neither the others nor the signs of life", async () => {
+  it("one report that never succeeds blocks neither the others nor the heartbeats", async () => {
     const room = newRoom();
     const other = room.another();
     for (const name of ["x", "y"]) await other.ask(name);
@@ -319,7 +319,7 @@ describe("leases", () => {
     expect(isLost).toBe(false);
   });
 
-  it("that another process has taken are told, once", async () => {
+  it("that another process has taken are reported once", async () => {
     const room = newRoom();
     const record = await room.claim("a");
     let losses = 0;

@@ -76,7 +76,7 @@ it("polls leave eight reads to others, which are answered at once", async () => 
   expect(read).toBe(8);
 });
 
-it("who waits is told why: the reads of the minute, or a pause", async () => {
+it("a waiting caller learns why: the reads of the minute, or a pause", async () => {
   const { clock, limits } = newRoom();
   const waits: Array<[string, number]> = [];
   const ask = (): void => {

@@ -28,7 +28,7 @@ describe("reads", () => {
     expect(reads.ran).toBe(80);
   });
 
-  it("of another process are not held back, because a 429 on a read costs nothing", async () => {
+  it("do not wait for a pause of another process, because a 429 on a read costs nothing", async () => {
     const room = newRoom();
     start(room.limits, 60);
     await room.limits.pause("reads", 30);

@@ -82,7 +82,7 @@ describe("a part that the service delivers damaged", () => {
     expect(narrator.service.count("create")).toBe(3);
   });
 
-  it("again and again is told as that part's problem, and skip_failed joins the rest", async () => {
+  it("again and again is reported as that part's problem, and skip_failed joins the rest", async () => {
     narrator.service.intercept = deliver((body) => (body.includes("Two begins") ? CUT : null));
     const told = await narrator.narrate({ text: THREE, max_credits: 1000 });
     expectOnlyPartTwo(told);
@@ -112,7 +112,7 @@ describe("parts of other rates", () => {
     expect(joined).toMatchObject({ status: "finished", problems: [{ part: 2, code: "parts_differ" }] });
   });
 
-  it("that all differ are told without a rate that most have", async () => {
+  it("that all differ are reported without a rate that most have", async () => {
     narrator.service.intercept = wavOf({ One: 8000, Two: 16_000, Three: 24_000 });
     const told = await narrator.narrate({ text: THREE, output_format: "wav", max_credits: 1000 });
     expect(told.problems).toMatchObject([{ part: 2 }, { part: 3 }]);
@@ -121,7 +121,7 @@ describe("parts of other rates", () => {
 });
 
 describe("a part whose bytes are not of its format", () => {
-  it("does not run in a narration that ended, and is told as failed", async () => {
+  it("does not run in a narration that ended, and is reported as failed", async () => {
     narrator.service.intercept = deliver((body) =>
       body.includes("Two begins")
         ? Buffer.from(`<html>${"no audio ".repeat(2000)}</html>`)

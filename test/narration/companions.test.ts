@@ -35,7 +35,7 @@ it("say who speaks, with the name as a person wrote it", async () => {
   expect(captions).toContain("\nNobody else was there.");
 });
 
-it("of somebody else stay, are not served, and are said to be others", async () => {
+it("from another program stay, are not served, and are named as foreign", async () => {
   const { narration_id, files } = await narrator.narrate(CALL);
   const { captions_path = "", chapters_path = "" } = files[0] ?? {};
   await writeFile(chapters_path, '{"chapters":[{"title":"foreign"}]}');
@@ -61,7 +61,7 @@ it("of somebody else stay, are not served, and are said to be others", async () 
   expect(served.bytes.toString()).not.toContain("foreign");
 });
 
-it("of a name that somebody else's files have get a number, and so does the audio, which is said", async () => {
+it("whose name another file has get a number, as the audio does, and the result says so", async () => {
   const { outputDir } = narrator.workplace;
   await narrator.narrate({ text: paragraph("One"), max_credits: 1000 });
   await writeFile(join(outputDir, "book.pcm"), "foreign");
@@ -75,7 +75,7 @@ it("of a name that somebody else's files have get a number, and so does the audi
   expect(await readFile(join(outputDir, "book.pcm"), "utf8")).toBe("foreign");
 });
 
-it("and the audio itself are told as the narration's own where a request wants their name", async () => {
+it("and the audio itself are named as the narration's own where a request wants their name", async () => {
   const { narration_id } = await narrator.narrate(CALL);
   const call = { prompt: "Another text", output_format: "pcm", file_name: "book" };
   for (const replace of [false, true]) {

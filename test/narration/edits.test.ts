@@ -13,7 +13,7 @@ const spoken = (): string[] =>
   [...narrator.service.tasks.values()].map(({ body }) => String(Object(JSON.parse(body)).prompt));
 
 describe("edits", () => {
-  it("of one sentence in 30,000 characters pay for one part, in one short call", async () => {
+  it("to one sentence in 30,000 characters pay for one part, in one short call", async () => {
     const names = Array.from({ length: 24 }, (_, index) => `Number ${index}`);
     const text = textOf(...names);
     expect(text.length).toBeGreaterThan(30_000);
@@ -89,7 +89,7 @@ describe("edits", () => {
     expect(later.message).not.toContain("in another take");
   });
 
-  it("of a rule of pronunciation are told with their price before they are paid", async () => {
+  it("to a rule of pronunciation are reported with their price before they are paid", async () => {
     const text = `Nguyen left the house. ${paragraph("One")}`;
     const limit = { max_credits: 900, wait_seconds: 60 };
     await narrator.narrate({ text, ...limit });

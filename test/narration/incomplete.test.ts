@@ -143,7 +143,7 @@ describe("a chapter's file", () => {
 });
 
 describe("a finished narration without a part that failed", () => {
-  it("names the part that its file lacks each time it is told", async () => {
+  it("names the part that its file lacks in every result", async () => {
     narrator.service.intercept = ({ kind, taskId }, _response, self) => {
       const task = self.tasks.get(taskId ?? "");
       if (kind === "query" && task?.body.includes("Two begins") === true) task.status = "failed";
@@ -179,7 +179,7 @@ describe("a finished narration without a part that failed", () => {
 });
 
 describe("what a narration cost", () => {
-  it("that finished by itself is told in all, and for this call, as the first news of it", async () => {
+  it("that finished by itself has its cost in all, and for this call, in the first result", async () => {
     narrator.service.processingMs = 100;
     const { narration_id } = await narrator.narrate({ text: FOUR, max_credits: 1000, wait_seconds: 0 });
     const list = async (): Promise<string> =>

@@ -14,7 +14,7 @@ afterEach(() => narrator.stop());
 const TWO = textOf("One", "Two");
 
 describe("a finished narration", () => {
-  it("whose file was deleted is told as gone, and is joined again, free", async () => {
+  it("whose file was deleted is reported, and is joined again, free", async () => {
     const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
     const path = files[0]?.path ?? "";
     await rm(path);
@@ -29,7 +29,7 @@ describe("a finished narration", () => {
     expect(narrator.service.count("create")).toBe(2);
   });
 
-  it("that lies on another machine is told as not here, and made here, free", async () => {
+  it("that lies on another machine is reported as not here, and made here, free", async () => {
     const { narration_id, files } = await narrator.narrate({ text: TWO, max_credits: 1000 });
     const elsewhere = join(narrator.workplace.root, "elsewhere");
     const env = narrator.workplace.env(narrator.service, { ...FAST, AUDIO_OUTPUT_DIR: elsewhere });

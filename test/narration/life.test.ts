@@ -15,7 +15,7 @@ afterEach(() => narrator.stop());
 const PAUSE_BYTES = 0.6 * 24_000 * 2;
 
 describe("a plan", () => {
-  it("tells parts, length and price, and sends nothing", async () => {
+  it("states parts, length and price, and sends nothing", async () => {
     const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
     expect(plan).toMatchObject({
       status: "planned",
@@ -101,7 +101,7 @@ describe("a narration", () => {
     expect(narrator.service.count("create")).toBe(4);
   });
 
-  it("asked about another take tells its price, and changes nothing", async () => {
+  it("asked about another take states its price, and changes nothing", async () => {
     const text = textOf("One", "Two", "Three");
     const done = await narrator.narrate({ text, max_credits: 1000 });
     const retakes = [{ quote: "So ends Two", take: 2 }];
@@ -231,7 +231,7 @@ describe("a narration", () => {
     expect((await readFile(audio.path)).length).toBe(PART_BYTES);
   });
 
-  it("of another origin is unknown here, whatever its id, and nothing is sent", async () => {
+  it("from another origin is unknown here, whatever its id, and nothing is sent", async () => {
     const text = textOf("One");
     const { narration_id } = await narrator.narrate({ text, max_credits: 1000 });
     const elsewhere = await CountingService.start();

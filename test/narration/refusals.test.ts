@@ -32,7 +32,7 @@ describe("a refusal inside a narration", () => {
   });
 });
 
-it("a status that nobody knows is told of its part while the narration runs", async () => {
+it("an unknown status of a part is reported while the narration runs", async () => {
   narrator.service.intercept = ({ kind, taskId }, response, self) => {
     const task = self.tasks.get(taskId ?? "");
     if (kind !== "query" || task === undefined) return false;

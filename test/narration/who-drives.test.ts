@@ -76,7 +76,7 @@ describe("a run that is ending after a refusal", () => {
 });
 
 describe("a limit that is lowered from another window", () => {
-  it("ends the run, and is told as the reason", async () => {
+  it("ends the run, and is given as the reason", async () => {
     narrator.service.processingMs = 4000;
     const narration_id = await begun(EIGHT);
     const other = await another();

@@ -77,7 +77,7 @@ describe("a narration", () => {
     expect(narrator.service.tasks.size).toBe(8);
   });
 
-  it("whose process was killed is told as stopped, spends nothing by itself, and is taken over", async () => {
+  it("whose process was killed is reported as stopped, spends nothing by itself, and is taken over", async () => {
     narrator.service.processingMs = 150;
     const doomed = await drive(narrator.workplace.env(narrator.service, FAST));
     void doomed
@@ -203,14 +203,14 @@ describe("a call that cannot be right", () => {
     ["too long a text", { text: "a".repeat(100_001) }, /at most 100000 characters/],
     ["a file without a folder", { file: "a.txt" }, /AUDIO_INPUT_DIR/],
     ["a negative limit", { text: "Hello.", max_credits: -1 }, /max_credits/],
-  ])("%s is told, and nothing is sent", async (_what, args, words) => {
+  ])("%s is refused, and nothing is sent", async (_what, args, words) => {
     const outcome = await narrator.driver.call("narrate", args);
     expect(["invalid_request", "not_found", "configuration_error"]).toContain(errorOf(outcome).code);
     expect(wordsOf(outcome)).toMatch(words);
     expect(narrator.service.exchanges).toEqual([]);
   });
 
-  it("a quote that two parts hold is told, with both", async () => {
+  it("a quote that two parts contain is refused with both", async () => {
     const outcome = await narrator.driver.call("narrate", {
       text: textOf("One", "Two"),
       retakes: [{ quote: "The river ran past", take: 2 }],
@@ -330,7 +330,7 @@ it("a title turns no line, and a book of headings is refused at once", async () 
   expect(wordsOf(outcome)).toContain("24000 headings");
 });
 
-it("audio that is not as long as the service says is told with the file", async () => {
+it("audio that is not as long as the service says is reported with the file", async () => {
   narrator.service.audioSeconds = 4.6;
   const done = await narrator.narrate({ text: textOf("One", "Two"), max_credits: 1000 });
   expect(done).toMatchObject({ status: "finished", problems: [{ part: 1, code: "listen" }, { part: 2 }] });

@@ -18,7 +18,7 @@ describe("without a home folder", () => {
     expect(await runBin([option], NO_HOME, { nodeArgs })).toMatchObject({ status: 0, stderr: "" });
   });
 
-  it("a user without an entry is served, and told which settings are missing", async () => {
+  it("a user without an entry is served, and learns which settings are missing", async () => {
     const cwd = scratchFolder();
     const server = await RawServer.start({ ...NO_HOME, ...ADDRESS }, { nodeArgs, cwd });
     const outcome = await server.call("generate_audio", { prompt: "No home" });

@@ -67,7 +67,7 @@ describe("a flush", () => {
     expect(checks["output folder"]).toMatchObject({ ok: true });
   });
 
-  it("that fails for a reason of the disk is told", async () => {
+  it("that fails for a reason of the disk is reported", async () => {
     const bench = await openBench({ env: env("EIO"), start: { nodeArgs } });
     const outcome = await bench.server.call("generate_audio", { prompt: "No disk" });
     expect(errorOf(outcome).code).toBe("output_not_writable");

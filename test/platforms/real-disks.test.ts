@@ -75,7 +75,7 @@ describe.each(DISKS)("%s", (name, mount, lack) => {
     expect(readdirSync(outputDir)).toEqual([]);
   });
 
-  it("is told from a local disk where it is a share: a ledger on it earns a warning", skipped, async () => {
+  it("is recognised as a share: a ledger on it causes a warning", skipped, async () => {
     const bench = await openBench();
     const env = bench.workplace.env(bench.service, { AUDIO_STATE_DIR: join(folder, "ledger") });
     const { store } = await doctor(env);

@@ -38,7 +38,7 @@ it("a file that is just being read is not taken for another one", async () => {
   expect(bench.service.count("content")).toBe(1);
 });
 
-it("a rename that stays forbidden is told, soon", async () => {
+it("a rename that stays forbidden is reported soon", async () => {
   const bench = await openBench({
     env: env({ call: "promises.link", code: "EPERM" }, { call: "promises.rename", code: "EPERM" }),
     start: { nodeArgs },

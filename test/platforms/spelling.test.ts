@@ -100,7 +100,7 @@ describe("resources/read", () => {
   });
 });
 
-describe("a drive that cannot tell real paths", () => {
+describe("a drive without real paths", () => {
   it.each(["EISDIR", "UNKNOWN"])("(native realpath answers %s) is used all the same", async (code) => {
     const bench = await openBench({
       env: { TEST_FS_FAULTS: JSON.stringify([{ call: "promises.realpath", code }]) },

@@ -130,7 +130,7 @@ describe("the tool list", () => {
     expect(validate(args)).toMatchObject({ valid: true });
   });
 
-  it.each(NAMES)("exercises %s end to end and tells users about it", (name) => {
+  it.each(NAMES)("exercises %s end to end and documents it", (name) => {
     const folder = join(import.meta.dirname, "..", "e2e");
     const tests = readdirSync(folder).map((file) => readFileSync(join(folder, file), "utf8"));
     expect(tests.some((text) => text.includes(`driver.call("${name}"`) || text.includes(`"${name}",`))).toBe(

@@ -192,7 +192,7 @@ describe("a request that does not declare the extension", () => {
     expect((await client.end(handle)).status).toBe("completed");
   });
 
-  it("of an older era does not see the extension", async () => {
+  it("with an older protocol does not see the extension", async () => {
     const client = start();
     client.send({
       jsonrpc: "2.0",

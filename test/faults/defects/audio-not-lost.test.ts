@@ -89,7 +89,7 @@ describe("a task that two 404s made us give up", () => {
     expect(bench.service.tasks.size).toBe(1);
   });
 
-  it("is told in list_tasks with the free question before another take", async () => {
+  it("is shown in list_tasks with the free question before another take", async () => {
     const bench = await openBench();
     bench.misbehave(
       next(
@@ -153,7 +153,7 @@ describe("an odd answer to a poll", () => {
     expect(afterRefusal[0]).toBe("query");
   });
 
-  it("409 not_ready, and then a task that has failed after all, is told as that", async () => {
+  it("409 not_ready, and then a failed task, is reported as a failure", async () => {
     const bench = await openBench();
     bench.misbehave((exchange, response, service) => {
       if (exchange.kind !== "content") return false;

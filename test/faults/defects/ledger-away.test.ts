@@ -65,7 +65,7 @@ describe("a state disk without room for a second", () => {
     await expectSaved(bench);
   });
 
-  it("between the send and the 202 is told with the id to a call that does not wait", async () => {
+  it("between the send and the 202 is reported with the id to a call that does not wait", async () => {
     const bench = await openBench({ env: PATIENT });
     await bench.server.call("list_tasks", {});
     const file = ledgerFile(bench);

@@ -206,7 +206,7 @@ const MISTAKE = `data:text/javascript,${encodeURIComponent(`
 
 // A mistake of ours is told at once, for no repeat would mend it.
 describe("a programming error on the way to the service", () => {
-  it("is told at once, as ours, and is not tried again", async () => {
+  it("is reported at once, as a fault of this server, and not tried again", async () => {
     const bench = await openBench({
       start: { nodeArgs: ["--import", MISTAKE] },
       env: { AUDIO_TIME_SCALE: "0.01" },

@@ -183,7 +183,7 @@ describe("a call whose tasks fail as soon as they are made", () => {
 
 // Two keys of one account have one bill: a task counts once, whatever keys have asked for it.
 describe("two keys of one account", () => {
-  it("count one charge for one audio, whoever downloads it", async () => {
+  it("count one charge for one audio, whichever key downloads it", async () => {
     const bench = await openBench({
       service: { apiKeys: [OLDER_KEY, NEWER_KEY] },
       env: ROOM_FOR_ONE_AFTER_ONE,

@@ -10,7 +10,7 @@ import { sayAndHangUp } from "../wire.ts";
 closeBenchesAfterEach();
 
 describe("a task that failed and was charged all the same", () => {
-  it("is not tried again unasked, and its cost is told", async () => {
+  it("is not tried again by itself, and its cost is reported", async () => {
     const bench = await openBench();
     bench.misbehave((exchange, response, service) => {
       if (exchange.kind !== "query") return false;
@@ -60,7 +60,7 @@ describe("a bill that breaks the contract", () => {
     ["states a fraction", { reserved_credits: 150, charged_credits: 150.5, refunded_credits: 0 }, 150.5],
     ["states its charge as text", { reserved_credits: 150, charged_credits: "150" }, 150],
     ["is no bill at all", "150 credits", 150],
-  ])("of a failure is neither free nor repeated unasked when it %s", async (_what, bill, credits) => {
+  ])("of a failure is neither free nor repeated by itself when it %s", async (_what, bill, credits) => {
     const { outcome, listed, counted } = await billed("failed", bill)();
     expect(listed).toMatch(/failed,.*It failed, and may have been charged/s);
     expect(errorOf(outcome).code).toBe("task_failed");

@@ -49,7 +49,7 @@ function answerLate(bench: Bench, afterMs: number): void {
 }
 
 // The answer to a create that was sent comes a moment after the client went: its id is worth that moment.
-describe("a create that is on its way when the program is told to stop", () => {
+describe("a create that is on its way when the program is asked to stop", () => {
   it.each(Object.keys(ENDINGS))("by %s is waited for, and its id is kept", async (ending) => {
     const bench = await openBench();
     answerLate(bench, 400);

@@ -87,7 +87,7 @@ export function flightsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(reasonOf(await desk.ask(one))).toBe("admitted");
     });
 
-    it("count when found under way, and lapse when nobody ever tells their end", async () => {
+    it("count when found running, and lapse when their end is never reported", async () => {
       const desk = newDesk();
       await desk.put(desk.record({ status: "processing", taskId: "found" }));
       expect(reasonOf(await desk.ask(one))).toBe("in_flight");

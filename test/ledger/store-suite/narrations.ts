@@ -40,7 +40,7 @@ export function narrationsSuite(bench: () => StoreBench, newDesk: () => Desk): v
       expect(await narrations.write("nar_none", 1, "running")).toBe(false);
     });
 
-    it("is led by one process at a time, until that lets go, dies or falls silent", async () => {
+    it("has one driver at a time, until that releases its lease, dies or falls silent", async () => {
       const desk = newDesk();
       const one = desk.store("one").narrations;
       const other = desk.store("other").narrations;

@@ -41,7 +41,7 @@ export function recordsSuite(bench: () => StoreBench, newDesk: () => Desk): void
       expect(await desk.stored(record)).toEqual(next);
     });
 
-    it("of a new record is refused where there is one, and of a gone one where there is none", async () => {
+    it("to create a record is refused if it exists, and to change one if it is gone", async () => {
       const desk = newDesk();
       const record = await desk.put(desk.record());
       const { keyId, recordId } = record;

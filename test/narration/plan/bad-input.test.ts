@@ -48,7 +48,7 @@ describe("a text", () => {
     expect(skipped).toEqual([]);
   });
 
-  it("may hold a word of symbols that is longer than a part: what has no letter is not sent, and told", () => {
+  it("may hold a word of symbols that is longer than a part: what has no letter is not sent, and is reported", () => {
     const { parts, skipped } = plan(`Before ${"🎉".repeat(5_000)} after.`);
     expect(parts.map(({ text }) => text.replaceAll("🎉", "").trim())).toEqual(["Before", "after."]);
     expect(skipped).toMatchObject([{ kind: "no_words" }]);

@@ -41,18 +41,18 @@ describe("headings that count from 1", () => {
 describe("a choice", () => {
   const titled = `# My Book\n\n${prose("Intro")}\n\n${["A", "B", "1984", "Top 5"].map((title) => `## ${title}\n\n${prose(title)}`).join("\n\n")}`;
 
-  it("of the book's title, alone or in a range, is not the whole book", async () => {
+  it("that is the book's title, alone or in a range, is not the whole book", async () => {
     expect((await chosen(titled, "1")).texts).toEqual(["My Book"]);
     expect((await chosen(titled, "1-2")).texts).toEqual(["My Book", "A"]);
   });
 
-  it("of a heading has those below it, and a range ends with those below its last", async () => {
+  it("at a higher level includes those below it, and a range ends with those below its last", async () => {
     const text = `# One\n\n${prose("a")}\n\n## In\n\n${prose("b")}\n\n# Two\n\n${prose("c")}\n\n## Out\n\n${prose("d")}`;
     expect((await chosen(text, "one")).texts).toEqual(["One", "In"]);
     expect((await chosen(text, "2-3")).texts).toEqual(["In", "Two", "Out"]);
   });
 
-  it("of a figure that is a whole title is that title, and else a number", async () => {
+  it("given as a figure is the title with just that figure, else a number", async () => {
     expect((await chosen(titled, "1984")).texts).toEqual(["1984"]);
     expect((await chosen(titled, "5")).texts).toEqual(["Top 5"]);
     for (const wanted of ["6", "3-", "-1"]) {

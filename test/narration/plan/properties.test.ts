@@ -214,7 +214,7 @@ describe("an edit", () => {
   const text = novel(1, 200_000, 1_000_000);
   const before = plan(text);
 
-  it("of one word, two hundred times, pays for three parts at most, and for hardly more than one on average", () => {
+  it("to one word, two hundred times, pay for three parts at most, and for hardly more than one on average", () => {
     const next = random(7);
     const counts: number[] = [];
     while (counts.length < 200) {

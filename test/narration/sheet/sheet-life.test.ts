@@ -70,7 +70,7 @@ describe("a sheet", () => {
     expect(narrator.service.count("create")).toBe(4);
   });
 
-  it("of which one row is changed pays for that row, and the others keep their files", async () => {
+  it("with one changed row pays for that row, and the others keep their files", async () => {
     write();
     const first = await narrate({ max_credits: 600 });
     write(ROWS.with(2, "Then pass and be silent.,,,,,"));
@@ -134,7 +134,7 @@ describe("a sheet", () => {
     expect(narrator.service.count("create")).toBe(1);
   });
 
-  it("of one row is a file of that row's name", async () => {
+  it("with one row is a file of that row's name", async () => {
     write(ROWS.slice(0, 1));
     expect(names(await narrate({ max_credits: 300 }))).toEqual(["guard_01.pcm"]);
   });

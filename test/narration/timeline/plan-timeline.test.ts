@@ -83,7 +83,7 @@ describe("what is not spoken", () => {
     ["♪ la la ♪", "song"],
     ["♪ la la\nla ♪", "song"],
     ["", "empty_cue"],
-  ])("is told with its kind: %j", (text, kind) => {
+  ])("is reported with its kind: %j", (text, kind) => {
     expect(unspoken(filmOf("Good.", text))).toEqual([[kind, 1]]);
     expect(spoken(filmOf("Good.", text)).flat().join()).not.toMatch(/Music|door|sighs|WHISP|la|ドア/);
   });
@@ -147,7 +147,7 @@ describe("speakers", () => {
     expect(heard(filmOf("[Anna] Hello."))).toEqual([[10, "sophie_en_zh", "Hello."]]);
   });
 
-  it("that voices does not have are told, and their names are not spoken", () => {
+  it("that voices does not have are reported, and their names are not spoken", () => {
     const { plan, remarks } = planOf(filmOf("<v Carl>Hello.", "<v Carl>Bye."), voices);
     expect(plan.parts.map(({ text }) => text)).toEqual(["Hello.", "Bye."]);
     expect(remarks.join()).toContain('"Carl" (2)');

@@ -43,14 +43,14 @@ describe("a cue", () => {
     expect(read(text).cues.map(({ lines }) => lines)).toEqual([["One", "and a half."], ["Two."]]);
   });
 
-  it("of WebVTT has an identifier of any kind, and is no note, style or region", () => {
+  it("in WebVTT has an identifier of any kind, and is no note, style or region", () => {
     const text = `WEBVTT - a film\nKind: captions\n\nNOTE\nby hand --> here\n\nSTYLE\n::cue { color: red }\n\nREGION\nid:a\n\nintro\n${cue("00:01.000 --> 00:02.000")}\nNOTE later\n\nsecond one\n${cue("00:03.000 --> 00:04.000")}`;
     const { kind, cues } = read(text);
     expect(kind).toBe("vtt");
     expect(cues.map(({ lines }) => lines)).toEqual([["Hello."], ["Hello."]]);
   });
 
-  it("of SubRip may say NOTE", () => {
+  it("in SubRip may say NOTE", () => {
     const { kind, cues } = read(cue("00:01.000 --> 00:02.000", "NOTE this."));
     expect(kind).toBe("srt");
     expect(cues[0]?.lines).toEqual(["NOTE this."]);

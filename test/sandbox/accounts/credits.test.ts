@@ -27,7 +27,7 @@ describe("credits", () => {
     expect(sandbox.balances()[0]).toMatchObject({ available: 200, reserved: 0, charged: 10 });
   });
 
-  it("of gifts are spent by an account that a paid pack unlocks, however empty the pack", async () => {
+  it("from gifts can be spent once a paid pack unlocks the account, even an empty one", async () => {
     const { client } = await startBox({
       accounts: accountWith({ kind: "pack", credits: 0 }, { kind: "gift", credits: 150 }),
     });
@@ -43,7 +43,7 @@ describe("credits", () => {
     expectError(await client.create({ prompt: "two" }, once), 402, "insufficient_credits");
   });
 
-  it("of a period that ended unlock nothing until the next is paid", async () => {
+  it("from an ended period unlock nothing until the next is paid", async () => {
     const period = { kind: "subscription", credits: 1000 } as const;
     const ended = { ...period, expires_at: "2026-05-31T00:00:00Z" };
     const accounts = accountWith(ended, { kind: "gift", credits: 1000 });
@@ -55,7 +55,7 @@ describe("credits", () => {
     await after.client.created(SHORT_INPUT);
   });
 
-  it("of one account are no other's", async () => {
+  it("belong to one account only", async () => {
     const { client, sandbox } = await startBox({
       accounts: {
         accounts: [

@@ -88,7 +88,7 @@ describe("answers", () => {
     expect(await at(path, { "x-api-key": key })).toBe(401);
   });
 
-  it("says nothing of an internal error, and tells whoever runs it", async () => {
+  it("hides an internal error from the client, and shows it to the operator", async () => {
     const faults: unknown[] = [];
     const { client, speech } = await startBox({ onFault: (error) => faults.push(error) });
     const task = await client.finished((await client.created({ prompt: "[broken]" })).id);

@@ -8,7 +8,7 @@ async function finishedTask({ client }: Box): Promise<string> {
 }
 
 describe("content", () => {
-  it("of a suffix of nothing is 416, and of an unknown unit the whole", async () => {
+  it("with an empty suffix is 416, and with an unknown unit the whole", async () => {
     const box = await startBox();
     const id = await finishedTask(box);
     const nothing = await box.client.content(id, { headers: { range: "bytes=-0" } });

@@ -72,7 +72,7 @@ describe("failure", () => {
 });
 
 describe("a request that waits", () => {
-  test("is dropped when whoever asked for it has gone", async () => {
+  test("is dropped when its caller has gone", async () => {
     const busy = createSpeechEngine();
     const spoken = [busy.speak(speechRequest()), busy.speak(speechRequest())];
     const gone = new AbortController();

@@ -5,7 +5,7 @@ import { startBox } from "../box.ts";
 
 const IDS = Array.from({ length: 200 }, (_, number) => `aud_${number.toString(16).padStart(24, "0")}`);
 
-it("tells tasks apart, by a pace and a pitch near the plain ones", () => {
+it("distinguishes tasks by a pace and a pitch near the plain ones", () => {
   const renditions = IDS.map(renditionOf);
   expect(new Set(renditions.map(({ pace }) => pace)).size).toBe(IDS.length);
   expect(new Set(renditions.map(({ semitones }) => semitones)).size).toBe(IDS.length);
