@@ -4,7 +4,7 @@ import { codePointLength } from "../contract/unicode.ts";
 import { AudioError } from "../errors.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { shortPartsRemarks } from "./make-plan.ts";
-import type { StoredPart, StoredPlan } from "./narration-state.ts";
+import type { NarrationState, StoredPart, StoredPlan } from "./narration-state.ts";
 import { excerptOf } from "./plan/blocks.ts";
 import { hasWords } from "./plan/characters.ts";
 import { readReplacement } from "./plan/plan-narration.ts";
@@ -122,12 +122,14 @@ function editedRemarks(
  * Returns the plan with the passages changed. Divides parts that get too long, and drops parts without words. All others
  * stay equal to the byte.
  *
+ * @param takes chosen ones; an edited part keeps its speed
  * @throws AudioError `invalid_request` for a quote that does not occur exactly once, or if nothing is left to speak
  */
 export function editedPlan(
   plan: StoredPlan,
   edits: readonly Edit[],
   pronunciations: readonly Pronunciation[],
+  takes: NarrationState["takes"] = [],
 ): StoredPlan {
   const rules = mergedRules(pronunciations, plan.pronunciations ?? []);
   const texts = edits
@@ -143,7 +145,11 @@ export function editedPlan(
     const text = (texts[index] ?? "").trim();
     time = {};
     if (text === part.text) return [part];
-    if (hasWords(text)) return divided({ ...part, text }, plan, rules);
+    if (hasWords(text)) {
+      const speed = takes.find((retake) => retake.part === index)?.speed;
+      const settings = speed === undefined ? part.settings : { ...part.settings, speed };
+      return divided({ ...part, ...(settings === undefined ? {} : { settings }), text }, plan, rules);
+    }
     if (part.startSeconds !== undefined) time = { startSeconds: part.startSeconds, cue: part.cue };
     return [];
   });

@@ -101,7 +101,7 @@ function skippedRemark({ kind, count, excerpt }: Skipped): string {
   return `${NOT_SPOKEN}${count === 1 ? one : `${count} ${many}`} (${JSON.stringify(excerpt)}).`;
 }
 
-/** Words for chosen chapters what is not spoken of the text, because it is counted over the whole. */
+/** Rewords a remark about what is not spoken for chosen chapters, because it counts the whole text. */
 export const ofWholeText = (unspoken: string): string =>
   unspoken.replace(NOT_SPOKEN, "Not spoken of the whole text: ");
 

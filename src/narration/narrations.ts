@@ -162,7 +162,7 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
       return chosenPlan(current, source.chapters);
     }
     const { editedPlan } = await import("./edits.ts");
-    return editedPlan(current, source.edits, source.pronunciations);
+    return editedPlan(current, source.edits, source.pronunciations, state.takes);
   };
 
   const find = async (source: NarrateSource): Promise<FoundNarration> => {

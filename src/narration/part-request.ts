@@ -18,7 +18,7 @@ export function speedOf({ takes }: Pick<NarrationState, "takes">, part: number):
   return takes.find((retake) => retake.part === part)?.speed;
 }
 
-/** @param part index in the plan, which has it */
+/** @param part an index of the plan's parts */
 export function partRequest(
   plan: StoredPlan,
   state: Pick<NarrationState, "takes">,

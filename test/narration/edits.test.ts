@@ -89,6 +89,17 @@ describe("edits", () => {
     expect(later.message).not.toContain("in another take");
   });
 
+  it("keep the speed of the part that they change", async () => {
+    const limit = { max_credits: 900, wait_seconds: 60 };
+    const { narration_id } = await narrator.narrate({ text: textOf("One", "Two"), ...limit });
+    await narrator.narrate({ narration_id, ...limit, retakes: [{ quote: "So ends Two", speed: 1.2 }] });
+    const edits = [{ quote: "So ends Two.", replacement: "So closes Two." }];
+    await narrator.narrate({ narration_id, edits, ...limit });
+    const sent = [...narrator.service.tasks.values()].map(({ body }) => JSON.parse(body));
+    expect(sent.map(({ speed }) => speed)).toEqual([1, 1, 1.2, 1.2]);
+    expect(sent.at(-1).prompt).toContain("So closes Two.");
+  });
+
   it("to a rule of pronunciation are reported with their price before they are paid", async () => {
     const text = `Nguyen left the house. ${paragraph("One")}`;
     const limit = { max_credits: 900, wait_seconds: 60 };

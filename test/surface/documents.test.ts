@@ -97,3 +97,19 @@ describe("the documents", () => {
     expect(read("AGENTS.md").split("\n").length).toBeLessThanOrEqual(65);
   });
 });
+
+describe("a setting", () => {
+  const names = readdirSync(join(ROOT, "src", "config")).flatMap((file) =>
+    [...read(join("src", "config", file)).matchAll(/"(AUDIO_[A-Z_]+)"/g)].map(([, name = ""]) => name),
+  );
+
+  it.each([...new Set(names)])(
+    "%s is in the reference, and in the README and the help unless it is for tests",
+    (name) => {
+      expect(read("docs/reference.md")).toContain(name);
+      if (name === "AUDIO_TIME_SCALE") return;
+      expect(read("README.md")).toContain(name);
+      expect(read("src/commands/help.ts")).toContain(name);
+    },
+  );
+});

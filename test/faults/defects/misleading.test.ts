@@ -133,7 +133,7 @@ function rewrite(bench: Bench, from: string, to: string): void {
 describe("a stored request that today's rules would refuse", () => {
   it.each([
     ["a voice that was retired", "stokie_en", "stokie_retired_en"],
-    ["a rate that is not offered any more", "24000", "23999"],
+    ["a rate that is not offered any more", '\\"sample_rate\\":24000', '\\"sample_rate\\":23999'],
     ["a field of a newer version", '\\"speed\\"', '\\"tempo\\"'],
   ])("(%s) is listed, asked for and saved", async (_, from, to) => {
     const bench = await openBench({ service: { processingMs: 300 } });
