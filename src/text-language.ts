@@ -103,6 +103,11 @@ export function textLanguage(text: string): TextLanguage | null {
   return code === null ? null : { code: served, name: NAMES[code] ?? code };
 }
 
+const NOTE_BEGINS = "The text seems to be in ";
+
+/** Whether a sentence is one of {@link languageNotes}. */
+export const isLanguageNote = (sentence: string): boolean => sentence.startsWith(NOTE_BEGINS);
+
 /**
  * Reports a text whose language its voice does not speak, or no voice of the service.
  *
@@ -112,9 +117,9 @@ export function languageNotes(text: string, voice: string): string[] {
   const language = textLanguage(text);
   if (language === null) return [];
   if (language.code === null) {
-    return [`The text seems to be in ${language.name}, which no voice of the service speaks.`];
+    return [`${NOTE_BEGINS}${language.name}, which no voice of the service speaks.`];
   }
   const known = VOICES.find(({ id }) => id === voice);
   const speaks = known === undefined || known.languages.some((code) => code === language.code);
-  return speaks ? [] : [`The text seems to be in ${language.name}, which the voice ${voice} does not speak.`];
+  return speaks ? [] : [`${NOTE_BEGINS}${language.name}, which the voice ${voice} does not speak.`];
 }

@@ -2,7 +2,8 @@
 import { AudioError } from "../errors.ts";
 import { ofWholeText, shortPartsRemarks } from "./make-plan.ts";
 import type { StoredPlan } from "./narration-state.ts";
-import { chosenSections, partsOf } from "./plan/chosen-chapters.ts";
+import { chosenSections, partsOf, shownChapter } from "./plan/chosen-chapters.ts";
+import type { PlannedSection } from "./plan/plan.ts";
 import { chosenRemark, inheritedRemarks, titleOfChosen } from "./plan-remarks.ts";
 
 /**
@@ -17,6 +18,7 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
   }
   const sections = plan.sections.map(({ title, level = null }) => ({ title, level }));
   const chosen = chosenSections(sections, wanted);
+  checkPlanned(plan, sections, chosen);
   if (chosen.length === sections.length) return plan;
   const parts = partsOf(plan.parts, chosen);
   const { wholeTitle: whole = plan.title } = plan;
@@ -32,4 +34,21 @@ export function chosenPlan(plan: StoredPlan, wanted: string): StoredPlan {
     ],
     unspoken: plan.unspoken.map(ofWholeText),
   };
+}
+
+/** @throws AudioError `invalid_request` for a chapter that a plan of some chapters does not hold */
+function checkPlanned(
+  plan: StoredPlan,
+  sections: readonly PlannedSection[],
+  chosen: readonly number[],
+): void {
+  if (plan.wholeTitle === undefined) return;
+  const planned = new Set(plan.parts.map(({ section }) => section));
+  const missing = chosen.find((section) => !planned.has(section));
+  if (missing === undefined) return;
+  throw new AudioError(
+    "invalid_request",
+    `This narration holds only some chapters of its text, and not ${shownChapter(sections, missing)}. Nothing was sent.`,
+    { remedy: "Give the text or file again, with chapters." },
+  );
 }

@@ -55,15 +55,15 @@ export interface NarrationView extends NarrationFigures {
 const EXCERPT_CODE_POINTS = 60;
 
 /** Room for parts that get longer than estimated. */
-const ESTIMATE_MARGIN = 1.25;
+const ESTIMATE_MARGIN = 1.2;
 
 /**
- * The sum of all charges with room for longer parts, and the reservation of the last task; but not more than the
- * missing tasks can cost.
+ * The sum of all charges with room for longer parts, and the reservations of the last two tasks, so that two run at a
+ * time up to the end; but not more than the missing tasks can cost.
  */
 function suggestedMax(charged: number, toCome: number, missingTasks: number): number {
   if (missingTasks === 0) return charged;
-  const likely = Math.ceil(ESTIMATE_MARGIN * toCome) + RESERVED_CREDITS;
+  const likely = Math.ceil(ESTIMATE_MARGIN * toCome) + 2 * RESERVED_CREDITS;
   return charged + Math.min(likely, RESERVED_CREDITS * missingTasks);
 }
 

@@ -143,7 +143,9 @@ function toComeWords({ credits }: NarrationView): string[] {
 function joinWords({ isSheet, problems, files, parts, credits }: NarrationView): string[] {
   const isToJoin = problems[0]?.code === "stopped" && files.length === 0 && !isSheet;
   if (!isToJoin || (parts.saved === 0 && credits.reserved === 0)) return [];
-  return ["What is saved is joined to one file, with (incomplete) in its name."];
+  return [
+    "What is saved is joined to one file, with (incomplete) in its name; the narration_id alone names it.",
+  ];
 }
 
 /** "part 3", "parts 1 to 3 and 7", counted from 1. */
@@ -220,16 +222,22 @@ export function chapterWords({ chapters }: NarrationView): string {
 
 const HOLD = `each part holds ${RESERVED_CREDITS} credits until it ends`;
 
-/** Explains a limit that may end the narration early: it is below the price, or does not cover the last hold. */
-function lowLimitWords(limit: number, { credits }: NarrationView): string {
-  const why =
-    limit < credits.estimate ? `because about ${credits.estimate} credits are needed` : `because ${HOLD}`;
-  return `max_credits ${limit} is likely to end it early, ${why}; ${credits.suggestedMax} is not.`;
+/** Explains what a limit below the suggested one does: it ends the narration early, or leaves room for one part at a time. */
+function lowLimitWords(limit: number, view: NarrationView): string {
+  const { estimate, suggestedMax } = view.credits;
+  if (isEnough(limit, view)) {
+    return `max_credits ${limit} makes it slow, or ends it early if it comes out longer, because ${HOLD}; ${suggestedMax} does neither.`;
+  }
+  const why = limit < estimate ? `about ${estimate} credits are needed` : HOLD;
+  return `max_credits ${limit} is likely to end it early, because ${why}; ${suggestedMax} is not.`;
 }
 
 /** Whether a limit covers the likely charge and the hold of the last part. */
-const isEnough = (limit: number, { estimate }: NarrationView["credits"]): boolean =>
-  limit >= estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
+function isEnough(limit: number, { credits, parts }: NarrationView): boolean {
+  const likely = credits.estimate - MINIMUM_CHARGE_CREDITS + RESERVED_CREDITS;
+  const most = credits.charged + RESERVED_CREDITS * (parts.total - parts.saved);
+  return limit >= Math.min(likely, most);
+}
 
 function soFar({ parts, credits }: NarrationView): string {
   return `${parts.saved} of ${plural(parts.total, "part")} saved, ${credits.charged} credits charged${credits.reserved > 0 ? `, ${credits.reserved} reserved` : ""}.`;
@@ -272,7 +280,7 @@ function headOf(view: NarrationView, saved: string): string {
       const left = view.seconds.left === null ? "" : ` About ${duration(view.seconds.left)} left.`;
       const { max } = view.credits;
       const early =
-        max === null || isEnough(max, view.credits) ? "" : ` It is likely to stop early, because ${HOLD}.`;
+        max === null || isEnough(max, view) ? "" : ` It is likely to stop early, because ${HOLD}.`;
       return `Running: ${soFar(view)}${left} It goes on by itself, up to ${max} credits in all, as long as this server runs.${early}`;
     }
     case "stopped": {
@@ -341,7 +349,7 @@ const UNUSABLE: ReadonlySet<string> = new Set(["audio_unusable", "parts_differ"]
 function stoppedStep(view: NarrationView, call: string): string {
   const [first] = view.problems;
   const { max, suggestedMax } = view.credits;
-  const isAgreed = first?.part === null && max !== null && isEnough(max, view.credits);
+  const isAgreed = first?.part === null && max !== null && isEnough(max, view);
   const goOn = `${call} and max_credits ${isAgreed ? max : suggestedMax}: it goes on where it stopped, and pays for nothing twice.`;
   if (first === undefined) {
     if (max === null) return goOn;

@@ -17,6 +17,7 @@ import type { HandleDraft } from "../ledger/rules/handles.ts";
 import type { Log } from "../log.ts";
 import type { Pronunciation } from "../pronunciation.ts";
 import { secretRefused } from "../redaction.ts";
+import { isLanguageNote } from "../text-language.ts";
 import { choosesAnew, goingOn, type NarrateChanges, previewed, stopped, wanted } from "./changes.ts";
 import type { Edit } from "./edits.ts";
 import { inheritedTakes } from "./inherited-takes.ts";
@@ -369,8 +370,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
   };
 
   /**
-   * Answers a first limit with the plan, so that a person decides: if the limit is likely to end the narration early, or
-   * if nobody has seen yet that paid parts would be made anew because pronunciations changed.
+   * Answers a first limit with the plan, so that a person decides: if the limit is low, or if nobody has seen yet that a
+   * voice does not speak the text's language, or that paid parts would be made anew because pronunciations changed.
    */
   const planFirst = async (
     source: NarrateSource,
@@ -381,7 +382,8 @@ export function createNarrations(deps: NarrationsDeps): Narrations {
     if (source.kind === "narration" || known.state.status !== "planned" || maxCredits === null) return null;
     const view = await currentView(known.narrationId, changes);
     if (maxCredits < view.credits.suggestedMax) return { ...view, refusedLimit: maxCredits };
-    return known.isNew === true && (await madeAnew(known)).length > 0 ? view : null;
+    if (known.isNew !== true) return null;
+    return view.remarks.some(isLanguageNote) || (await madeAnew(known)).length > 0 ? view : null;
   };
 
   return {

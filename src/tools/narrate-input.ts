@@ -104,7 +104,7 @@ export const narrateInput = z.strictObject({
     .optional(),
   narration_id: z
     .string("must be a string")
-    .meta({ description: "Instead of both: its status, or to go on" })
+    .meta({ description: "Instead of both; it goes on with max_credits" })
     .optional(),
   max_credits: wholeNumberFrom(0, MAX_CREDITS)
     .meta({
@@ -158,7 +158,7 @@ export const narrateInput = z.strictObject({
     .meta({ description: "Join without parts that failed" })
     .optional(),
   file_name: fileName.meta({ description: "A taken one gets a number" }).optional(),
-  replace: z.boolean("must be true or false").meta({ description: "Replaces narrate's own" }).optional(),
+  replace: z.boolean("must be true or false").meta({ description: "Replaces own file" }).optional(),
   wait_seconds: waitSeconds.meta({ description: "As in generate_audio" }).optional(),
 });
 export type NarrateArgs = z.output<typeof narrateInput>;

@@ -59,6 +59,34 @@ it("a plan prices the chapters that are still to be paid", async () => {
   expect(prices.reduce((sum, credits) => sum + credits, 0)).toBe(plan.credits.estimate);
 });
 
+it("a plan of some chapters refuses the others, and says what finds them", async () => {
+  const { narration_id } = await narrator.narrate({ text: BOOK, chapters: "2" });
+  for (const chapters of ["1, 3", "1-3"]) {
+    const refused = await narrator.driver.call("narrate", { narration_id, chapters });
+    expect(wordsOf(refused)).toMatch(
+      /holds only some chapters of its text, and not 1 "Chapter One"[\s\S]*Give the text or file again/,
+    );
+  }
+});
+
+it("a limit that covers the price and one hold is said to make it slow", async () => {
+  const text = textOf("One", "Two", "Three", "Four");
+  const { credits } = await narrator.narrate({ text });
+  const max_credits = credits.estimate + 145;
+  expect(max_credits).toBeLessThan(credits.suggested_max);
+  const refused = await narrator.narrate({ text, max_credits });
+  expect(refused.message).toContain(`max_credits ${max_credits} makes it slow, or ends it early`);
+});
+
+it("a first limit for a voice of another language is answered with the plan, once", async () => {
+  const text = "El coche de los padres era muy grande, pero ella no lo había visto hasta una noche.";
+  const call = { text, voice: "stokie_en", max_credits: 900 };
+  const asked = await narrator.narrate(call);
+  expect(asked.status).toBe("planned");
+  expect(asked.message).toContain("seems to be in Spanish, which the voice stokie_en does not speak");
+  expect(await narrator.narrate(call)).toMatchObject({ status: "finished" });
+});
+
 it("a chapter that is not there is refused by its id as by its text", async () => {
   const { narration_id } = await narrator.narrate({ text: BOOK });
   const refused = await narrator.driver.call("narrate", { narration_id, chapters: "9" });
@@ -70,7 +98,7 @@ it("a chapter that is not there is refused by its id as by its text", async () =
 it("a limit that covers the likely price and the last hold begins at once", async () => {
   const plan = await narrator.narrate({ text: textOf("One", "Two", "Three") });
   const { estimate, suggested_max } = plan.credits;
-  expect(suggested_max).toBeLessThanOrEqual(Math.ceil(1.25 * estimate) + 150);
+  expect(suggested_max).toBeLessThanOrEqual(Math.ceil(1.2 * estimate) + 300);
   const text = textOf("Four", "Five", "Six");
   expect(await narrator.narrate({ text, max_credits: suggested_max })).toMatchObject({ status: "finished" });
 });
